@@ -1,0 +1,26 @@
+"""Complete Lasso paths on millions of features, by stochastic Frank-Wolfe, with a duality gap for every point."""
+
+from .estimators import Lasso
+from .path import lasso_path
+from .result import Counters, LassoPath
+from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
+from .status import Status
+from .warmup import warm_up
+from .watch import Progress
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AdaptiveRule",
+    "Counters",
+    "FixedSize",
+    "FractionOfColumns",
+    "Lasso",
+    "LassoPath",
+    "Progress",
+    "QuantileRule",
+    "SparsityRule",
+    "Status",
+    "lasso_path",
+    "warm_up",
+]

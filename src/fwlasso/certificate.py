@@ -1,0 +1,49 @@
+"""How exact a solution is: duality gaps over all columns, in float64, independent of any solver.
+
+The gap bounds how far the objective is above its minimum. It needs M = ||X'r||_inf over all p columns, one pass
+over the data for any number of residuals r.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import kernel
+from .columns import Columns, Vector, cut_columns, dot_column
+from .forms import Form, duality_gap
+from .iterate import Iterate
+from .parallel import Workers
+from .problem import Problem
+
+
+def max_correlations(X: Columns, residuals: NDArray[np.float64], workers: Workers) -> Vector:
+    """Return ||X'r||_inf for every row r of `residuals`, sample vectors all, in one pass over the data."""
+    found = workers.run(lambda lo, hi: _max_correlations(X, residuals, lo, hi), cut_columns(X))
+    return np.max(found, axis=0)  # type: ignore[no-any-return]
+
+
+@kernel
+def _max_correlations(X: Columns, residuals: NDArray[np.float64], lo: int, hi: int) -> Vector:
+    largest = np.zeros(residuals.shape[0])
+    for j in range(lo, hi):
+        for k in range(residuals.shape[0]):
+            largest[k] = max(largest[k], abs(dot_column(X, j, residuals[k])))
+    return largest
+
+
+def residual(problem: Problem, iterate: Iterate) -> Vector:
+    """Return y - q as a sample vector."""
+    return problem.y - iterate.scale * iterate.fitted
+
+
+def gap_of(problem: Problem, form: Form, iterate: Iterate, max_corr: float) -> float:
+    """Return the duality gap of `iterate`, given ||X'(y - q)||_inf or a bound of it.
+
+    Rounding can make it negative by some 1e-16 y'y; a gap is never reported below zero.
+    """
+    return max(0.0, float(duality_gap(form, problem.yy, iterate.qq, iterate.qy, iterate.l1, max_corr)))
+
+
+def true_gap(problem: Problem, form: Form, iterate: Iterate, workers: Workers) -> float:
+    """Return the duality gap of `iterate` over all columns: one pass."""
+    largest = max_correlations(problem.X, residual(problem, iterate)[np.newaxis], workers)
+    return gap_of(problem, form, iterate, largest[0])

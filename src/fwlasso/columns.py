@@ -1,0 +1,313 @@
+"""Storage of the design matrix: everything that knows how a column lies in memory.
+
+A storage is a NamedTuple and four functions, the *column protocol*:
+
+- ``dot_column(X, j, v)``: z_j'v
+- ``add_column(X, j, a, v)``: v += a z_j, in place
+- ``column_moments(X, j)``: mean of column j and its sum of squares about that mean
+- ``shape(X)``: (m, p)
+
+Vectors over samples, `v` above, have length m + 1: the last entry carries their sum (`sample_vector`). It is
+what makes centring cost nothing: for z = f (x - mu 1), z'v = f (x'v - mu sum(v)). Since z is orthogonal to 1,
+`add_column` of a centred column leaves its constant part out: it would not change any dot product.
+"""
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from ._jit import IN_ORDER, by_type, kernel
+from .parallel import even_cuts
+
+Vector: TypeAlias = NDArray[np.float64]
+
+
+class Dense(NamedTuple):
+    """A column-major array."""
+
+    values: NDArray[Any]
+
+
+class Csc(NamedTuple):
+    """Compressed sparse columns; within a column the row indices increase."""
+
+    data: NDArray[Any]
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+    n_rows: int
+
+
+class Standardized(NamedTuple):
+    """Columns z_j = factors[j] (x_j - means[j] 1) of another storage, never formed."""
+
+    columns: Dense | Csc
+    means: Vector
+    factors: Vector
+
+
+Columns: TypeAlias = Dense | Csc | Standardized
+
+
+@by_type
+def dot_column(X: Columns, j: int, v: Vector) -> float:
+    """Return z_j'v."""
+
+
+@by_type
+def add_column(X: Columns, j: int, a: float, v: Vector) -> None:
+    """Add a z_j to v, up to a multiple of 1 for centred columns."""
+
+
+@by_type
+def column_moments(X: Columns, j: int) -> tuple[float, float]:
+    """Return the mean of column j and its sum of squares about that mean."""
+
+
+@by_type
+def shape(X: Columns) -> tuple[int, int]:
+    """Return the number of samples and of features."""
+
+
+# Dense -------------------------------------------------------------------------------------------------------
+
+
+@dot_column.register(Dense)
+def _(X, j, v):
+    values = X.values
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i, j] * v[i]
+    return total
+
+
+@add_column.register(Dense)
+def _(X, j, a, v):
+    values = X.values
+    for i in range(values.shape[0]):
+        v[i] += a * values[i, j]
+
+
+@column_moments.register(Dense)
+def _(X, j):
+    values = X.values
+    m = values.shape[0]
+    total = 0.0
+    for i in range(m):
+        total += values[i, j]
+    mean = total / m
+    squares = 0.0
+    for i in range(m):
+        squares += (values[i, j] - mean) ** 2
+    return mean, squares
+
+
+@shape.register(Dense)
+def _(X):
+    return X.values.shape
+
+
+# Compressed sparse columns. Unsigned indices spare numba's test for negative ones. ---------------------------
+
+
+@dot_column.register(Csc, IN_ORDER)
+def _(X, j, v):
+    total = 0.0
+    for k in range(np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])):
+        total += X.data[k] * v[np.uintp(X.indices[k])]
+    return total
+
+
+@add_column.register(Csc, IN_ORDER)
+def _(X, j, a, v):
+    for k in range(np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])):
+        v[np.uintp(X.indices[k])] += a * X.data[k]
+
+
+@column_moments.register(Csc)
+def _(X, j):
+    start, stop = X.indptr[j], X.indptr[j + 1]
+    total = 0.0
+    for k in range(start, stop):
+        total += X.data[k]
+    mean = total / X.n_rows
+    squares = (X.n_rows - (stop - start)) * mean**2
+    for k in range(start, stop):
+        squares += (X.data[k] - mean) ** 2
+    return mean, squares
+
+
+@shape.register(Csc)
+def _(X):
+    return X.n_rows, X.indptr.size - 1
+
+
+# Standardised columns ----------------------------------------------------------------------------------------
+
+
+@dot_column.register(Standardized)
+def _(X, j, v):
+    return X.factors[j] * (dot_column(X.columns, j, v) - X.means[j] * v[-1])
+
+
+@add_column.register(Standardized)
+def _(X, j, a, v):
+    weight = a * X.factors[j]
+    add_column(X.columns, j, weight, v)
+    v[-1] += weight * X.means[j] * (v.size - 1)
+
+
+@column_moments.register(Standardized)
+def _(X, j):
+    mean, squares = column_moments(X.columns, j)
+    return X.factors[j] * (mean - X.means[j]), X.factors[j] ** 2 * squares
+
+
+@shape.register(Standardized)
+def _(X):
+    return shape(X.columns)
+
+
+# What users have, as a storage -------------------------------------------------------------------------------
+
+
+class Design(NamedTuple):
+    """A validated design matrix: its storage, the names of its features, and what had to be converted."""
+
+    columns: Dense | Csc
+    feature_names: tuple[str, ...] | None = None
+    conversion: str | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return int(shape(self.columns)[0])
+
+
+def as_design(X: Any) -> Design:
+    """Turn what users have into a design, or raise a ValueError that names X.
+
+    Column-major arrays and canonical CSC matrices of float64 or float32 are used where they lie. Anything else
+    is copied once, and `Design.conversion` says so. NaN and infinity are found in the first pass over the
+    data, by `problem.build_problem`.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix or array, pandas or polars frame, of shape (m, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_design(np.ones((3, 2), order="F")).conversion is None
+    True
+    >>> as_design(np.ones((3, 2))).conversion
+    'X was copied once, to float64 in column-major order'
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError("X is a masked array, which is not supported: fill or drop the masked entries first")
+    source, feature_names = X, None
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        feature_names = tuple(str(name) for name in X.columns)
+        X, source = _frame_values(X), X[X.columns[0]].to_numpy() if feature_names else None
+    X = check_array(
+        X, accept_sparse="csc", dtype=(np.float64, np.float32), order="F", ensure_all_finite=False, input_name="X"
+    )
+    if sp.issparse(X):
+        columns: Dense | Csc = _as_csc(X)
+        form, storage, origin = "CSC", columns.data, getattr(source, "data", None)
+    else:
+        columns = Dense(read_only(X))
+        form, storage, origin = "column-major order", columns.values, source
+    in_place = isinstance(origin, np.ndarray) and np.may_share_memory(storage, origin)
+    conversion = None if in_place else f"X was copied once, to {storage.dtype} in {form}"
+    return Design(columns, feature_names, conversion)
+
+
+def _frame_values(frame: Any) -> Any:
+    """Return the numbers of a pandas or polars frame, sparse where all its columns are."""
+    dtypes = list(frame.dtypes)
+    other = [name for name, dtype in zip(frame.columns, dtypes, strict=True) if not _is_number(dtype)]
+    if other:
+        listed = ", ".join(repr(name) for name in other[:5]) + (", ..." if len(other) > 5 else "")
+        raise ValueError(
+            f"X has {len(other)} columns that are not numbers: {listed}. Encode them first, for example with "
+            "sklearn.compose.ColumnTransformer"
+        )
+    if dtypes and all(hasattr(dtype, "fill_value") for dtype in dtypes):  # pandas' sparse columns
+        return frame.sparse.to_coo()
+    return frame.to_numpy()
+
+
+def _is_number(dtype: Any) -> bool:
+    if hasattr(dtype, "is_numeric"):  # polars
+        return bool(dtype.is_numeric() or str(dtype) == "Boolean")
+    kind = getattr(getattr(dtype, "subtype", dtype), "kind", "O")  # pandas: sparse dtypes have a subtype
+    return kind in "biuf"
+
+
+def read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view: numba compiles for it once, whether the user's array is writable or not."""
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
+def _as_csc(X: Any) -> Csc:
+    """Take the arrays of a scipy CSC matrix; a matrix with unsorted or repeated entries is copied and mended."""
+    if X.indptr.size != X.shape[1] + 1 or X.indptr[0] != 0 or X.indptr[-1] > min(X.indices.size, X.data.size):
+        raise ValueError("X is not a valid CSC matrix: indptr does not fit the shape, the indices and the data")
+    columns = Csc(read_only(X.data), read_only(X.indices), read_only(X.indptr), X.shape[0])
+    verdict = _check_indices(columns)
+    if verdict == _OUT_OF_RANGE:
+        raise ValueError("X is not a valid CSC matrix: an index is outside the shape, or indptr decreases")
+    if verdict == _NOT_INCREASING:
+        mended = X.copy()
+        mended.sum_duplicates()
+        return _as_csc(mended)
+    return columns
+
+
+_OUT_OF_RANGE, _NOT_INCREASING = 1, 2
+
+
+@kernel
+def _check_indices(X: Csc) -> int:
+    verdict = 0
+    for j in range(X.indptr.size - 1):
+        previous = -1
+        if X.indptr[j] > X.indptr[j + 1]:
+            return _OUT_OF_RANGE
+        for k in range(X.indptr[j], X.indptr[j + 1]):
+            i = X.indices[k]
+            if i < 0 or i >= X.n_rows:
+                return _OUT_OF_RANGE
+            if i <= previous:
+                verdict = _NOT_INCREASING
+            previous = i
+    return verdict
+
+
+# For all storages --------------------------------------------------------------------------------------------
+
+
+def sample_vector(values: NDArray[Any]) -> Vector:
+    """Return `values` as a vector over samples, its sum in the last place."""
+    return np.append(np.asarray(values, dtype=np.float64), np.sum(values, dtype=np.float64))
+
+
+def cut_columns(X: Columns) -> list[int]:
+    """Cut the columns into chunks of about equal work, for a scan of all of them."""
+    if isinstance(X, Standardized):
+        return cut_columns(X.columns)
+    _, p = shape(X)
+    if isinstance(X, Dense):
+        return even_cuts(p, nbytes(X))
+    shares = even_cuts(int(X.indptr[-1]), nbytes(X))
+    return sorted({0, p, *np.searchsorted(X.indptr, shares[1:-1]).tolist()})
+
+
+def nbytes(X: Columns) -> int:
+    """Return the memory of the arrays of a storage, in bytes."""
+    return sum(nbytes(part) if isinstance(part, tuple) else getattr(part, "nbytes", 0) for part in X)

@@ -1,0 +1,109 @@
+"""The options of a path, validated once at the border."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .columns import Vector
+from .grid import as_grid
+from .parallel import resolve_threads
+from .sampling import SampleSize, as_sample_size
+from .watch import Callback
+
+SOLVERS = ("sfw", "fw", "cd")
+STOPS = ("change", "paper", "gap")
+_DEFAULT_POINTS = 100
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `lasso_path` was asked to do; building one raises a ValueError that names a bad argument."""
+
+    alphas: Any
+    radii: Any
+    eps: float
+    solver: str
+    stop: str
+    tol: float
+    sample_size: Any
+    block_size: int | None
+    standardize: bool
+    fit_intercept: bool
+    random_state: Any
+    max_iter: int
+    time_limit: float | None
+    callback: Callback | None
+    certify: bool
+    n_threads: int | None
+
+    def __post_init__(self) -> None:
+        _check("solver", self.solver, self.solver in SOLVERS, f"one of {', '.join(SOLVERS)}")
+        _check("stop", self.stop, self.stop in STOPS, f"one of {', '.join(STOPS)}")
+        _check("eps", self.eps, _is_real(self.eps) and 0.0 < self.eps < 1.0, "a number in (0, 1)")
+        _check("tol", self.tol, _is_real(self.tol) and self.tol >= 0.0, "a number >= 0")
+        _check("max_iter", self.max_iter, _is_count(self.max_iter), "an integer >= 1")
+        for name in ("block_size", "n_threads"):
+            value = getattr(self, name)
+            _check(name, value, value is None or _is_count(value), "an integer >= 1 or None")
+        for name in ("standardize", "fit_intercept", "certify"):
+            value = getattr(self, name)
+            _check(name, value, isinstance(value, bool | np.bool_), "True or False")
+        limit = self.time_limit
+        _check("time_limit", limit, limit is None or (_is_real(limit) and limit > 0.0), "seconds > 0 or None")
+        _check("callback", self.callback, self.callback is None or callable(self.callback), "callable or None")
+        if self.alphas is not None and self.radii is not None:
+            raise ValueError("give alphas or radii, not both")
+        if self.radii is not None and self.solver == "cd":
+            raise ValueError("radii: solver='cd' solves the penalized form, give alphas instead")
+        # The grid and the rule are checked before any work starts, too.
+        _ = self.grid, self.size_rule
+
+    @property
+    def grid_name(self) -> str:
+        """"alphas" or "radii"."""
+        if self.alphas is None and self.radii is None:
+            return "alphas" if self.solver == "cd" else "radii"
+        return "alphas" if self.radii is None else "radii"
+
+    @property
+    def grid(self) -> int | Vector:
+        """A number of points, or values from sparse to dense."""
+        given = getattr(self, self.grid_name)
+        return as_grid(_DEFAULT_POINTS if given is None else given, self.grid_name)
+
+    @property
+    def size_rule(self) -> SampleSize:
+        """The rule for the number of columns a step looks at."""
+        return as_sample_size(self.sample_size)
+
+    @property
+    def threads(self) -> int:
+        """The number of threads."""
+        return resolve_threads(self.n_threads)
+
+    def draw_seed(self) -> int:
+        """Return the seed of the draws, by scikit-learn's conventions for `random_state`."""
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def record(self) -> dict[str, Any]:
+        """Return the options that shape the result, for the record, as JSON has them."""
+        left_out = ("alphas", "radii", "callback", "random_state", "n_threads")
+        plain = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {**plain, "sample_size": repr(self.size_rule), "grid": self.grid_name}
+
+
+def _check(name: str, value: Any, valid: bool, what: str) -> None:
+    if not valid:
+        raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1

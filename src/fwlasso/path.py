@@ -1,0 +1,315 @@
+"""The path: from what users have to a `LassoPath`, by warm starts along a grid."""
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from . import iterate as iterates
+from .certificate import gap_of, max_correlations, residual
+from .columns import Design, Vector, as_design
+from .forms import Ball, Form, Penalty
+from .grid import penalty_grid, radius_grid
+from .iterate import Iterate
+from .options import Options
+from .parallel import Workers
+from .problem import Problem, as_response, build_problem
+from .result import Counters, LassoPath
+from .solvers.coordinate_descent import CoordinateDescent
+from .solvers.frank_wolfe import FrankWolfe
+from .solvers.run import Outcome, Solver, Stopping, run
+from .status import Status
+from .watch import Callback, Progress, Watch
+
+# A sample without descent is drawn again, up to this many times in a row.
+_MAX_IDLE = 3
+# Memory for the residuals that are priced together in one pass over the data, in bytes.
+_RESIDUAL_BYTES = 64 << 20
+
+
+def lasso_path(
+    X: Any,
+    y: Any,
+    *,
+    alphas: Any = None,
+    radii: Any = None,
+    eps: float = 1e-2,
+    solver: Literal["sfw", "fw", "cd"] = "sfw",
+    stop: Literal["change", "paper", "gap"] = "change",
+    tol: float = 1e-3,
+    sample_size: Any = None,
+    block_size: int | None = None,
+    standardize: bool = False,
+    fit_intercept: bool = True,
+    random_state: Any = None,
+    max_iter: int = 10_000,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+    certify: bool = True,
+    n_threads: int | None = None,
+) -> LassoPath:
+    """Compute a Lasso path.
+
+    Over radii, min 1/(2m) ||y - X b - b0||^2 subject to ||b||_1 <= radius; over alphas, scikit-learn's
+    min 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1. Points are solved from the sparsest on, each from the one before.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix or array, pandas or polars frame, of shape (n_samples, n_features)
+        Column-major arrays and CSC matrices of float64 or float32 are used where they lie; anything else is
+        copied once.
+    y : array of shape (n_samples,)
+    alphas, radii : int or array, optional
+        The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest
+        alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
+        solution for that last alpha, found by coordinate descent, and starts at `eps` times it. By default 100
+        radii for the Frank-Wolfe solvers and 100 alphas for coordinate descent.
+    eps : float, default=1e-2
+        Ratio of the ends of an automatic grid.
+    solver : {"sfw", "fw", "cd"}, default="sfw"
+        Stochastic Frank-Wolfe, deterministic Frank-Wolfe, or cyclic coordinate descent (alphas only).
+    stop : {"change", "paper", "gap"}, default="change"
+        When a point is done. "change": a step changes no coefficient by more than tol ||y|| / (root mean square of
+        the column norms). "paper": by more than tol, in absolute terms. "gap": the duality gap over all columns is
+        at most tol / 2 ||y||^2. One small step is weak evidence of a solution; the gap is a proof.
+    tol : float, default=1e-3
+    sample_size : int, float, rule or None
+        How many columns a step of "sfw" looks at: a number, a share of all, or a rule such as `QuantileRule`. By
+        default 1 % of the columns, at least 194.
+    block_size : int, optional
+        Neighbouring columns drawn together. 1 is the paper's sampling; larger blocks are faster, since memory is
+        read in a row. By default chosen from the sample size.
+    standardize : bool, default=False
+        Scale the columns to a mean square of one, without a copy. The norm ||b||_1 is then that of the scaled
+        coefficients; the coefficients returned are for the columns as given.
+    fit_intercept : bool, default=True
+        Centre the columns and y, without a copy.
+    random_state : int, RandomState or None
+        Seed of the draws. The same seed gives the same path, for any number of threads.
+    max_iter : int, default=10_000
+        Iterations per point.
+    time_limit : float, optional
+        Seconds for the solver; then the points solved so far are returned.
+    callback : callable, optional
+        Called with a `Progress` between bursts of steps and after every point; returning True ends the path.
+    certify : bool, default=True
+        Compute the true duality gap of every point: one more pass over the data, or a few.
+    n_threads : int, optional
+        Threads for scans of large data. By default all cores this process may use.
+
+    Returns
+    -------
+    LassoPath
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((60, 300)))
+    >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + 0.1 * rng.standard_normal(60)
+    >>> path = lasso_path(X, y, radii=[1.0, 3.0, 5.0], stop="gap", tol=1e-2, random_state=0)
+    >>> bool(path.gaps.max() <= 1e-2)
+    True
+    """
+    options = Options(
+        alphas, radii, eps, solver, stop, tol, sample_size, block_size, standardize, fit_intercept, random_state,
+        max_iter, time_limit, callback, certify, n_threads,
+    )  # fmt: skip
+    return solve_path(X, y, options)
+
+
+def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
+    """Compute the path that `options` ask for; see `lasso_path`."""
+    watch = Watch(options.time_limit, options.callback)
+    seconds: dict[str, float] = {}
+    with Workers(options.threads) as workers, watch.guard():
+        with _timed(seconds, "setup"):
+            design = as_design(X)
+            response = as_response(y, design.n_samples)
+            problem = build_problem(design, response, options.fit_intercept, options.standardize, workers)
+        with _timed(seconds, "grid"):
+            forms = _forms(problem, options, workers, watch)
+        with _timed(seconds, "solve"):
+            seed = options.draw_seed()
+            solver = _make_solver(options, seed)
+            stopping = _stopping(problem, options)
+            outcomes, ending = _follow(solver, problem, forms, stopping, options.max_iter, workers, watch)
+        with _timed(seconds, "certify"):
+            wanted = options.certify and ending is not Status.INTERRUPTED
+            gaps, n_passes = _certify(problem, forms, outcomes, workers) if wanted else (_no_gaps(outcomes), 0)
+
+    p = problem.xty.size
+    n_dots = p + sum(outcome.n_dots for outcome in outcomes)
+    iterations = np.array([outcome.n_iter for outcome in outcomes])
+    counters = Counters(iterations, n_dots, n_dots / p + n_passes, seconds)
+    settings = {**options.record(), "seed": seed, "n_samples": design.n_samples, "conversion": design.conversion}
+    path = _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
+    _warn_unless_converged(path, len(forms), options)
+    return path
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds[phase] = time.perf_counter() - started
+
+
+def _forms(problem: Problem, options: Options, workers: Workers, watch: Watch) -> list[Form]:
+    """Return the problems of the path, from the sparsest on."""
+    if options.grid_name == "alphas":
+        return [Penalty(float(weight)) for weight in penalty_grid(problem, options.grid, options.eps)]
+    radii = radius_grid(problem, options.grid, options.eps, workers, lambda *_: watch.look())
+    return [Ball(float(radius)) for radius in radii]
+
+
+def _make_solver(options: Options, seed: int) -> Solver:
+    if options.solver == "cd":
+        return CoordinateDescent()
+    return FrankWolfe(options.size_rule if options.solver == "sfw" else None, options.block_size, seed)
+
+
+def _stopping(problem: Problem, options: Options) -> Stopping:
+    """Return the absolute thresholds of the stopping rule."""
+    max_idle = _MAX_IDLE if options.solver == "sfw" else 1
+    if options.stop == "gap":
+        return Stopping(-1.0, options.tol * 0.5 * problem.yy, max_idle)
+    if options.stop == "paper":
+        return Stopping(float(options.tol), -1.0, max_idle)
+    # A coefficient is measured in units of y over units of a column.
+    n_columns = np.count_nonzero(problem.norms2)
+    column_norm2 = problem.norms2.sum() / n_columns if n_columns else 1.0
+    return Stopping(options.tol * float(np.sqrt(problem.yy / column_norm2)), -1.0, max_idle)
+
+
+def _follow(
+    solver: Solver,
+    problem: Problem,
+    forms: list[Form],
+    stopping: Stopping,
+    max_iter: int,
+    workers: Workers,
+    watch: Watch,
+) -> tuple[list[Outcome], Status | None]:
+    """Solve the points one after the other; return them, and what ended the path early, if anything did.
+
+    An unfinished point is left out, unless it is the first: there is always an answer.
+    """
+    m, _ = problem.shape
+    half_yy = 0.5 * problem.yy or 1.0
+    outcomes: list[Outcome] = []
+    iterate = iterates.zero(problem)
+    for point, form in enumerate(forms):
+        parameter = form.radius if isinstance(form, Ball) else form.weight / m
+
+        def tell(now: Iterate, n_iter: int, gap: float, done: bool = False) -> Status | None:
+            return watch.tell(
+                Progress(
+                    point, len(forms), parameter, now.n_active, n_iter, gap / half_yy, watch.seconds, done  # noqa: B023
+                )
+            )
+
+        outcome = run(solver, problem, form, iterate, stopping, max_iter, workers, tell)
+        if outcome.status.ends_path:
+            return outcomes or [outcome], outcome.status
+        # The next point goes on in the same arrays: keep a copy of this one.
+        iterate = outcome.iterate
+        active, weights = iterate.coefs()
+        snapshot = iterate._replace(active=active, weights=weights, n_active=active.size, scale=1.0)
+        outcomes.append(outcome._replace(iterate=snapshot))
+        ending = tell(iterate, outcome.n_iter, outcome.gap, done=True)
+        if ending is not None and point + 1 < len(forms):
+            return outcomes, ending
+    return outcomes, None
+
+
+def _no_gaps(outcomes: list[Outcome]) -> Vector:
+    return np.full(len(outcomes), np.nan)
+
+
+def _certify(
+    problem: Problem, forms: list[Form], outcomes: list[Outcome], workers: Workers
+) -> tuple[Vector, int]:
+    """Return the relative gap of every point over all columns, and the passes over the data it took.
+
+    Points that the solver has certified are taken at its word; the others are priced many at a time.
+    """
+    gaps = np.array([outcome.gap for outcome in outcomes])
+    todo = [k for k, outcome in enumerate(outcomes) if outcome.status is not Status.CERTIFIED]
+    n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
+    batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
+    for batch in batches:
+        residuals = np.empty((len(batch), problem.y.size))
+        exact = []
+        for row, k in zip(residuals, batch, strict=True):
+            row[:] = 0.0
+            exact.append(iterates.refresh(problem, outcomes[k].iterate._replace(fitted=row)))
+            row[:] = residual(problem, exact[-1])
+        for k, iterate, max_corr in zip(
+            batch, exact, max_correlations(problem.X, residuals, workers), strict=True
+        ):
+            gaps[k] = gap_of(problem, forms[k], iterate, max_corr)
+    return gaps / (0.5 * problem.yy or 1.0), len(batches)
+
+
+def _assemble(
+    problem: Problem,
+    design: Design,
+    forms: list[Form],
+    outcomes: list[Outcome],
+    gaps: Vector,
+    ending: Status | None,
+    counters: Counters,
+    settings: dict[str, Any],
+) -> LassoPath:
+    """Put the points together, in the user's units."""
+    m, p = problem.shape
+    points = [outcome.iterate for outcome in outcomes]
+    qq, qy, l1 = np.array([(it.qq, it.qy, it.l1) for it in points]).T
+    if isinstance(forms[0], Ball):
+        radii = np.array([form.radius for form in forms[: len(points)]])
+        # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
+        alphas = np.divide(qy - qq, m * l1, out=np.full(l1.size, problem.lambda_max / m), where=l1 > 0.0)
+    else:
+        radii = l1
+        alphas = np.array([form.weight for form in forms[: len(points)]]) / m
+    supports = [it.coefs() for it in points]
+    in_user_units = [problem.to_user_units(*support) for support in supports]
+    indptr = np.concatenate([[0], np.cumsum([active.size for active, _ in supports])])
+    coefs = sp.csc_array(
+        (np.concatenate([c for c, _ in in_user_units]), np.concatenate([a for a, _ in supports]), indptr),
+        shape=(p, len(points)),
+    )
+    return LassoPath(
+        alphas=alphas,
+        radii=radii,
+        coefs=coefs,
+        intercepts=np.array([intercept for _, intercept in in_user_units]),
+        gaps=gaps,
+        r2=(2.0 * qy - qq) / problem.yy if problem.yy > 0.0 else np.zeros(len(points)),
+        statuses=tuple(outcome.status for outcome in outcomes),
+        ending=ending,
+        counters=counters,
+        feature_names=design.feature_names,
+        settings=settings,
+    )
+
+
+def _warn_unless_converged(path: LassoPath, n_points: int, options: Options) -> None:
+    """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
+    unfinished = [status for status in path.statuses if not status.converged]
+    if not unfinished and path.ending is None:
+        return
+    if path.ending is not None:
+        what = f"The path has {len(path)} of {n_points} points. {path.ending.sentence}"
+    else:
+        what = f"{len(unfinished)} of {len(path)} points did not meet stop={options.stop!r}, tol={options.tol:g}. "
+        what += f"{unfinished[0].sentence}"
+    gap = "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."
+    warnings.warn(what + gap, ConvergenceWarning, stacklevel=4)

@@ -1,0 +1,260 @@
+"""The result: a complete path, its certificates and what it cost."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.extmath import safe_sparse_dot
+
+from .columns import Vector
+from .status import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_FORMAT = 1  # of saved paths
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a path cost."""
+
+    iterations: NDArray[np.int64]  # of every point
+    dot_products: int  # z_j'v asked for by the solver, the z_j'y included: the paper's count
+    passes: float  # columns read for any reason, as multiples of all columns
+    seconds: dict[str, float]  # by phase: setup, grid, solve, certify
+
+    @property
+    def total_seconds(self) -> float:
+        """Seconds of all phases."""
+        return sum(self.seconds.values())
+
+
+@dataclass(frozen=True, repr=False)
+class LassoPath:
+    """A Lasso path, from the sparsest model to the densest.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_points,)
+        Penalty of every point in scikit-learn's units, lambda / m. On a path over radii: the penalty that the
+        point belongs to, a'X'(y - X a) / (m ||a||_1).
+    radii : array of shape (n_points,)
+        l1 norm of every point, in the units of the standardised columns if ``standardize=True``. On a path over
+        radii: the constraint.
+    coefs : scipy.sparse.csc_array of shape (n_features, n_points)
+        Coefficients for the columns as given.
+    intercepts : array of shape (n_points,)
+    gaps : array of shape (n_points,)
+        Duality gap over all columns divided by 1/2 ||y||^2 (y centred if there is an intercept): how far the
+        objective can be above its minimum. NaN with ``certify=False``.
+    r2 : array of shape (n_points,)
+        Share of the variation of y explained on the training data.
+    statuses : tuple of Status
+        How the work on every point ended.
+    ending : Status or None
+        What ended the path before its last point: time limit, keyboard or callback.
+    counters : Counters
+        Iterations, dot products, passes over the data and seconds by phase.
+    feature_names : tuple of str or None
+    settings : dict
+        The arguments of the call, for the record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((50, 200)))
+    >>> y = 3 * X[:, 0] - 2 * X[:, 7] + rng.standard_normal(50)
+    >>> path = lasso_path(X, y, radii=20, random_state=0)
+    >>> path.coefs.shape, path.predict(X).shape
+    ((200, 20), (50, 20))
+    """
+
+    alphas: Vector
+    radii: Vector
+    coefs: sp.csc_array
+    intercepts: Vector
+    gaps: Vector
+    r2: Vector
+    statuses: tuple[Status, ...]
+    counters: Counters
+    ending: Status | None = None
+    feature_names: tuple[str, ...] | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.statuses)
+
+    def __repr__(self) -> str:
+        p, n_points = self.coefs.shape
+        return (
+            f"<LassoPath: {n_points} points on {p:,} features by {self.settings.get('solver')}\n"
+            f"  radius  {_span(self.radii)}\n"
+            f"  alpha   {_span(self.alphas)}\n"
+            f"  active  {_span(self.n_active)}\n"
+            f"  gap     {'not computed' if np.isnan(self.gaps).all() else _span(self.gaps)}\n"
+            f"  status  {self.summary_of_statuses()}\n"
+            f"  cost    {int(self.counters.iterations.sum()):,} iterations, {self.counters.passes:.1f} passes, "
+            f"{self.counters.total_seconds:.3f} s>"
+        )
+
+    @property
+    def n_active(self) -> NDArray[np.int64]:
+        """Number of features with a nonzero coefficient at every point."""
+        return np.diff(self.coefs.indptr).astype(np.int64)
+
+    def summary_of_statuses(self) -> str:
+        """Return how many points ended in which way, as text."""
+        names = [status.value for status in self.statuses]
+        return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
+
+    def predict(self, X: Any, point: int | None = None) -> Vector:
+        """Predict by every point, or by one.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        point : index of a point; None for all
+
+        Returns
+        -------
+        array of shape (n_samples, n_points), or (n_samples,) for one point
+        """
+        X = check_array(X, accept_sparse=True, dtype=(np.float64, np.float32), input_name="X")
+        if X.shape[1] != self.coefs.shape[0]:
+            raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {self.coefs.shape[0]}")
+        if point is not None:
+            return np.asarray(safe_sparse_dot(X, self.coef(point)) + self.intercepts[point])
+        return np.asarray(safe_sparse_dot(X, self.coefs, dense_output=True) + self.intercepts)
+
+    def score(self, X: Any, y: Any) -> Vector:
+        """Return the coefficient of determination R^2 of every point on (X, y)."""
+        y = np.asarray(y, dtype=np.float64)
+        errors = ((y[:, np.newaxis] - self.predict(X)) ** 2).sum(axis=0)
+        return np.asarray(1.0 - errors / ((y - y.mean()) ** 2).sum())
+
+    def coef(self, point: int) -> Vector:
+        """Return the coefficients of one point as an array of length n_features."""
+        coef = np.zeros(self.coefs.shape[0])
+        lo, hi = self.coefs.indptr[point], self.coefs.indptr[point + 1] if point != -1 else self.coefs.indptr[-1]
+        coef[self.coefs.indices[lo:hi]] = self.coefs.data[lo:hi]
+        return coef
+
+    def at(self, *, radius: float | None = None, alpha: float | None = None) -> tuple[sp.csc_array, float]:
+        """Interpolate to any radius or alpha within the path.
+
+        Between two points of the exact path the coefficients are piecewise linear in both.
+
+        Returns
+        -------
+        coef : scipy.sparse.csc_array of shape (n_features, 1)
+        intercept : float
+        """
+        if (radius is None) == (alpha is None):
+            raise ValueError("give radius or alpha, one of them")
+        value, grid = (radius, self.radii) if alpha is None else (alpha, self.alphas)
+        order = np.argsort(grid, kind="stable")
+        known = grid[order]
+        if not known[0] <= value <= known[-1]:  # type: ignore[operator]
+            name = "radius" if alpha is None else "alpha"
+            raise ValueError(f"{name}={value} is outside the path, [{known[0]:.6g}, {known[-1]:.6g}]")
+        right = int(np.clip(np.searchsorted(known, value), 1, known.size - 1)) if known.size > 1 else 0
+        left = max(right - 1, 0)
+        width = known[right] - known[left]
+        share = (value - known[left]) / width if width > 0.0 else 1.0
+        mix = sp.csc_array(([1.0 - share, share], ([order[left], order[right]], [0, 0])), shape=(len(self), 1))
+        return self.coefs @ mix, float((self.intercepts @ mix)[0])
+
+    def to_frame(self, kind: Literal["points", "coefs"] = "points") -> "pd.DataFrame":
+        """Return a pandas frame: one row per point, or one row per nonzero coefficient."""
+        import pandas as pd
+
+        points = {
+            "alpha": self.alphas,
+            "radius": self.radii,
+            "n_active": self.n_active,
+            "r2": self.r2,
+            "gap": self.gaps,
+            "iterations": self.counters.iterations,
+            "status": [status.value for status in self.statuses],
+        }
+        if kind == "points":
+            return pd.DataFrame(points)
+        if kind != "coefs":
+            raise ValueError(f"kind must be 'points' or 'coefs', got {kind!r}")
+        point = np.repeat(np.arange(len(self)), self.n_active)
+        feature = self.coefs.indices
+        names = feature if self.feature_names is None else np.array(self.feature_names, dtype=object)[feature]
+        return pd.DataFrame(
+            {"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data}
+        )
+
+    def plot(self, *, ax: "Axes | None" = None, n_labels: int = 10) -> "Axes":
+        """Draw the coefficients against the l1 norm; see `fwlasso.plots.plot_coefs`."""
+        from .plots import plot_coefs
+
+        return plot_coefs(self, ax=ax, n_labels=n_labels)
+
+    def save(self, file: str | Path) -> None:
+        """Write the path to a ``.npz`` file of plain arrays."""
+        record = {
+            "format": _FORMAT,
+            "shape": self.coefs.shape,
+            "statuses": [status.value for status in self.statuses],
+            "ending": self.ending.value if self.ending else None,
+            "settings": self.settings,
+            "counters": {k: v for k, v in asdict(self.counters).items() if k != "iterations"},
+        }
+        with Path(file).open("wb") as stream:
+            np.savez_compressed(
+                stream,
+                record=np.array(json.dumps(record)),
+                alphas=self.alphas,
+                radii=self.radii,
+                intercepts=self.intercepts,
+                gaps=self.gaps,
+                r2=self.r2,
+                iterations=self.counters.iterations,
+                data=self.coefs.data,
+                indices=self.coefs.indices,
+                indptr=self.coefs.indptr,
+                feature_names=np.array(self.feature_names or (), dtype=np.str_),
+            )
+
+    @classmethod
+    def load(cls, file: str | Path) -> "LassoPath":
+        """Read a path that `save` wrote."""
+        with np.load(file, allow_pickle=False) as arrays:
+            if "record" not in arrays:
+                raise ValueError(f"{file} is not a saved LassoPath")
+            record = json.loads(str(arrays["record"]))
+            if record["format"] > _FORMAT:
+                raise ValueError(f"{file} was written by a newer version of fwlasso (format {record['format']})")
+            names: Sequence[str] = arrays["feature_names"].tolist()
+            coefs = sp.csc_array(
+                (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(record["shape"])
+            )
+            return cls(
+                **{name: arrays[name] for name in ("alphas", "radii", "intercepts", "gaps", "r2")},
+                coefs=coefs,
+                statuses=tuple(Status(value) for value in record["statuses"]),
+                counters=Counters(arrays["iterations"], **record["counters"]),
+                ending=Status(record["ending"]) if record["ending"] else None,
+                feature_names=tuple(names) or None,
+                settings=record["settings"],
+            )
+
+
+def _span(values: NDArray[Any]) -> str:
+    if values.size == 0:
+        return "none"
+    return f"{values[0]:.3g} ... {values[-1]:.3g} (largest {np.nanmax(values):.3g})"

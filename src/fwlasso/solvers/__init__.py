@@ -1,0 +1,1 @@
+"""The solvers, one file each, and the one loop that runs them."""

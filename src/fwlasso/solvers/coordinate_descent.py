@@ -1,0 +1,113 @@
+"""Cyclic coordinate descent for the penalized Lasso: the reference that the other solvers are held against.
+
+It cycles over a working set, then prices all columns, takes in those with |z_j'(y - q)| > lambda, and goes on
+until the duality gap over all columns is small. The working set is the active list, zeros included.
+"""
+
+import numpy as np
+
+from .._jit import kernel
+from ..certificate import gap_of
+from ..columns import Vector, add_column, cut_columns
+from ..forms import Form, Penalty, duality_gap
+from ..iterate import Iterate, correlation, refresh
+from ..oracle import scan_active
+from ..parallel import Workers
+from ..problem import Problem
+from ..status import Status
+from .run import Advance, Stopping
+
+# The gap on the working set is looked at after this many cycles, and driven to this share of the gap asked for.
+_CYCLES, _SHARE = 10, 0.3
+# Columns taken in at once: as many as there are in the working set, but at least this many.
+_FEWEST_TAKEN = 32
+# Without a gap to reach, cycle until it is this small relative to 1/2 y'y.
+_DEFAULT_GAP = 1e-9
+
+
+class CoordinateDescent:
+    """Coordinate descent on a growing working set. A step is one cycle over it."""
+
+    def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
+        """Return p: every advance ends with a look at all columns."""
+        return problem.xty.size
+
+    def advance(
+        self, problem: Problem, form: Form, iterate: Iterate, stopping: Stopping, max_steps: int, workers: Workers
+    ) -> Advance:
+        """Solve on the working set, price all columns and take in the worst of those that are not optimal."""
+        p = problem.xty.size
+        target = stopping.gap if stopping.gap >= 0.0 else _DEFAULT_GAP * 0.5 * problem.yy
+        iterate = refresh(problem, iterate)
+        change, n_cycles = _cycle(problem, form, iterate, _SHARE * target, stopping.change, max_steps)
+        iterate = refresh(problem, iterate)
+        n_dots = n_cycles * iterate.n_active + p
+        corrs = np.empty(p)
+        workers.run(lambda lo, hi: _correlations(problem, iterate, lo, hi, corrs), cut_columns(problem.X))
+        np.abs(corrs, out=corrs)
+        gap = gap_of(problem, form, iterate, float(corrs.max()))
+        if gap <= target:
+            return Advance(iterate, max(1, n_cycles), n_dots, gap, Status.CERTIFIED)
+        corrs[iterate.active[: iterate.n_active]] = 0.0
+        violators = np.flatnonzero(corrs > form.weight)
+        if violators.size == 0 and change <= stopping.change:
+            return Advance(iterate, max(1, n_cycles), n_dots, gap, Status.SETTLED)
+        n_taken = min(violators.size, max(_FEWEST_TAKEN, iterate.n_active))
+        taken = violators[np.argsort(-corrs[violators], kind="stable")[:n_taken]]
+        return Advance(_take_in(iterate, np.sort(taken)), max(1, n_cycles), n_dots, gap, None)
+
+
+def _take_in(iterate: Iterate, columns: Vector) -> Iterate:
+    """Return the same point with `columns` in the working set, at zero; columns that left it are dropped."""
+    kept = np.flatnonzero(iterate.weights[: iterate.n_active])
+    return iterate._replace(
+        active=np.concatenate([iterate.active[kept], columns]),
+        weights=np.concatenate([iterate.weights[kept], np.zeros(columns.size)]),
+        n_active=kept.size + columns.size,
+    )
+
+
+@kernel
+def _correlations(problem: Problem, iterate: Iterate, lo: int, hi: int, out: Vector) -> None:
+    for j in range(lo, hi):
+        out[j] = correlation(problem, iterate, j)
+
+
+@kernel
+def _cycle(
+    problem: Problem, form: Penalty, iterate: Iterate, gap_goal: float, change_goal: float, max_cycles: int
+) -> tuple[float, int]:
+    """Cycle until the gap on the working set or the change of a cycle is small; return that change and the cycles.
+
+    a_j <- soft(a_j z_j'z_j + z_j'(y - q), lambda) / z_j'z_j, on `iterate` with scale 1, in place.
+    """
+    active, weights, fitted = iterate.active, iterate.weights, iterate.fitted
+    change = np.inf
+    n_cycles = 0
+    while n_cycles < max_cycles and iterate.n_active > 0:
+        change = 0.0
+        for k in range(iterate.n_active):
+            j = active[k]
+            norm2 = problem.norms2[j]
+            if norm2 > 0.0:
+                aim = weights[k] * norm2 + correlation(problem, iterate, j)
+                new = np.sign(aim) * max(abs(aim) - form.weight, 0.0) / norm2
+                if new != weights[k]:
+                    add_column(problem.X, j, new - weights[k], fitted)
+                    change = max(change, abs(new - weights[k]))
+                    weights[k] = new
+        n_cycles += 1
+        if change <= change_goal or change == 0.0:
+            break
+        if n_cycles % _CYCLES == 0:
+            qq = qy = l1 = 0.0
+            for k in range(iterate.n_active):
+                j = active[k]
+                fit = problem.xty[j] - correlation(problem, iterate, j)
+                qq += weights[k] * fit
+                qy += weights[k] * problem.xty[j]
+                l1 += abs(weights[k])
+            _, corr = scan_active(problem, iterate)
+            if duality_gap(form, problem.yy, qq, qy, l1, abs(corr)) <= gap_goal:
+                break
+    return change, n_cycles

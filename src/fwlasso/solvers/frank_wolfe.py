@@ -1,0 +1,148 @@
+"""Frank-Wolfe for the Lasso: deterministic (Algorithm 1) and randomized (Algorithm 2), the same code.
+
+The deterministic method is the randomized one with a sample of all columns.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import kernel
+from ..forms import Form, duality_gap, line_search
+from ..iterate import Iterate, move
+from ..oracle import parallel_scan, scan, scan_active
+from ..parallel import Workers, n_chunks
+from ..problem import Problem
+from ..sampling import Sampler, SampleSize, all_columns, default_block_size, draw, make_sampler
+from ..status import Status
+from .run import Advance, Stopping
+
+# Bytes of columns read in one compiled burst: some milliseconds, after which time, callback and Ctrl-C are looked at.
+_BURST_BYTES = 1 << 27
+_BURST_STEPS = 1000
+
+
+class Step(NamedTuple):
+    """What a step tells of itself."""
+
+    change: float  # largest change of a coefficient
+    gap: float  # duality gap before the step, over the columns looked at
+    n_dots: int
+    n_idle: int  # draws in a row without descent
+    done: bool
+
+
+class FrankWolfe:
+    """Frank-Wolfe with a sampled oracle.
+
+    Parameters
+    ----------
+    sample_size : rule for the number of columns a step looks at; None: all of them
+    block_size : neighbouring columns drawn together; None: chosen by the sample size
+    seed : of the draws
+    """
+
+    def __init__(self, sample_size: SampleSize | None, block_size: int | None, seed: int) -> None:
+        self._sample_size = sample_size
+        self._block_size = block_size
+        self._seed = seed
+        self._sampler: Sampler | None = None
+
+    def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
+        """Return the number of columns that the next step looks at."""
+        _, p = problem.shape
+        return p if self._sample_size is None else self._sample_size(p, iterate.n_active)
+
+    def advance(
+        self,
+        problem: Problem,
+        form: Form,
+        iterate: Iterate,
+        stopping: Stopping,
+        max_steps: int,
+        workers: Workers,
+    ) -> Advance:
+        """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
+        _, p = problem.shape
+        n_sampled = self.columns_per_step(problem, iterate)
+        if self._sampler is None:
+            self._sampler = self._make_sampler(problem, n_sampled)
+        n_bytes = problem.nbytes * n_sampled // p
+        n_steps = max(1, min(max_steps, _BURST_STEPS, _BURST_BYTES // max(1, n_bytes)))
+        iterate = iterate.with_room(n_steps)
+        if n_chunks(n_bytes) == 1:
+            iterate, step, n_steps, n_dots = _burst(
+                problem, form, iterate, self._sampler, n_sampled, stopping, n_steps
+            )
+        else:
+            step, n_dots = Step(np.inf, np.inf, 0, 0, False), 0
+            for taken in range(1, n_steps + 1):
+                n_blocks = draw(self._sampler, n_sampled)
+                j, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, workers)
+                iterate, step = _step(problem, form, iterate, j, corr, step.n_idle, stopping)
+                n_dots += n_sampled + step.n_dots
+                if step.done:
+                    n_steps = taken
+                    break
+        status = None
+        if step.done:
+            idle = step.n_idle > 0
+            status = Status.CERTIFIED if step.gap <= stopping.gap else Status.STALLED if idle else Status.SETTLED
+        return Advance(iterate, n_steps, n_dots, step.gap, status)
+
+    def _make_sampler(self, problem: Problem, n_sampled: int) -> Sampler:
+        if self._sample_size is None:
+            return all_columns(problem.X)
+        _, p = problem.shape
+        block_size = self._block_size or default_block_size(n_sampled)
+        return make_sampler(p, min(block_size, p), self._seed)
+
+
+@kernel
+def _burst(
+    problem: Problem,
+    form: Form,
+    iterate: Iterate,
+    sampler: Sampler,
+    n_sampled: int,
+    stopping: Stopping,
+    n_steps: int,
+) -> tuple[Iterate, Step, int, int]:
+    """Take up to `n_steps` steps; return the point, the last step, their number and that of dot products."""
+    step = Step(np.inf, np.inf, 0, 0, False)
+    n_dots = 0
+    taken = 0
+    while taken < n_steps and not step.done:
+        n_blocks = draw(sampler, n_sampled)
+        j, corr = scan(problem, iterate, sampler, 0, n_blocks)
+        iterate, step = _step(problem, form, iterate, j, corr, step.n_idle, stopping)
+        n_dots += n_sampled + step.n_dots
+        taken += 1
+    return iterate, step, taken, n_dots
+
+
+@kernel
+def _step(
+    problem: Problem, form: Form, iterate: Iterate, j: int, corr: float, n_idle: int, stopping: Stopping
+) -> tuple[Iterate, Step]:
+    """Step towards column j, the best of the sample with z_j'(y - q) = corr.
+
+    A negative gap says that the sample has no better vertex than where we stand; the active columns have one,
+    unless they are optimal among themselves. A draw without descent changes nothing and is not a step.
+    """
+    yy, qq, qy, l1 = problem.yy, iterate.qq, iterate.qy, iterate.l1
+    gap = duality_gap(form, yy, qq, qy, l1, abs(corr))
+    n_dots = 0
+    if gap < 0.0 and iterate.n_active > 0:
+        active_j, active_corr = scan_active(problem, iterate)
+        n_dots = iterate.n_active
+        if abs(active_corr) > abs(corr):
+            j, corr = active_j, active_corr
+            gap = duality_gap(form, yy, qq, qy, l1, abs(corr))
+    if gap <= stopping.gap:
+        return iterate, Step(0.0, gap, n_dots, n_idle, True)
+    shrink, push = line_search(form, qq, qy, l1, corr, problem.xty[j], problem.norms2[j])
+    if shrink == 1.0 and push == 0.0:
+        return iterate, Step(0.0, gap, n_dots, n_idle + 1, n_idle + 1 >= stopping.max_idle)
+    iterate, change = move(problem, iterate, j, corr, shrink, push)
+    return iterate, Step(change, gap, n_dots, 0, change <= stopping.change)

@@ -1,0 +1,49 @@
+"""Every ending has a name and a sentence."""
+
+from enum import Enum
+
+
+class Status(Enum):
+    """How the work on a point of the path ended.
+
+    Examples
+    --------
+    >>> Status.SETTLED.converged, Status.MAX_ITER.converged
+    (True, False)
+    >>> print(Status.TIMED_OUT.sentence)
+    The time limit was reached: the points solved so far are returned.
+    """
+
+    SETTLED = "settled"
+    CERTIFIED = "certified"
+    STALLED = "stalled"
+    MAX_ITER = "max_iter"
+    TIMED_OUT = "timed_out"
+    INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
+
+    @property
+    def sentence(self) -> str:
+        """What happened, and what to do about it."""
+        return _SENTENCES[self]
+
+    @property
+    def converged(self) -> bool:
+        """Whether the point met its stopping rule."""
+        return self in (Status.SETTLED, Status.CERTIFIED, Status.STALLED)
+
+    @property
+    def ends_path(self) -> bool:
+        """Whether the path ends here, with the points solved so far."""
+        return self in (Status.TIMED_OUT, Status.INTERRUPTED, Status.STOPPED)
+
+
+_SENTENCES = {
+    Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
+    Status.CERTIFIED: "The duality gap over all columns is at most the tolerance.",
+    Status.STALLED: "No column of several draws in a row improves the solution: a larger sample_size may.",
+    Status.MAX_ITER: "The iteration limit was reached: increase max_iter or tol.",
+    Status.TIMED_OUT: "The time limit was reached: the points solved so far are returned.",
+    Status.INTERRUPTED: "Interrupted from the keyboard: the points solved so far are returned.",
+    Status.STOPPED: "The callback asked to stop: the points solved so far are returned.",
+}

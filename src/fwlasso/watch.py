@@ -1,0 +1,84 @@
+"""What can end a path from outside: the clock, the keyboard and the user's callback."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NamedTuple
+
+from .status import Status
+
+
+class Progress(NamedTuple):
+    """Where a path is, as told to the callback."""
+
+    point: int  # from 0
+    n_points: int
+    parameter: float  # the radius or the alpha of the point
+    n_active: int
+    n_iter: int  # on this point
+    gap: float  # relative duality gap over the columns looked at last: of a sample, a lower bound
+    seconds: float  # since the start
+    done: bool  # the point is solved
+
+
+#: Called between bursts and after every point; returning True stops the path.
+Callback = Callable[[Progress], Any]
+
+
+class Watch:
+    """Looks at the clock, the keyboard and the callback, and names the ending if there is one."""
+
+    def __init__(self, time_limit: float | None, callback: Callback | None) -> None:
+        self._started = time.perf_counter()
+        self._time_limit = time_limit
+        self._callback = callback
+        self._interrupted = False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._started
+
+    def look(self) -> Status | None:
+        """Return the ending that the clock or the keyboard asks for."""
+        if self._interrupted:
+            return Status.INTERRUPTED
+        if self._time_limit is not None and self.seconds >= self._time_limit:
+            return Status.TIMED_OUT
+        return None
+
+    def tell(self, progress: Progress) -> Status | None:
+        """Call the callback, and return the ending that it, the clock or the keyboard asks for."""
+        try:
+            if self._callback is not None and self._callback(progress) is True:
+                return Status.STOPPED
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+        return self.look()
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Within this context the first Ctrl-C asks the path to end; the second one is Python's own.
+
+        Signals reach the main thread only: in other threads nothing is changed.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def ask(_number: int, _frame: FrameType | None) -> None:
+            self._interrupted = True
+            signal.signal(signal.SIGINT, previous)
+
+        previous = signal.getsignal(signal.SIGINT)
+        if previous is not signal.default_int_handler:  # somebody else handles Ctrl-C, or it is ignored
+            yield
+            return
+        signal.signal(signal.SIGINT, ask)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, previous)
