@@ -93,7 +93,7 @@ def by_type(function: Callable[..., Any]) -> Any:
         def add(implementation: F) -> F:
             implementations[kind] = implementation
 
-            @overload(dispatch, strict=False, jit_options=options)
+            @overload(dispatch, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
             def choose(first: Any, *_rest: Any) -> Callable[..., Any] | None:
                 return implementation if getattr(first, "instance_class", None) is kind else None
 

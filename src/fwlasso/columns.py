@@ -212,17 +212,26 @@ def as_design(X: Any) -> Design:
         feature_names = tuple(str(name) for name in X.columns)
         X, source = _frame_values(X), X[X.columns[0]].to_numpy() if feature_names else None
     X = check_array(
-        X, accept_sparse="csc", dtype=(np.float64, np.float32), order="F", ensure_all_finite=False, input_name="X"
+        X,
+        accept_sparse="csc",
+        dtype=(np.float64, np.float32),
+        order="F",
+        ensure_all_finite=False,
+        input_name="X",
     )
     if sp.issparse(X):
-        columns: Dense | Csc = _as_csc(X)
-        form, storage, origin = "CSC", columns.data, getattr(source, "data", None)
-    else:
-        columns = Dense(read_only(X))
-        form, storage, origin = "column-major order", columns.values, source
-    in_place = isinstance(origin, np.ndarray) and np.may_share_memory(storage, origin)
-    conversion = None if in_place else f"X was copied once, to {storage.dtype} in {form}"
-    return Design(columns, feature_names, conversion)
+        columns = _as_csc(X)
+        conversion = _conversion("CSC", columns.data, getattr(source, "data", None))
+        return Design(columns, feature_names, conversion)
+    values = read_only(X)
+    return Design(Dense(values), feature_names, _conversion("column-major order", values, source))
+
+
+def _conversion(form: str, storage: NDArray[Any], origin: Any) -> str | None:
+    """Say what was converted; None if `storage` is memory of `origin`."""
+    if isinstance(origin, np.ndarray) and np.may_share_memory(storage, origin):
+        return None
+    return f"X was copied once, to {storage.dtype} in {form}"
 
 
 def _frame_values(frame: Any) -> Any:

@@ -25,9 +25,10 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Penalty. 1.0 if neither `alpha` nor `radius` is given.
     radius : float, optional
         Largest l1 norm of the coefficients, instead of `alpha`.
-    solver, stop, tol, sample_size, block_size, standardize, fit_intercept, random_state, max_iter, time_limit, \
-n_threads
-        As in `lasso_path`. `stop` is "gap" here: a single model is solved to a certified accuracy.
+    solver : {"auto", "sfw", "fw", "cd"}, default="auto"
+        "auto" is coordinate descent for `alpha` and stochastic Frank-Wolfe for `radius`.
+    stop, tol, sample_size, block_size, standardize, fit_intercept, random_state, max_iter, time_limit, n_threads
+        As in `lasso_path`. The default of `stop` is "gap": a single model is solved to a certified accuracy.
 
     Attributes
     ----------
@@ -59,15 +60,15 @@ n_threads
         alpha: float | None = None,
         *,
         radius: float | None = None,
-        solver: str = "fw",
+        solver: str = "auto",
         stop: str = "gap",
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         sample_size: Any = None,
         block_size: int | None = None,
         standardize: bool = False,
         fit_intercept: bool = True,
         random_state: Any = None,
-        max_iter: int = 10_000,
+        max_iter: int = 100_000,
         time_limit: float | None = None,
         n_threads: int | None = None,
     ) -> None:
@@ -105,6 +106,8 @@ n_threads
             alpha = _one_value("alpha", 1.0 if alpha is None else alpha)
         else:
             radius = _one_value("radius", radius)
+        if settings["solver"] == "auto":
+            settings["solver"] = "cd" if radius is None else "sfw"
         options = Options(alphas=alpha, radii=radius, eps=1e-2, callback=None, certify=True, **settings)
         validate_data(self, X, skip_check_array=True)
         path = solve_path(X, y, options)

@@ -66,9 +66,7 @@ def correlation(problem: Problem, iterate: Iterate, j: int) -> float:
 
 
 @kernel
-def move(
-    problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float, push: float
-) -> tuple[Iterate, float]:
+def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float, push: float) -> tuple[Iterate, float]:
     """Go to shrink a + push e_j, where `corr` is z_j'(y - q); return it and the largest change of a coefficient.
 
     S <- shrink^2 S + 2 shrink push z'q + push^2 z'z and F <- shrink F + push z'y.
@@ -116,7 +114,10 @@ def rescale(iterate: Iterate, factor: float) -> Iterate:
         iterate.fitted[:] = 0.0
         return iterate._replace(n_active=0, scale=1.0, qq=0.0, qy=0.0, l1=0.0)
     return iterate._replace(
-        scale=factor * iterate.scale, qq=factor**2 * iterate.qq, qy=factor * iterate.qy, l1=factor * iterate.l1
+        scale=factor * iterate.scale,
+        qq=factor**2 * iterate.qq,
+        qy=factor * iterate.qy,
+        l1=factor * iterate.l1,
     )
 
 

@@ -1,6 +1,5 @@
 """The options of a path, validated once at the border."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -64,7 +63,7 @@ class Options:
 
     @property
     def grid_name(self) -> str:
-        """"alphas" or "radii"."""
+        """The name of the argument that gives the grid: alphas or radii."""
         if self.alphas is None and self.radii is None:
             return "alphas" if self.solver == "cd" else "radii"
         return "alphas" if self.radii is None else "radii"
@@ -102,8 +101,8 @@ def _check(name: str, value: Any, valid: bool, what: str) -> None:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1

@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -148,7 +149,12 @@ def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
     iterations = np.array([outcome.n_iter for outcome in outcomes])
     counters = Counters(iterations, n_dots, n_dots / p + n_passes, seconds)
-    settings = {**options.record(), "seed": seed, "n_samples": design.n_samples, "conversion": design.conversion}
+    settings = {
+        **options.record(),
+        "seed": seed,
+        "n_samples": design.n_samples,
+        "conversion": design.conversion,
+    }
     path = _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
     _warn_unless_converged(path, len(forms), options)
     return path
@@ -201,20 +207,10 @@ def _follow(
 
     An unfinished point is left out, unless it is the first: there is always an answer.
     """
-    m, _ = problem.shape
-    half_yy = 0.5 * problem.yy or 1.0
     outcomes: list[Outcome] = []
     iterate = iterates.zero(problem)
     for point, form in enumerate(forms):
-        parameter = form.radius if isinstance(form, Ball) else form.weight / m
-
-        def tell(now: Iterate, n_iter: int, gap: float, done: bool = False) -> Status | None:
-            return watch.tell(
-                Progress(
-                    point, len(forms), parameter, now.n_active, n_iter, gap / half_yy, watch.seconds, done  # noqa: B023
-                )
-            )
-
+        tell = partial(_tell, watch, problem, point, forms)
         outcome = run(solver, problem, form, iterate, stopping, max_iter, workers, tell)
         if outcome.status.ends_path:
             return outcomes or [outcome], outcome.status
@@ -229,13 +225,30 @@ def _follow(
     return outcomes, None
 
 
+def _tell(
+    watch: Watch,
+    problem: Problem,
+    point: int,
+    forms: list[Form],
+    iterate: Iterate,
+    n_iter: int,
+    gap: float,
+    done: bool = False,
+) -> Status | None:
+    """Tell the callback where the path is."""
+    m, _ = problem.shape
+    form = forms[point]
+    parameter = form.radius if isinstance(form, Ball) else form.weight / m
+    relative_gap = gap / (0.5 * problem.yy or 1.0)
+    now = Progress(point, len(forms), parameter, iterate.n_active, n_iter, relative_gap, watch.seconds, done)
+    return watch.tell(now)
+
+
 def _no_gaps(outcomes: list[Outcome]) -> Vector:
     return np.full(len(outcomes), np.nan)
 
 
-def _certify(
-    problem: Problem, forms: list[Form], outcomes: list[Outcome], workers: Workers
-) -> tuple[Vector, int]:
+def _certify(problem: Problem, forms: list[Form], outcomes: list[Outcome], workers: Workers) -> tuple[Vector, int]:
     """Return the relative gap of every point over all columns, and the passes over the data it took.
 
     Points that the solver has certified are taken at its word; the others are priced many at a time.
@@ -251,9 +264,7 @@ def _certify(
             row[:] = 0.0
             exact.append(iterates.refresh(problem, outcomes[k].iterate._replace(fitted=row)))
             row[:] = residual(problem, exact[-1])
-        for k, iterate, max_corr in zip(
-            batch, exact, max_correlations(problem.X, residuals, workers), strict=True
-        ):
+        for k, iterate, max_corr in zip(batch, exact, max_correlations(problem.X, residuals, workers), strict=True):
             gaps[k] = gap_of(problem, forms[k], iterate, max_corr)
     return gaps / (0.5 * problem.yy or 1.0), len(batches)
 
@@ -272,13 +283,13 @@ def _assemble(
     m, p = problem.shape
     points = [outcome.iterate for outcome in outcomes]
     qq, qy, l1 = np.array([(it.qq, it.qy, it.l1) for it in points]).T
+    grid = np.array([parameter for (parameter,) in forms[: len(points)]])
     if isinstance(forms[0], Ball):
-        radii = np.array([form.radius for form in forms[: len(points)]])
+        radii = grid
         # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
         alphas = np.divide(qy - qq, m * l1, out=np.full(l1.size, problem.lambda_max / m), where=l1 > 0.0)
     else:
-        radii = l1
-        alphas = np.array([form.weight for form in forms[: len(points)]]) / m
+        radii, alphas = l1, grid / m
     supports = [it.coefs() for it in points]
     in_user_units = [problem.to_user_units(*support) for support in supports]
     indptr = np.concatenate([[0], np.cumsum([active.size for active, _ in supports])])

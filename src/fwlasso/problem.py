@@ -73,7 +73,7 @@ def as_response(y: Any, n_samples: int) -> Vector:
     check_consistent_length(np.empty(n_samples), response)
     if not np.isfinite(response).all():
         raise ValueError("y contains NaN or infinity")
-    return response
+    return np.asarray(response)
 
 
 def build_problem(design: Design, y: Vector, fit_intercept: bool, standardize: bool, workers: Workers) -> Problem:
@@ -87,9 +87,7 @@ def build_problem(design: Design, y: Vector, fit_intercept: bool, standardize: b
     y_mean = float(np.mean(y)) if fit_intercept else 0.0
     response = sample_vector(y - y_mean)
     means, norms2, xty = np.empty(p), np.empty(p), np.empty(p)
-    finite = workers.run(
-        lambda lo, hi: _summarize(columns, response, lo, hi, means, norms2, xty), cut_columns(columns)
-    )
+    finite = workers.run(lambda lo, hi: _summarize(columns, response, lo, hi, means, norms2, xty), cut_columns(columns))
     if not all(finite):
         raise ValueError("X contains NaN, infinity or values too large for their squares to be finite")
     if not fit_intercept:
@@ -123,9 +121,7 @@ def _add_means(m: int, means: Vector, norms2: Vector) -> None:
 
 
 @kernel
-def _standardize(
-    m: int, y_sum: float, unit: bool, means: Vector, norms2: Vector, xty: Vector, factors: Vector
-) -> None:
+def _standardize(m: int, y_sum: float, unit: bool, means: Vector, norms2: Vector, xty: Vector, factors: Vector) -> None:
     """Fill f_j of z_j = f_j (x_j - mu_j 1), and turn x_j'y and the norms into those of z_j.
 
     A column whose variation is no more than the rounding of its mean is constant: f_j = 0.

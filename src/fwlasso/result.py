@@ -110,7 +110,7 @@ class LassoPath:
     @property
     def n_active(self) -> NDArray[np.int64]:
         """Number of features with a nonzero coefficient at every point."""
-        return np.diff(self.coefs.indptr).astype(np.int64)
+        return np.asarray(np.diff(self.coefs.indptr), dtype=np.int64)
 
     def summary_of_statuses(self) -> str:
         """Return how many points ended in which way, as text."""
@@ -144,10 +144,7 @@ class LassoPath:
 
     def coef(self, point: int) -> Vector:
         """Return the coefficients of one point as an array of length n_features."""
-        coef = np.zeros(self.coefs.shape[0])
-        lo, hi = self.coefs.indptr[point], self.coefs.indptr[point + 1] if point != -1 else self.coefs.indptr[-1]
-        coef[self.coefs.indices[lo:hi]] = self.coefs.data[lo:hi]
-        return coef
+        return np.asarray(self.coefs[:, [range(len(self))[point]]].toarray()[:, 0])
 
     def at(self, *, radius: float | None = None, alpha: float | None = None) -> tuple[sp.csc_array, float]:
         """Interpolate to any radius or alpha within the path.
@@ -161,10 +158,11 @@ class LassoPath:
         """
         if (radius is None) == (alpha is None):
             raise ValueError("give radius or alpha, one of them")
-        value, grid = (radius, self.radii) if alpha is None else (alpha, self.alphas)
+        grid = self.radii if alpha is None else self.alphas
+        value = float(radius if alpha is None else alpha)  # type: ignore[arg-type]
         order = np.argsort(grid, kind="stable")
         known = grid[order]
-        if not known[0] <= value <= known[-1]:  # type: ignore[operator]
+        if not known[0] <= value <= known[-1]:
             name = "radius" if alpha is None else "alpha"
             raise ValueError(f"{name}={value} is outside the path, [{known[0]:.6g}, {known[-1]:.6g}]")
         right = int(np.clip(np.searchsorted(known, value), 1, known.size - 1)) if known.size > 1 else 0
@@ -194,9 +192,7 @@ class LassoPath:
         point = np.repeat(np.arange(len(self)), self.n_active)
         feature = self.coefs.indices
         names = feature if self.feature_names is None else np.array(self.feature_names, dtype=object)[feature]
-        return pd.DataFrame(
-            {"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data}
-        )
+        return pd.DataFrame({"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data})
 
     def plot(self, *, ax: "Axes | None" = None, n_labels: int = 10) -> "Axes":
         """Draw the coefficients against the l1 norm; see `fwlasso.plots.plot_coefs`."""
@@ -240,9 +236,7 @@ class LassoPath:
             if record["format"] > _FORMAT:
                 raise ValueError(f"{file} was written by a newer version of fwlasso (format {record['format']})")
             names: Sequence[str] = arrays["feature_names"].tolist()
-            coefs = sp.csc_array(
-                (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(record["shape"])
-            )
+            coefs = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(record["shape"]))
             return cls(
                 **{name: arrays[name] for name in ("alphas", "radii", "intercepts", "gaps", "r2")},
                 coefs=coefs,

@@ -166,9 +166,9 @@ def as_sample_size(sample_size: Any) -> SampleSize:
     """Turn a count, a share, a rule or None (the default) into a rule, or raise a ValueError that names it."""
     if sample_size is None:
         return DEFAULT_SAMPLE_SIZE
-    if isinstance(sample_size, Integral) and not isinstance(sample_size, bool) and sample_size >= 1:
+    if isinstance(sample_size, Integral) and not isinstance(sample_size, bool) and int(sample_size) >= 1:
         return FixedSize(int(sample_size))
-    if isinstance(sample_size, Real) and not isinstance(sample_size, Integral) and 0.0 < sample_size <= 1.0:
+    if isinstance(sample_size, Real) and not isinstance(sample_size, Integral) and 0.0 < float(sample_size) <= 1.0:
         return FractionOfColumns(float(sample_size))
     if callable(sample_size):
         rule: SampleSize = sample_size
@@ -237,8 +237,8 @@ def draw(sampler: Sampler, n_sampled: int) -> int:
         block = order[other]
         order[other] = order[k]
         order[k] = block
-        first = np.int64(block) * size
-        length = min(size, p - first, n_left)
+        first = int(block) * size
+        length = min(size, p - first, int(n_left))
         starts[k] = (first + offset) % p
         lengths[k] = length
         n_left -= length
@@ -246,7 +246,11 @@ def draw(sampler: Sampler, n_sampled: int) -> int:
     return k
 
 
-_GAMMA, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_GAMMA, _MIX_1, _MIX_2 = (
+    np.uint64(0x9E3779B97F4A7C15),
+    np.uint64(0xBF58476D1CE4E5B9),
+    np.uint64(0x94D049BB133111EB),
+)
 
 
 @kernel
@@ -257,4 +261,4 @@ def _below(state: NDArray[np.uint64], n: int) -> int:
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
     z = (z ^ (z >> np.uint64(27))) * _MIX_2
     z = z ^ (z >> np.uint64(31))
-    return np.int64(np.float64(z >> np.uint64(11)) * 2.0**-53 * n)
+    return int(np.float64(z >> np.uint64(11)) * 2.0**-53 * n)

@@ -33,9 +33,17 @@ class CoordinateDescent:
         return problem.xty.size
 
     def advance(
-        self, problem: Problem, form: Form, iterate: Iterate, stopping: Stopping, max_steps: int, workers: Workers
+        self,
+        problem: Problem,
+        form: Form,
+        iterate: Iterate,
+        stopping: Stopping,
+        max_steps: int,
+        workers: Workers,
     ) -> Advance:
         """Solve on the working set, price all columns and take in the worst of those that are not optimal."""
+        if not isinstance(form, Penalty):
+            raise TypeError("coordinate descent solves the penalized form")
         p = problem.xty.size
         target = stopping.gap if stopping.gap >= 0.0 else _DEFAULT_GAP * 0.5 * problem.yy
         iterate = refresh(problem, iterate)

@@ -71,9 +71,7 @@ class FrankWolfe:
         n_steps = max(1, min(max_steps, _BURST_STEPS, _BURST_BYTES // max(1, n_bytes)))
         iterate = iterate.with_room(n_steps)
         if n_chunks(n_bytes) == 1:
-            iterate, step, n_steps, n_dots = _burst(
-                problem, form, iterate, self._sampler, n_sampled, stopping, n_steps
-            )
+            iterate, step, n_steps, n_dots = _burst(problem, form, iterate, self._sampler, n_sampled, stopping, n_steps)
         else:
             step, n_dots = Step(np.inf, np.inf, 0, 0, False), 0
             for taken in range(1, n_steps + 1):

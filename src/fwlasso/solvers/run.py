@@ -40,7 +40,13 @@ class Solver(Protocol):
         """Return how many columns the next step looks at; all of them make its gap a certificate."""
 
     def advance(
-        self, problem: Problem, form: Form, iterate: Iterate, stopping: Stopping, max_steps: int, workers: Workers
+        self,
+        problem: Problem,
+        form: Form,
+        iterate: Iterate,
+        stopping: Stopping,
+        max_steps: int,
+        workers: Workers,
     ) -> Advance:
         """Take some steps, at least one and at most `max_steps`."""
 

@@ -1,0 +1,37 @@
+# Every target sets up what it needs; the second time it starts at once.
+PYTHON ?= python3.11
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+# The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
+demo: .venv/.demo
+	$(BIN)/fwlasso demo --out fwlasso-demo
+
+# Lint, types and tests.
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Speed and memory against peers, in one run. Needs the data folder for the real sets: make bench DATA=folder
+bench: .venv/.dev
+	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,plot]"
+	touch $@
+
+.venv/.dev: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@ .venv/.demo
+
+clean:
+	rm -rf .venv fwlasso-demo bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""``python -m fwlasso``."""
+
+from .cli import main
+
+main()

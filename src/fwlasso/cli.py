@@ -1,0 +1,231 @@
+"""The command line: ``fwlasso path FILE`` and ``fwlasso demo``."""
+
+import json
+import logging
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+    from rich.table import Table as RichTable
+except ModuleNotFoundError as error:  # pragma: no cover
+    sys.exit(f"The command line needs {error.name}: pip install 'fwlasso[cli,plot]'")
+
+from . import __version__
+from .datasets import Table, load_diabetes_products, read_table
+from .path import lasso_path
+from .plots import draw_coefs
+from .report import largest_coefs, point_rows, write_report
+from .result import LassoPath
+from .watch import Progress
+
+EXIT_BAD_INPUT = 2
+EXIT_INCOMPLETE = 3
+
+app = typer.Typer(
+    name="fwlasso",
+    help="Lasso paths on millions of features by stochastic Frank-Wolfe.",
+    epilog="Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is kept.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command line; bad input ends with a sentence, not with a traceback."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        Console(stderr=True, highlight=False).print(f"[red]fwlasso:[/red] {error}", soft_wrap=True)
+        sys.exit(EXIT_BAD_INPUT)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    """Lasso paths on millions of features by stochastic Frank-Wolfe."""
+
+
+Out = Annotated[Path | None, typer.Option(help="Folder for path.npz, path.png and report.html.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random draws.")]
+Threads = Annotated[int | None, typer.Option(help="Threads for scans of large data. Default: all cores.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the points as JSON, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table.")]
+
+
+@app.command()
+def path(
+    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv or parquet.")],
+    target: Annotated[
+        str | None, typer.Option(help="Response: a column of csv and parquet; a file beside npz and npy.")
+    ] = None,
+    alphas: Annotated[int | None, typer.Option(help="Points on a grid of penalties.")] = None,
+    radii: Annotated[int | None, typer.Option(help="Points on a grid of l1 norms. [default: 100]")] = None,
+    eps: Annotated[float, typer.Option(help="Ratio of the ends of the grid.")] = 1e-2,
+    standardize: Annotated[bool, typer.Option(help="Scale the columns to unit variance.")] = False,
+    intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
+    solver: Annotated[str, typer.Option(help="sfw, fw or cd.")] = "sfw",
+    stop: Annotated[str, typer.Option(help="change, paper or gap.")] = "change",
+    tol: Annotated[float, typer.Option(help="Tolerance of the stopping rule.")] = 1e-3,
+    sample_size: Annotated[float | None, typer.Option(help="Columns per step: a number, or a share below 1.")] = None,
+    block_size: Annotated[int | None, typer.Option(help="Neighbouring columns drawn together.")] = None,
+    max_iter: Annotated[int, typer.Option(help="Iterations per point.")] = 10_000,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for the solver.")] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    out: Out = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute a path on the data in FILE.
+
+    Examples: fwlasso path train.svm --standardize --out result, or fwlasso path table.csv --target price --alphas 50
+    """
+    size = int(sample_size) if sample_size is not None and sample_size >= 1 else sample_size
+    _solve(
+        read_table(file, target),
+        str(file),
+        out,
+        as_json,
+        quiet,
+        alphas=alphas,
+        radii=radii,
+        eps=eps,
+        standardize=standardize,
+        fit_intercept=intercept,
+        solver=solver,
+        stop=stop,
+        tol=tol,
+        sample_size=size,
+        block_size=block_size,
+        max_iter=max_iter,
+        time_limit=time_limit,
+        random_state=seed,
+        n_threads=threads,
+    )
+
+
+@app.command()
+def demo(
+    order: Annotated[int, typer.Option(help="Degree of the product features.")] = 8,
+    out: Out = Path("fwlasso-demo"),
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute a path on embedded data: 442 diabetes patients, 43,758 product features of ten measurements."""
+    X, y, names = load_diabetes_products(order)
+    _solve(
+        Table(X, y, names),
+        f"diabetes, products of order {order}",
+        out,
+        as_json,
+        quiet,
+        standardize=True,
+        random_state=seed,
+        n_threads=threads,
+    )
+
+
+def _solve(table: Table, title: str, out: Path | None, as_json: bool, quiet: bool, **settings: Any) -> None:
+    """Solve with a progress bar, then show and keep the result."""
+    silent = quiet or as_json
+    console = Console(stderr=True, quiet=silent, highlight=False)
+    logging.basicConfig(format="%(message)s", level=logging.ERROR if silent else logging.WARNING)
+    n_samples, n_features = table.X.shape
+    console.print(f"[bold]{title}[/bold]: {n_samples:,} samples, {n_features:,} features")
+    with warnings.catch_warnings(record=True) as caught, _bar(console) as bar:
+        warnings.simplefilter("always")
+        task = bar.add_task("preparing", total=None, active="-", gap="-")
+
+        def show(now: Progress) -> None:
+            completed = now.point + now.done
+            bar.update(
+                task,
+                description="path",
+                total=now.n_points,
+                completed=completed,
+                active=str(now.n_active),
+                gap=f"{now.gap:.1e}",
+            )
+
+        result = lasso_path(table.X, table.y, callback=show, **settings)
+    for warning in caught:
+        console.print(f"[yellow]{warning.message}[/yellow]", soft_wrap=True)
+    result = _with_names(result, table.feature_names)
+    if as_json:
+        typer.echo(json.dumps(_as_records(result)))
+    else:
+        _show(Console(quiet=silent, highlight=False), result)
+    if out is not None:
+        _keep(result, out, title)
+        console.print(f"kept in {out}: path.npz, path.png, report.html")
+    if result.ending is not None:
+        raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _bar(console: Console) -> Bar:
+    return Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("active {task.fields[active]}"),
+        TextColumn("gap {task.fields[gap]} (sampled)"),
+        TimeRemainingColumn(),
+        console=console,
+    )
+
+
+def _with_names(result: LassoPath, names: tuple[str, ...] | None) -> LassoPath:
+    from dataclasses import replace
+
+    return result if names is None else replace(result, feature_names=names)
+
+
+def _as_records(result: LassoPath) -> dict[str, Any]:
+    return {
+        "points": json.loads(result.to_frame().to_json(orient="records")),
+        "ending": result.ending.value if result.ending else None,
+        "dot_products": result.counters.dot_products,
+        "passes": result.counters.passes,
+        "seconds": result.counters.seconds,
+        "settings": result.settings,
+    }
+
+
+def _show(console: Console, result: LassoPath, n_rows: int = 12) -> None:
+    """Print some points of the path, spread evenly, and the largest coefficients of the last one."""
+    last = len(result) - 1
+    points = sorted({round(k * last / (n_rows - 1)) for k in range(n_rows)})
+    grid = RichTable(title="Points of the path")
+    for name in ("point", "radius", "alpha", "active", "R2", "gap", "iterations", "status"):
+        grid.add_column(name, justify="left" if name == "status" else "right")
+    for row in point_rows(result, points):
+        grid.add_row(*row)
+    console.print(grid)
+    strongest = ", ".join(f"{name} {value:+.3g}" for name, value in largest_coefs(result, point=-1, n_largest=5))
+    console.print(f"largest coefficients of the last point: {strongest or 'none'}")
+    seconds = "  ".join(f"{phase} {value:.2f} s" for phase, value in result.counters.seconds.items())
+    console.print(
+        f"{int(result.counters.iterations.sum()):,} iterations, {result.counters.passes:.1f} passes; {seconds}"
+    )
+
+
+def _keep(result: LassoPath, out: Path, title: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    result.save(out / "path.npz")
+    draw_coefs(result).savefig(out / "path.png", dpi=150)
+    write_report(result, out / "report.html", title)

@@ -1,0 +1,7 @@
+"""Data: product features, the embedded demonstration set, and files of every kind the package reads."""
+
+from .demo import load_diabetes_products
+from .files import Table, read_table
+from .products import product_features, product_names
+
+__all__ = ["Table", "load_diabetes_products", "product_features", "product_names", "read_table"]

@@ -1,0 +1,196 @@
+"""Reading a table from a file: LIBSVM, npz, npy, csv or parquet, told apart by the ending of the name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+
+class Table(NamedTuple):
+    """A design matrix, a response and, where the file has them, the names of the features."""
+
+    X: Any
+    y: NDArray[np.float64]
+    feature_names: tuple[str, ...] | None = None
+
+
+def read_table(file: str | Path, target: str | None = None) -> Table:
+    r"""Read a design matrix and a response.
+
+    Parameters
+    ----------
+    file : path
+        ``.svm``, ``.libsvm``, ``.svmlight`` or ``.txt``, also with ``.gz`` or ``.bz2`` behind: LIBSVM text.
+        ``.npz``: arrays X and y, or a matrix of `scipy.sparse.save_npz` with y beside it in ``y.npy``.
+        ``.npy``: an array X, with y beside it in ``y.npy``.
+        ``.csv``, ``.parquet``: a table with names in its first row; the response is the column `target`.
+    target : str, optional
+        For csv and parquet, the column of the response; the last one by default. For npz and npy, the file of the
+        response, ``y.npy`` in the same folder by default.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "data.csv")
+    ...     _ = file.write_text("age,dose,effect\n1,2,3\n4,5,6\n")
+    ...     table = read_table(file, target="effect")
+    >>> table.feature_names, table.y
+    (('age', 'dose'), array([3., 6.]))
+    """
+    file = Path(file)
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file")
+    name = file.name.lower().removesuffix(".gz").removesuffix(".bz2")
+    reader = _READERS.get(Path(name).suffix)
+    if reader is None:
+        known = ", ".join(_READERS)
+        raise ValueError(f"{file}: the ending of the name must be one of {known}")
+    return reader(file, target)
+
+
+def _read_libsvm(file: Path, target: str | None) -> Table:
+    from sklearn.datasets import load_svmlight_file
+
+    if target is not None:
+        raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
+    try:
+        X, y = load_svmlight_file(str(file), dtype=np.float64)
+    except ValueError as error:
+        raise ValueError(_locate_libsvm_error(file) or f"{file}: {error}") from error
+    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+        raise ValueError(_locate_libsvm_error(file) or f"{file}: not all values are finite")
+    if X.shape[0] == 0:
+        raise ValueError(f"{file}: there are no rows")
+    return Table(X.tocsc(), y)
+
+
+def _locate_libsvm_error(file: Path) -> str | None:
+    """Read the file slowly and return a message that names line and column of the first error."""
+    import bz2
+    import gzip
+
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+    with openers.get(file.suffix.lower(), open)(file, "rt", encoding="utf-8", errors="replace") as stream:
+        for number, line in enumerate(stream, start=1):
+            previous = -1.0
+            column = 1
+            for place, token in enumerate(line.split("#", 1)[0].split()):
+                column = line.index(token, column - 1) + 1
+                where = f"{file}, line {number}, column {column}"
+                index, colon, value = token.rpartition(":")
+                if place == 0:
+                    if not _is_finite(token):
+                        return f"{where}: expected a number as target, found {token!r}"
+                elif index != "qid":
+                    if not colon or not index.isdigit() or not _is_finite(value):
+                        return f"{where}: expected index:value with a finite value, found {token!r}"
+                    if int(index) <= previous:
+                        return f"{where}: indices must increase within a line, found {index} after {previous:.0f}"
+                    previous = int(index)
+                column += len(token)
+    return None
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _read_npz(file: Path, target: str | None) -> Table:
+    with np.load(file, allow_pickle=False) as arrays:
+        if "X" in arrays:
+            if (target or "y") not in arrays:
+                raise ValueError(f"{file}: there is no array {target or 'y'!r}")
+            return Table(arrays["X"], arrays[target or "y"])
+        is_sparse = "format" in arrays
+    if not is_sparse:
+        raise ValueError(f"{file}: expected arrays X and y, or a matrix written by scipy.sparse.save_npz")
+    return Table(sp.load_npz(file), _response_beside(file, target))
+
+
+def _read_npy(file: Path, target: str | None) -> Table:
+    return Table(np.load(file, mmap_mode="r", allow_pickle=False), _response_beside(file, target))
+
+
+def _response_beside(file: Path, target: str | None) -> NDArray[np.float64]:
+    beside = file.parent / (target or "y.npy")
+    if not beside.is_file():
+        raise FileNotFoundError(f"{beside}: no such file; it should hold the response for {file.name}")
+    return np.asarray(np.load(beside, allow_pickle=False))
+
+
+def _read_csv(file: Path, target: str | None) -> Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    # Column types are stated, not guessed from the first block, and one thread counts the rows for its messages.
+    with file.open("rb") as stream:
+        header = stream.readline().decode("utf-8-sig").strip().split(",")
+    names = [name.strip().strip('"') for name in header]
+    options = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[])
+    try:
+        table = csv.read_csv(
+            file,
+            read_options=csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
+            convert_options=options,
+        )
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{file}: {error}") from error
+    return _from_arrow(file, table, target)
+
+
+def _read_parquet(file: Path, target: str | None) -> Table:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(file)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{file}: {error}") from error
+    return _from_arrow(file, table, target)
+
+
+def _from_arrow(file: Path, table: Any, target: str | None) -> Table:
+    names = list(table.column_names)
+    target = names[-1] if target is None else target
+    if target not in names:
+        raise ValueError(f"{file}: there is no column {target!r}; there are {', '.join(names[:10])}")
+    features = [name for name in names if name != target]
+    X = np.empty((table.num_rows, len(features)), order="F")
+    for j, name in enumerate(features):
+        X[:, j] = _numbers(file, table, name)
+    return Table(X, _numbers(file, table, target), tuple(features))
+
+
+def _numbers(file: Path, table: Any, name: str) -> NDArray[np.float64]:
+    column = table.column(name)
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        raise ValueError(f"{file}, row {row + 1}, column {name!r}: there is no value")
+    try:
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    except ValueError:
+        raise ValueError(f"{file}, column {name!r}: expected numbers, found {column.type}") from None
+
+
+_READERS: dict[str, Callable[[Path, str | None], Table]] = {
+    ".svm": _read_libsvm,
+    ".libsvm": _read_libsvm,
+    ".svmlight": _read_libsvm,
+    ".txt": _read_libsvm,
+    ".npz": _read_npz,
+    ".npy": _read_npy,
+    ".csv": _read_csv,
+    ".parquet": _read_parquet,
+}
