@@ -21,10 +21,10 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    alpha : float, optional
-        Penalty. 1.0 if neither `alpha` nor `radius` is given.
+    alpha : float, default=1.0
+        Penalty.
     radius : float, optional
-        Largest l1 norm of the coefficients, instead of `alpha`.
+        Largest l1 norm of the coefficients. If it is given, it takes the place of `alpha`.
     solver : {"auto", "sfw", "fw", "cd"}, default="auto"
         "auto" is coordinate descent for `alpha` and stochastic Frank-Wolfe for `radius`.
     stop, tol, sample_size, block_size, standardize, fit_intercept, random_state, max_iter, time_limit, n_threads
@@ -57,7 +57,7 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        alpha: float | None = None,
+        alpha: float = 1.0,
         *,
         radius: float | None = None,
         solver: str = "auto",
@@ -100,15 +100,17 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         settings = self.get_params()
         alpha, radius = settings.pop("alpha"), settings.pop("radius")
-        if alpha is not None and radius is not None:
-            raise ValueError("give alpha or radius, not both")
-        if radius is None:
-            alpha = _one_value("alpha", 1.0 if alpha is None else alpha)
-        else:
-            radius = _one_value("radius", radius)
+        penalized = radius is None
         if settings["solver"] == "auto":
-            settings["solver"] = "cd" if radius is None else "sfw"
-        options = Options(alphas=alpha, radii=radius, eps=1e-2, callback=None, certify=True, **settings)
+            settings["solver"] = "cd" if penalized else "sfw"
+        options = Options(
+            alphas=_one_value("alpha", alpha) if penalized else None,
+            radii=None if penalized else _one_value("radius", radius),
+            eps=1e-2,
+            callback=None,
+            certify=True,
+            **settings,
+        )
         validate_data(self, X, skip_check_array=True)
         path = solve_path(X, y, options)
         self.path_ = path
@@ -127,7 +129,7 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Vector:
         """Predict the response of every row of X."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=True, dtype=(np.float64, np.float32))
+        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         return np.asarray(safe_sparse_dot(X, self.coef_) + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:

@@ -31,6 +31,8 @@ def as_grid(values: Any, name: str) -> int | Vector:
         if values < 1:
             raise ValueError(f"{name} must be at least 1 point, got {values}")
         return int(values)
+    if isinstance(values, bool):
+        raise ValueError(f"{name} must be a number of points or an array of values, got {values!r}")
     try:
         grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):

@@ -58,8 +58,12 @@ class Options:
             raise ValueError("give alphas or radii, not both")
         if self.radii is not None and self.solver == "cd":
             raise ValueError("radii: solver='cd' solves the penalized form, give alphas instead")
-        # The grid and the rule are checked before any work starts, too.
+        # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
+        try:
+            check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(f"random_state: {error}") from None
 
     @property
     def grid_name(self) -> str:

@@ -314,7 +314,8 @@ def _assemble(
 
 def _warn_unless_converged(path: LassoPath, n_points: int, options: Options) -> None:
     """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
-    unfinished = [status for status in path.statuses if not status.converged]
+    wanted = (Status.CERTIFIED,) if options.stop == "gap" else (Status.SETTLED, Status.CERTIFIED, Status.STALLED)
+    unfinished = [status for status in path.statuses if status not in wanted]
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:

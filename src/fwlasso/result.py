@@ -129,7 +129,7 @@ class LassoPath:
         -------
         array of shape (n_samples, n_points), or (n_samples,) for one point
         """
-        X = check_array(X, accept_sparse=True, dtype=(np.float64, np.float32), input_name="X")
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
         if X.shape[1] != self.coefs.shape[0]:
             raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {self.coefs.shape[0]}")
         if point is not None:

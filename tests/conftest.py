@@ -1,0 +1,84 @@
+"""Designs that every storage, solver and dtype is tested with, and their plain numpy counterparts."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import settings
+
+from fwlasso.columns import as_design
+from fwlasso.parallel import Workers
+from fwlasso.problem import Problem, build_problem
+
+# The same cases in every run; the first call of a kernel compiles it, so examples have no deadline.
+settings.register_profile("fwlasso", deadline=None, derandomize=True)
+settings.load_profile("fwlasso")
+
+STORAGES: dict[str, Callable[[np.ndarray], Any]] = {
+    "dense64": np.asfortranarray,
+    "dense32": lambda values: np.asfortranarray(values, dtype=np.float32),
+    "csc64": sp.csc_array,
+    "csc32": lambda values: sp.csc_matrix(values.astype(np.float32)),
+    "csc64-int64": lambda values: with_int64_indices(sp.csc_array(values)),
+}
+UNITS = {"raw": (False, False), "centred": (True, False), "scaled": (False, True), "standardized": (True, True)}
+
+
+def with_int64_indices(X: sp.csc_array) -> sp.csc_array:
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+class Case(NamedTuple):
+    """A problem as the solvers see it, and its columns z_j and response as plain arrays."""
+
+    problem: Problem
+    Z: np.ndarray
+    y: np.ndarray
+
+
+def random_values(rng: np.random.Generator, m: int, p: int, density: float = 0.4) -> np.ndarray:
+    """Random columns of different scales, with zeros, that float32 holds exactly."""
+    values = rng.integers(-8, 9, (m, p)) / 4.0 * (rng.random((m, p)) < density)
+    return values * 2.0 ** rng.integers(-2, 3, p)
+
+
+def plain_columns(values: np.ndarray, fit_intercept: bool, standardize: bool) -> np.ndarray:
+    """The columns z_j, formed."""
+    Z = values - values.mean(axis=0) if fit_intercept else values.copy()
+    if standardize:
+        scale = np.sqrt((Z**2).mean(axis=0))
+        Z = np.divide(Z, scale, out=np.zeros_like(Z), where=scale > 0)
+    return Z
+
+
+def make_case(values: np.ndarray, y: np.ndarray, storage: str = "dense64", units: str = "raw") -> Case:
+    fit_intercept, standardize = UNITS[units]
+    design = as_design(STORAGES[storage](values))
+    problem = build_problem(design, np.asarray(y, dtype=float), fit_intercept, standardize, Workers(1))
+    return Case(problem, plain_columns(values, fit_intercept, standardize), y - y.mean() if fit_intercept else y)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20150101)
+
+
+@pytest.fixture(params=UNITS)
+def units(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=STORAGES)
+def storage(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def case(storage: str, units: str, rng: np.random.Generator) -> Case:
+    """Thirty samples, forty columns, in every storage and every unit."""
+    values = random_values(rng, 30, 40)
+    y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
+    return make_case(values, y, storage, units)

@@ -1,0 +1,331 @@
+"""The cache of compiled kernels, running without a cache or without compiling, and dispatch by type.
+
+Every process of these tests has its own cache directory, so that none of them sees what others have compiled.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+import fwlasso
+from fwlasso._jit import IN_ORDER, by_type, kernel
+from fwlasso.columns import Csc, Dense, add_column, as_design, column_moments, dot_column, shape
+from fwlasso.forms import Ball, best_scale, duality_gap, line_search
+from fwlasso.iterate import correlation, zero
+from fwlasso.oracle import scan_active
+from fwlasso.parallel import Workers
+from fwlasso.problem import build_problem
+from fwlasso.solvers.frank_wolfe import _step
+from fwlasso.solvers.run import Stopping
+
+PACKAGE = Path(fwlasso.__file__).parent
+
+SMALL_PATH = """
+import numpy as np, fwlasso
+rng = np.random.default_rng(0)
+X = np.asfortranarray(rng.standard_normal((10, 12)))
+y = X[:, 0] - X[:, 5]
+path = fwlasso.lasso_path(X, y, alphas=[0.5, 0.1], solver="cd")
+"""
+
+# The number of overloads that came from the cache, and the number that did not, over all kernels of the package.
+COUNT_CACHE = """
+import sys
+from numba.core.dispatcher import Dispatcher
+modules = [module for name, module in sys.modules.items() if name.startswith("fwlasso")]
+kernels = {id(k): k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}.values()
+hits, misses = (sum(sum(getattr(k.stats, what).values()) for k in kernels) for what in ("cache_hits", "cache_misses"))
+print(hits, misses)
+"""
+
+
+def run_python(code, *args, **env):
+    """Run `code` in a new process, warnings being errors, with these environment variables; None removes one."""
+    together = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **env}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *map(str, args)],
+        env={name: str(value) for name, value in together.items() if value is not None},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def package_copy(tmp_path):
+    """A copy of the package's sources, to be imported with its folder in PYTHONPATH."""
+    folder = tmp_path / "copy"
+    shutil.copytree(PACKAGE, folder / "fwlasso", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+# The cache ---------------------------------------------------------------------------------------------------
+
+
+def test_second_process_compiles_nothing(tmp_path):
+    cold = run_python(SMALL_PATH + COUNT_CACHE, NUMBA_CACHE_DIR=tmp_path)
+    written = {file: file.read_bytes() for file in tmp_path.rglob("*.nb?")}
+    warm = run_python(SMALL_PATH + COUNT_CACHE, NUMBA_CACHE_DIR=tmp_path)
+
+    cold_hits, cold_misses = map(int, cold.stdout.split())
+    warm_hits, warm_misses = map(int, warm.stdout.split())
+    assert cold_misses > 0
+    assert cold_hits == 0
+    assert warm_hits > 0
+    assert warm_misses == 0
+    assert {file.suffix for file in written} == {".nbc", ".nbi"}
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.nb?")} == written
+    # The first process says once why it takes its time, the second has nothing to say.
+    assert cold.stderr.count("compiling its kernels") == 1
+    assert warm.stderr == ""
+
+
+# _summarize, in problem.py, calls the function that is edited, in columns.py.
+SUM_OF_COLUMN = """
+import numpy as np, sys
+import fwlasso.problem
+from fwlasso.columns import as_design
+from fwlasso.parallel import Workers
+assert fwlasso.__file__.startswith(sys.argv[1]), fwlasso.__file__
+design = as_design(np.ones((3, 2), order="F"))
+problem = fwlasso.problem.build_problem(design, np.array([1.0, 2.0, 4.0]), False, False, Workers(1))
+print(problem.xty[0])
+"""
+
+
+def test_an_edit_of_another_file_is_not_lost_to_the_cache(tmp_path, package_copy):
+    def xty():
+        code, env = SUM_OF_COLUMN, {"NUMBA_CACHE_DIR": tmp_path / "cache", "PYTHONPATH": package_copy}
+        return float(run_python(code, package_copy, **env).stdout)
+
+    assert xty() == 7.0
+    source = package_copy / "fwlasso" / "columns.py"
+    before = source.read_text()
+    head, first, rest = before.partition("@dot_column.register(Dense)")
+    edited = head + first + rest.replace("return total", "return 2 * total", 1)
+    assert edited != before
+    source.write_text(edited)
+    assert xty() == 14.0
+
+
+def test_path_without_a_writable_cache(tmp_path, package_copy):
+    # Files where numba would want folders: not even root can write a cache there.
+    a_file = tmp_path / "file"
+    a_file.touch()
+    for folder in (package_copy / "fwlasso", package_copy / "fwlasso" / "solvers"):
+        (folder / "__pycache__").touch()
+    code = """
+import logging, sys
+said = []
+handler = logging.Handler()
+handler.emit = lambda record: said.append(record.getMessage())
+logging.getLogger("fwlasso").addHandler(handler)
+logging.getLogger("fwlasso").setLevel("DEBUG")
+"""
+    code += SMALL_PATH + COUNT_CACHE
+    code += """
+assert fwlasso.__file__.startswith(sys.argv[1]), fwlasso.__file__
+assert any("no writable cache directory for scan" in message for message in said), said
+print(all(status.converged for status in path.statuses), path.gaps.max() < 0.1)
+"""
+    nowhere = a_file / "below"
+    env = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": package_copy}
+    counts, result = run_python(code, package_copy, **env).stdout.splitlines()
+    assert counts.startswith("0 ")  # nothing came from a cache
+    assert list(tmp_path.rglob("*.nb?")) == []
+    assert result == "True True"
+
+
+# Plain Python ------------------------------------------------------------------------------------------------
+
+ALL_PATHS = """
+import sys, numpy as np, scipy.sparse as sp, fwlasso
+rng = np.random.default_rng(3)
+X = np.asfortranarray(rng.standard_normal((15, 25)) * (rng.random((15, 25)) < 0.5))
+y = X[:, :3] @ [2.0, -1.0, 1.0] + 0.1 * rng.standard_normal(15)
+found = {}
+for solver in ("sfw", "fw", "cd"):
+    for kind, design in {"dense": X, "sparse": sp.csc_array(X)}.items():
+        for stop in ("change", "gap"):
+            grid = {"alphas": [0.5, 0.1]} if solver == "cd" else {"radii": [0.5, 2.0]}
+            path = fwlasso.lasso_path(
+                design, y, solver=solver, stop=stop, standardize=True, sample_size=8, random_state=0, **grid
+            )
+            found[f"{solver} {kind} {stop}"] = np.vstack([path.coefs.toarray(), path.intercepts, path.gaps])
+np.savez(sys.argv[1], **found)
+"""
+
+
+@pytest.fixture(scope="module")
+def both_ways(tmp_path_factory):
+    """The same paths by plain Python and by compiled code."""
+    folder = tmp_path_factory.mktemp("both_ways")
+    found = []
+    for name, disabled in (("plain", 1), ("compiled", None)):
+        run_python(ALL_PATHS, folder / f"{name}.npz", NUMBA_DISABLE_JIT=disabled)
+        with np.load(folder / f"{name}.npz") as arrays:
+            found.append(dict(arrays))
+    return found
+
+
+@pytest.mark.parametrize("stop", ["change", "gap"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
+def test_plain_python_gives_the_compiled_answer(both_ways, solver, kind, stop):
+    plain, compiled = (found[f"{solver} {kind} {stop}"] for found in both_ways)
+    assert np.count_nonzero(compiled[:25]) > 2
+    np.testing.assert_allclose(plain, compiled, rtol=1e-9, atol=1e-12)
+
+
+def steps(problem, form, columns):
+    """Take a step towards each of the columns in turn, from zero; return the point and the last step."""
+    rules = Stopping(change=1e-9, gap=-1.0, max_idle=3)
+    point = zero(problem)
+    for j in columns:
+        point, step = _step(problem, form, point, j, correlation(problem, point, j), 0, rules)
+    return point, step
+
+
+def small_problem(seed):
+    rng = np.random.default_rng(seed)
+    X = np.asfortranarray(rng.standard_normal((15, 25)))
+    y = X[:, :4] @ [3.0, -2.0, 2.0, 1.0] + 0.1 * rng.standard_normal(15)
+    return build_problem(as_design(X), y, True, True, Workers(1))
+
+
+# What compiled and plain sums differ in is rounding. It must not decide whether a point is done: drawing the same
+# column again after an exact line search gives a gap of zero, plus or minus 1e-16.
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawing_the_vertex_where_we_stand_is_no_step(seed):
+    problem, form = small_problem(seed), Ball(0.01)
+    vertex, _ = steps(problem, form, [seed])
+    assert (vertex.n_active, vertex.l1) == (1, 0.01)
+    _, step = steps(problem, form, [seed, seed])
+    assert (step.n_idle, step.done) == (1, False)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawing_the_last_column_again_looks_at_the_active_ones(seed):
+    problem, form = small_problem(seed), Ball(4.0)
+    point, _ = steps(problem, form, [0, 1, 2])
+    _, corr = scan_active(problem, point)
+    assert duality_gap(form, problem.yy, point.qq, point.qy, point.l1, abs(corr)) > 1e-3
+    _, step = steps(problem, form, [0, 1, 2, 2])
+    assert step.change > 1e-6
+    assert not step.done
+
+
+def test_without_jit_nothing_is_compiled():
+    code = "import fwlasso.oracle as o, types; print(isinstance(o.scan, types.FunctionType))"
+    assert run_python(code, NUMBA_DISABLE_JIT=1).stdout == "True\n"
+
+
+# Import ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", ["fwlasso", "fwlasso.path", "fwlasso.warmup"])
+def test_import_says_nothing(tmp_path, module):
+    done = run_python(f"import {module}", NUMBA_CACHE_DIR=tmp_path)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_import_compiles_nothing(tmp_path):
+    run_python("import fwlasso", NUMBA_CACHE_DIR=tmp_path)
+    assert list(tmp_path.rglob("*.nb?")) == []
+
+
+# Dispatch by type --------------------------------------------------------------------------------------------
+
+
+class Left(NamedTuple):
+    value: float
+
+
+class Right(NamedTuple):  # the same fields: only the type tells them apart
+    value: float
+
+
+class Unknown(NamedTuple):
+    value: float
+
+
+@by_type
+def worth(thing, factor):
+    """Return what a thing is worth."""
+
+
+@worth.register(Left)
+def _(thing, factor):
+    return factor * thing.value
+
+
+@worth.register(Right, IN_ORDER)
+def _(thing, factor):
+    return -factor * thing.value
+
+
+@numba.njit
+def compiled_worth(thing, factor):
+    return worth(thing, factor)
+
+
+@pytest.mark.parametrize("function", [worth, compiled_worth])
+def test_dispatch_chooses_by_type(function):
+    assert function(Left(2.0), 3.0) == 6.0
+    assert function(Right(2.0), 3.0) == -6.0
+
+
+def test_dispatch_keeps_the_name_and_docs():
+    assert worth.__name__ == "worth"
+    assert worth.__doc__ == "Return what a thing is worth."
+
+
+@pytest.mark.parametrize("stranger", [Unknown(1.0), (1.0,), 1.0])
+def test_dispatch_refuses_unknown_types(stranger):
+    with pytest.raises(KeyError):
+        worth(stranger, 1.0)
+    with pytest.raises(TypingError, match="worth"):
+        compiled_worth(stranger, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "n_more"),
+    [
+        (dot_column, 2),
+        (add_column, 3),
+        (column_moments, 1),
+        (shape, 0),
+        (line_search, 6),
+        (duality_gap, 5),
+        (best_scale, 3),
+    ],
+)
+def test_protocols_refuse_unknown_types(function, n_more):
+    with pytest.raises(KeyError):
+        function(Unknown(1.0), *[0.0] * n_more)
+
+
+def test_kernel_refuses_unknown_storage():
+    @kernel
+    def first_dot(X, v):
+        return dot_column(X, 0, v)
+
+    v = np.array([1.0, 2.0, 3.0])
+    dense = Dense(np.asfortranarray(np.eye(2)))
+    sparse = Csc(np.array([3.0]), np.array([1]), np.array([0, 1]), 2)
+    assert first_dot(dense, v) == dot_column(dense, 0, v) == 1.0
+    assert first_dot(sparse, v) == dot_column(sparse, 0, v) == 6.0
+    with pytest.raises(TypingError, match="dot_column"):
+        first_dot(Unknown(1.0), v)

@@ -1,0 +1,300 @@
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso as ReferenceLasso
+
+from conftest import STORAGES, UNITS, Case, make_case, plain_columns, random_values
+from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path, warm_up
+from fwlasso.forms import Ball, Penalty
+from fwlasso.grid import largest_radius, log_grid
+from fwlasso.parallel import Workers
+from test_certificate import independent_gap
+
+
+@pytest.fixture
+def data(rng):
+    values = random_values(rng, 30, 40)
+    return values, values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
+
+
+def standardized_coefs(path, values, units):
+    """Undo the change of units: coefficients of the columns z_j."""
+    fit_intercept, standardize = UNITS[units]
+    if not standardize:
+        return path.coefs.toarray()
+    Z = values - values.mean(axis=0) if fit_intercept else values
+    return np.sqrt((Z**2).mean(axis=0))[:, None] * path.coefs.toarray()
+
+
+@pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
+def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver, storage, units, data):
+    """The product: designs x units x dtypes x solvers, each gap recomputed in numpy on formed columns."""
+    values, y = data
+    fit_intercept, standardize = UNITS[units]
+    X = STORAGES[storage](values)
+    grid = {"alphas": 4} if solver == "cd" else {"radii": [0.2, 0.8, 1.6]}
+    path = lasso_path(
+        X, y, solver=solver, fit_intercept=fit_intercept, standardize=standardize, random_state=0, eps=0.1, **grid
+    )
+    Z = plain_columns(values, fit_intercept, standardize)
+    case = Case(None, Z, y - y.mean() if fit_intercept else y)
+    coefs = standardized_coefs(path, values, units)
+    for k in range(len(path)):
+        form = Penalty(30 * path.alphas[k]) if solver == "cd" else Ball(path.radii[k])
+        gap = independent_gap(case, form, coefs[:, k]) / (0.5 * case.y @ case.y)
+        assert path.gaps[k] == pytest.approx(gap, rel=1e-5, abs=1e-9)
+    fitted = case.Z @ coefs + (y.mean() if fit_intercept else 0.0)
+    np.testing.assert_allclose(path.predict(values), fitted, atol=1e-8)
+    np.testing.assert_allclose(path.r2, 1 - ((y[:, None] - fitted) ** 2).sum(0) / (case.y @ case.y), atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["sfw", "fw"])
+@pytest.mark.parametrize("grid", ["radii", "alphas"])
+def test_a_certified_path_is_as_exact_as_it_says(solver, grid, data):
+    values, y = data
+    path = lasso_path(
+        values, y, solver=solver, stop="gap", tol=2e-3, eps=0.1, random_state=0, max_iter=100_000, **{grid: 5}
+    )
+    assert path.gaps.max() <= 2e-3
+    assert set(path.statuses) == {Status.CERTIFIED}
+    half_yy = 0.5 * ((y - y.mean()) ** 2).sum()
+    for k in range(5):
+        if grid == "alphas":
+            best = ReferenceLasso(path.alphas[k], tol=1e-12).fit(values, y)
+            objectives = [
+                0.5 * ((y - values @ b - c) ** 2).sum() + 30 * path.alphas[k] * np.abs(b).sum()
+                for b, c in ((path.coef(k), path.intercepts[k]), (best.coef_, best.intercept_))
+            ]
+            assert -1e-9 <= (objectives[0] - objectives[1]) / half_yy <= path.gaps[k] + 1e-9
+
+
+def test_storages_agree(data):
+    values, y = data
+    settings = {"radii": [0.5, 1.5], "standardize": True, "random_state": 1, "sample_size": 20}
+    reference = lasso_path(np.asfortranarray(values), y, **settings).coefs.toarray()
+    for X in (np.ascontiguousarray(values), sp.csr_matrix(values), sp.csc_array(values), pd.DataFrame(values)):
+        np.testing.assert_allclose(lasso_path(X, y, **settings).coefs.toarray(), reference, rtol=1e-9, atol=1e-12)
+
+
+def test_read_only_memory_maps_are_used_as_they_are(data, tmp_path):
+    values, y = data
+    np.save(tmp_path / "X.npy", np.asfortranarray(values))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    path = lasso_path(X, y, radii=[1.0], random_state=0)
+    assert path.settings["conversion"] is None
+    np.testing.assert_array_equal(
+        path.coefs.toarray(), lasso_path(values, y, radii=[1.0], random_state=0).coefs.toarray()
+    )
+
+
+def test_the_automatic_grids_are_those_of_the_paper(rng):
+    case = make_case(random_values(rng, 30, 40), rng.standard_normal(30), units="standardized")
+    with Workers(1) as workers:
+        largest = largest_radius(case.problem, 0.01, workers, lambda *_: None)
+    exact = ReferenceLasso(0.01 * case.problem.lambda_max / 30, fit_intercept=False, tol=1e-12, max_iter=10**6)
+    assert largest == pytest.approx(np.abs(exact.fit(case.Z, case.y).coef_).sum(), rel=1e-2)
+    np.testing.assert_allclose(log_grid(0.01, 1.0, 3), [0.01, 0.1, 1.0])
+    np.testing.assert_array_equal(log_grid(0.01, 1.0, 1), [1.0])
+
+
+def test_default_grids(data):
+    values, y = data
+    over_radii = lasso_path(values, y, random_state=0)
+    assert len(over_radii) == 100
+    np.testing.assert_allclose(over_radii.radii[0] / over_radii.radii[-1], 0.01)
+    assert (np.diff(over_radii.radii) > 0).all()
+    over_alphas = lasso_path(values, y, solver="cd")
+    assert len(over_alphas) == 100
+    assert over_alphas.alphas[0] == pytest.approx(np.abs((values - values.mean(0)).T @ (y - y.mean())).max() / 30)
+    np.testing.assert_allclose(over_alphas.alphas[-1] / over_alphas.alphas[0], 0.01)
+    assert over_alphas.n_active[0] == 0
+
+
+def test_given_grids_are_solved_from_sparse_to_dense(data):
+    values, y = data
+    np.testing.assert_array_equal(lasso_path(values, y, radii=[2.0, 0.5, 1.0], random_state=0).radii, [0.5, 1.0, 2.0])
+    np.testing.assert_array_equal(lasso_path(values, y, alphas=[0.1, 0.5], solver="cd").alphas, [0.5, 0.1])
+
+
+@pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
+def test_the_same_seed_gives_the_same_path(solver, data):
+    values, y = data
+    grid = {"alphas": 5} if solver == "cd" else {"radii": 5}
+    paths = [lasso_path(values, y, solver=solver, random_state=7, **grid) for _ in range(2)]
+    np.testing.assert_array_equal(paths[0].coefs.toarray(), paths[1].coefs.toarray())
+    np.testing.assert_array_equal(paths[0].gaps, paths[1].gaps)
+
+
+def test_different_seeds_differ(data):
+    values, y = data
+    a, b = (lasso_path(values, y, radii=[2.0], random_state=s, sample_size=5).coefs.toarray() for s in (1, 2))
+    assert not np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("sample_size", [7, 0.3, QuantileRule(0.1, 0.9), AdaptiveRule(at_least=5), None])
+@pytest.mark.parametrize("block_size", [None, 1, 8])
+def test_every_sample_size_and_block_size_solves(sample_size, block_size, data):
+    values, y = data
+    path = lasso_path(
+        values,
+        y,
+        radii=[0.5, 1.0],
+        sample_size=sample_size,
+        block_size=block_size,
+        random_state=0,
+        stop="gap",
+        tol=0.02,
+    )
+    assert path.gaps.max() <= 0.02
+
+
+def test_dot_products_are_counted_as_in_the_paper(data):
+    values, y = data
+    path = lasso_path(values, y, radii=[0.5, 1.0], sample_size=10, random_state=0, stop="paper", tol=1e-2)
+    n_steps = int(path.counters.iterations.sum())
+    # z_j'y of every column once, then ten columns a step; looks at active columns come on top.
+    assert 40 + 10 * n_steps <= path.counters.dot_products <= 40 + 10 * n_steps + path.n_active.max() * n_steps
+    assert path.counters.passes == pytest.approx(path.counters.dot_products / 40 + 1)
+    assert set(path.counters.seconds) == {"setup", "grid", "solve", "certify"}
+
+
+def test_the_paper_rule_is_absolute_and_the_change_rule_relative(data):
+    values, y = data
+    steps = {
+        stop: [
+            lasso_path(values, c * y, radii=[c], stop=stop, random_state=0, sample_size=10).counters.iterations[0]
+            for c in (1.0, 2.0**12)
+        ]
+        for stop in ("paper", "change")
+    }
+    assert steps["change"][0] == steps["change"][1]
+    assert steps["paper"][0] < steps["paper"][1]
+
+
+def test_certify_false_leaves_the_gaps_out(data):
+    values, y = data
+    path = lasso_path(values, y, radii=3, certify=False, random_state=0)
+    assert np.isnan(path.gaps).all()
+    assert "not computed" in repr(path)
+
+
+def test_many_points_are_priced_in_batches(data, monkeypatch):
+    values, y = data
+    whole = lasso_path(values, y, radii=np.linspace(0.1, 2, 7), random_state=0)
+    monkeypatch.setattr("fwlasso.path._RESIDUAL_BYTES", 3 * 31 * 8)
+    batched = lasso_path(values, y, radii=np.linspace(0.1, 2, 7), random_state=0)
+    np.testing.assert_allclose(batched.gaps, whole.gaps, rtol=1e-12, atol=1e-15)
+    assert batched.counters.passes == whole.counters.passes + 2
+
+
+# The ends of the range ---------------------------------------------------------------------------------------
+
+
+def test_radius_zero_is_the_intercept_alone(data):
+    values, y = data
+    path = lasso_path(values, y, radii=[0.0, 1.0], random_state=0)
+    assert path.n_active[0] == 0
+    assert path.intercepts[0] == pytest.approx(y.mean())
+    assert path.gaps[0] == 0.0
+
+
+def test_a_radius_beyond_least_squares_is_least_squares(rng):
+    X = rng.standard_normal((40, 3))
+    y = X @ [1.0, 2.0, -1.0] + 0.1 * rng.standard_normal(40)
+    exact, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(40)]), y, rcond=None)
+    path = lasso_path(X, y, radii=[20.0], solver="fw", stop="gap", tol=1e-4, max_iter=200_000)
+    np.testing.assert_allclose(path.coef(0), exact[:3], atol=0.05)
+    assert np.abs(path.coef(0)).sum() < 20.0
+
+
+@pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 3.0, 2.0])),  # p = 1
+        (np.array([[1.0, 2.0, -1.0]]), np.array([3.0])),  # m = 1
+        (np.zeros((4, 3)), np.arange(4.0)),  # nothing but zeros
+        (np.ones((4, 3)), np.arange(4.0)),  # nothing but constants
+        (np.eye(4), np.ones(4)),  # constant y
+        (np.eye(4), np.zeros(4)),  # zero y
+        (np.tile(np.arange(5.0)[:, None], 6), np.array([1.0, 0.0, 2.0, 1.0, 3.0])),  # duplicates
+        (np.array([[1e-8, 1e8], [2e-8, -1e8], [0.0, 1e8]]), np.array([1.0, 2.0, 3.0])),  # huge range
+    ],
+)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_degenerate_problems_end_well(solver, X, y, fit_intercept, standardize):
+    options = {"fit_intercept": fit_intercept, "standardize": standardize, "solver": solver, "random_state": 0}
+    path = lasso_path(X, y, alphas=5, **options)
+    assert len(path) == 5
+    assert np.isfinite(path.coefs.data).all()
+    assert np.isfinite(path.intercepts).all()
+    assert ((path.gaps >= 0) & (path.gaps <= 1 + 1e-9)).all()
+    assert all(status.converged for status in path.statuses)
+
+
+def test_the_first_of_duplicate_columns_gets_the_coefficient(rng):
+    x = rng.standard_normal(20)
+    X = np.column_stack([rng.standard_normal(20), x, x, -x])
+    path = lasso_path(X, 2 * x, radii=[1.0], solver="fw")
+    assert path.coefs.indices.tolist() == [1]
+
+
+# Bad input and endings ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bad", "name"),
+    [
+        ({"alphas": 5, "radii": 5}, "alphas or radii"),
+        ({"alphas": 0}, "alphas"),
+        ({"alphas": [-1.0]}, "alphas"),
+        ({"alphas": [np.nan]}, "alphas"),
+        ({"alphas": []}, "alphas"),
+        ({"alphas": "many"}, "alphas"),
+        ({"radii": [np.inf]}, "radii"),
+        ({"radii": [[1.0]]}, "radii"),
+        ({"radii": True}, "radii"),
+        ({"radii": 5, "solver": "cd"}, "radii"),
+        ({"eps": 0.0}, "eps"),
+        ({"eps": 1.0}, "eps"),
+        ({"solver": "lars"}, "solver"),
+        ({"stop": "soon"}, "stop"),
+        ({"tol": -1.0}, "tol"),
+        ({"tol": np.nan}, "tol"),
+        ({"tol": "small"}, "tol"),
+        ({"sample_size": 0}, "sample_size"),
+        ({"block_size": 0}, "block_size"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"max_iter": 2.5}, "max_iter"),
+        ({"time_limit": 0.0}, "time_limit"),
+        ({"callback": 3}, "callback"),
+        ({"n_threads": 0}, "n_threads"),
+        ({"standardize": "yes"}, "standardize"),
+        ({"fit_intercept": None}, "fit_intercept"),
+        ({"certify": 2}, "certify"),
+        ({"random_state": "x"}, "random_state"),
+    ],
+)
+def test_a_bad_argument_is_named_before_any_work(bad, name, monkeypatch):
+    monkeypatch.setattr("fwlasso.path.as_design", lambda X: pytest.fail("work started"))
+    with pytest.raises(ValueError, match=name):
+        lasso_path(np.eye(3), np.ones(3), **bad)
+
+
+def test_points_that_do_not_converge_warn_with_gap_tolerance_and_remedy(data):
+    values, y = data
+    with pytest.warns(ConvergenceWarning, match=r"2 of 2 points .*tol=1e-08.*increase max_iter.*gap is \d") as caught:
+        path = lasso_path(values, y, radii=[0.5, 1.0], stop="gap", tol=1e-8, max_iter=5, random_state=0)
+    assert path.statuses == (Status.MAX_ITER, Status.MAX_ITER)
+    assert caught[0].filename == __file__
+
+
+def test_warm_up_compiles_for_what_is_asked(caplog):
+    with caplog.at_level(logging.ERROR):
+        warm_up(sparse=[True], dtypes=[np.float32], solvers=["sfw", "cd"])
+    assert not caplog.records
