@@ -45,7 +45,7 @@ def package_stamp() -> str:
 @functools.cache
 def _say_compiling() -> None:
     _log.warning(
-        "fwlasso is compiling its kernels for this kind of data, once: about ten seconds. "
+        "fwlasso is compiling its kernels for this kind of data, once: some seconds. "
         "Later calls and later processes start at once. fwlasso.warm_up() does it ahead of time."
     )
 

@@ -85,8 +85,11 @@ def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float,
 
     scale *= shrink
     if scale < _SMALLEST_SCALE:
-        fitted *= scale
-        weights[:n] *= scale
+        # Loops: array expressions would take three times as long to compile.
+        for i in range(fitted.size):
+            fitted[i] *= scale
+        for k in range(n):
+            weights[k] *= scale
         scale = 1.0
     if where == n:
         active[n] = j

@@ -293,14 +293,16 @@ def _assemble(
     supports = [it.coefs() for it in points]
     in_user_units = [problem.to_user_units(*support) for support in supports]
     indptr = np.concatenate([[0], np.cumsum([active.size for active, _ in supports])])
-    coefs = sp.csc_array(
-        (np.concatenate([c for c, _ in in_user_units]), np.concatenate([a for a, _ in supports]), indptr),
-        shape=(p, len(points)),
+    indices = np.concatenate([active for active, _ in supports])
+    coefs, scaled_coefs = (
+        sp.csc_array((np.concatenate(values), indices, indptr), shape=(p, len(points)))
+        for values in ([coefs for coefs, _ in in_user_units], [weights for _, weights in supports])
     )
     return LassoPath(
         alphas=alphas,
         radii=radii,
         coefs=coefs,
+        scaled_coefs=scaled_coefs,
         intercepts=np.array([intercept for _, intercept in in_user_units]),
         gaps=gaps,
         r2=(2.0 * qy - qq) / problem.yy if problem.yy > 0.0 else np.zeros(len(points)),
@@ -314,8 +316,8 @@ def _assemble(
 
 def _warn_unless_converged(path: LassoPath, n_points: int, options: Options) -> None:
     """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
-    wanted = (Status.CERTIFIED,) if options.stop == "gap" else (Status.SETTLED, Status.CERTIFIED, Status.STALLED)
-    unfinished = [status for status in path.statuses if status not in wanted]
+    certified = options.stop == "gap"
+    unfinished = [s for s in path.statuses if not (s is Status.CERTIFIED if certified else s.converged)]
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:

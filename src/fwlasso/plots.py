@@ -19,6 +19,8 @@ _FAINT = "#9a9a9a"
 def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10) -> "Axes":
     """Draw the coefficients of every feature that was ever active against the l1 norm.
 
+    On a standardised path they are the coefficients of the scaled features, which can be compared with each other.
+
     Parameters
     ----------
     path : LassoPath
@@ -45,7 +47,7 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10)
     if ax is None:
         _, ax = plt.subplots(figsize=_SIZE, layout="constrained")
     features = np.unique(path.coefs.indices)
-    values = path.coefs.tocsr()[features].toarray()
+    values = path.scaled_coefs.tocsr()[features].toarray()
     strongest = np.argsort(-np.abs(values).max(axis=1, initial=0.0), kind="stable")[:n_labels]
     for k in np.setdiff1d(np.arange(features.size), strongest):
         ax.plot(path.radii, values[k], color=_FAINT, linewidth=0.7, alpha=0.6, rasterized=True)
@@ -56,7 +58,7 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10)
         ax.plot(path.radii, values[k], style, color=_COLOURS[rank % len(_COLOURS)], linewidth=1.8, label=name)
     ax.axhline(0.0, color="black", linewidth=0.6)
     ax.set_xlabel("l1 norm of the coefficients")
-    ax.set_ylabel("coefficient")
+    ax.set_ylabel("coefficient of the scaled feature" if path.settings.get("standardize") else "coefficient")
     ax.set_title(f"Lasso path: {len(path)} points, {features.size} of {path.coefs.shape[0]:,} features ever active")
     if len(strongest):
         ax.legend(title="largest", loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)

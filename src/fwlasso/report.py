@@ -35,7 +35,7 @@ thead th {{ background: var(--soft); position: sticky; top: 0; }}
 <h2>Coefficients along the path</h2>
 <figure>{picture}</figure>
 <h2>The largest coefficients of the last point</h2>
-<div class="scroll"><table><thead><tr><th>feature</th><th>coefficient</th></tr></thead>
+<div class="scroll"><table><thead><tr><th>feature</th><th>coefficient</th><th>of the scaled feature</th></tr></thead>
 <tbody>{features}</tbody></table></div>
 <h2>Points</h2>
 <p>The gap bounds how far the objective is above its minimum, relative to 1/2 ||y||&sup2;.</p>
@@ -67,18 +67,19 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path") -
         title=escape(title),
         summary="".join(_row(key, value) for key, value in _summary(path).items()),
         picture=_picture(path),
-        features="".join(_row(name, f"{value:.6g}") for name, value in largest_coefs(path, point=-1)),
+        features="".join(_row(name, f"{a:.6g}", f"{b:.6g}") for name, a, b in largest_coefs(path, point=-1)),
         points="".join(_row(*row) for row in point_rows(path, range(len(path)))),
     )
     Path(file).write_text(page, encoding="utf-8")
 
 
-def largest_coefs(path: LassoPath, point: int, n_largest: int = 20) -> list[tuple[str, float]]:
-    """Return the names and values of the largest coefficients of a point, by modulus."""
+def largest_coefs(path: LassoPath, point: int, n_largest: int = 20) -> list[tuple[str, float, float]]:
+    """Return name, coefficient and scaled coefficient of the features with the largest ones by modulus."""
     coef = path.coef(point)
-    order = np.argsort(-np.abs(coef), kind="stable")[: min(n_largest, np.count_nonzero(coef))]
-    names = path.feature_names or {j: str(j) for j in order.tolist()}
-    return [(names[j], float(coef[j])) for j in order.tolist()]
+    scaled = path.scaled_coefs[:, [range(len(path))[point]]].toarray()[:, 0]
+    order = np.argsort(-np.abs(scaled), kind="stable")[: min(n_largest, np.count_nonzero(scaled))].tolist()
+    names = path.feature_names or {j: str(j) for j in order}
+    return [(names[j], float(coef[j]), float(scaled[j])) for j in order]
 
 
 def point_rows(path: LassoPath, points: range | list[int]) -> list[tuple[str, ...]]:

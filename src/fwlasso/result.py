@@ -51,6 +51,9 @@ class LassoPath:
         radii: the constraint.
     coefs : scipy.sparse.csc_array of shape (n_features, n_points)
         Coefficients for the columns as given.
+    scaled_coefs : scipy.sparse.csc_array of shape (n_features, n_points)
+        Coefficients of the columns as the solver sees them, scaled if ``standardize=True``: comparable with each
+        other, and what the l1 norm is of.
     intercepts : array of shape (n_points,)
     gaps : array of shape (n_points,)
         Duality gap over all columns divided by 1/2 ||y||^2 (y centred if there is an intercept): how far the
@@ -82,6 +85,7 @@ class LassoPath:
     alphas: Vector
     radii: Vector
     coefs: sp.csc_array
+    scaled_coefs: sp.csc_array
     intercepts: Vector
     gaps: Vector
     r2: Vector
@@ -221,6 +225,7 @@ class LassoPath:
                 r2=self.r2,
                 iterations=self.counters.iterations,
                 data=self.coefs.data,
+                scaled_data=self.scaled_coefs.data,
                 indices=self.coefs.indices,
                 indptr=self.coefs.indptr,
                 feature_names=np.array(self.feature_names or (), dtype=np.str_),
@@ -236,10 +241,14 @@ class LassoPath:
             if record["format"] > _FORMAT:
                 raise ValueError(f"{file} was written by a newer version of fwlasso (format {record['format']})")
             names: Sequence[str] = arrays["feature_names"].tolist()
-            coefs = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(record["shape"]))
+            coefs, scaled_coefs = (
+                sp.csc_array((arrays[data], arrays["indices"], arrays["indptr"]), shape=tuple(record["shape"]))
+                for data in ("data", "scaled_data")
+            )
             return cls(
                 **{name: arrays[name] for name in ("alphas", "radii", "intercepts", "gaps", "r2")},
                 coefs=coefs,
+                scaled_coefs=scaled_coefs,
                 statuses=tuple(Status(value) for value in record["statuses"]),
                 counters=Counters(arrays["iterations"], **record["counters"]),
                 ending=Status(record["ending"]) if record["ending"] else None,

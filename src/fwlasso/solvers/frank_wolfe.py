@@ -47,10 +47,11 @@ class FrankWolfe:
         self._block_size = block_size
         self._seed = seed
         self._sampler: Sampler | None = None
+        self._bytes_per_column = 0
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return the number of columns that the next step looks at."""
-        _, p = problem.shape
+        p = problem.xty.size
         return p if self._sample_size is None else self._sample_size(p, iterate.n_active)
 
     def advance(
@@ -63,11 +64,11 @@ class FrankWolfe:
         workers: Workers,
     ) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
-        _, p = problem.shape
         n_sampled = self.columns_per_step(problem, iterate)
         if self._sampler is None:
             self._sampler = self._make_sampler(problem, n_sampled)
-        n_bytes = problem.nbytes * n_sampled // p
+            self._bytes_per_column = problem.nbytes // problem.xty.size
+        n_bytes = self._bytes_per_column * n_sampled
         n_steps = max(1, min(max_steps, _BURST_STEPS, _BURST_BYTES // max(1, n_bytes)))
         iterate = iterate.with_room(n_steps)
         if n_chunks(n_bytes) == 1:
@@ -91,7 +92,7 @@ class FrankWolfe:
     def _make_sampler(self, problem: Problem, n_sampled: int) -> Sampler:
         if self._sample_size is None:
             return all_columns(problem.X)
-        _, p = problem.shape
+        p = problem.xty.size
         block_size = self._block_size or default_block_size(n_sampled)
         return make_sampler(p, min(block_size, p), self._seed)
 

@@ -76,7 +76,7 @@ def run(
     watch: Watch,
 ) -> Outcome:
     """Solve one point from `iterate`, scaled first to where its ray is best."""
-    _, p = problem.shape
+    p = problem.xty.size
     iterate = rescale(iterate, float(best_scale(form, iterate.qq, iterate.qy, iterate.l1)))
     n_iter = n_dots = 0
     while True:

@@ -1,0 +1,42 @@
+"""Peak memory of a path beyond the data itself, in a process of its own."""
+
+import subprocess
+import sys
+
+from .measure import Results
+
+_CODE = """
+import numpy as np, scipy.sparse as sp, fwlasso
+def status(key):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key))
+rng = np.random.default_rng(0)
+if {sparse}:
+    m, p, per_column = 16_000, 3_800_000, 22
+    rows = np.arange(per_column, dtype=np.int32) * (m // per_column)
+    indices = rows + rng.integers(0, m // per_column, (p, 1), dtype=np.int32)
+    indptr = np.arange(0, p * per_column + 1, per_column, dtype=np.int32)
+    X = sp.csc_array((rng.standard_normal(p * per_column), indices.ravel(), indptr), shape=(m, p))
+    size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    del indices
+else:
+    m, p = 1000, 125_000
+    X = rng.standard_normal((p, m)).T
+    size = X.nbytes
+y = rng.standard_normal(m)
+fwlasso.warm_up()
+open("/proc/self/clear_refs", "w").write("5")
+before = status("VmRSS")
+path = fwlasso.lasso_path(X, y, radii=np.geomspace(0.01, 1, 100), standardize=True, random_state=0)
+assert path.settings["conversion"] is None
+print(size, (status("VmHWM") - before) * 1024 / size)
+"""
+
+
+def run(results: Results) -> None:
+    results.section("Memory")
+    for name, sparse in (("F-ordered array", False), ("CSC matrix, 22 nonzeros a column", True)):
+        code = _CODE.format(sparse=sparse)
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        size, share = map(float, done.stdout.split())
+        results.add(f"{name}: size", size / 1e9, "GB")
+        results.add(f"{name}: peak extra memory of a path", 100 * share, "%", "< 15", share < 0.15)

@@ -1,0 +1,1 @@
+"""Rival packages, one short adapter each."""

@@ -1,0 +1,449 @@
+"""The command line: what it prints, what it keeps, and how it ends."""
+
+import gzip
+import json
+import re
+import signal
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from matplotlib.image import imread
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+import fwlasso
+from fwlasso import LassoPath, Status, cli, lasso_path
+
+mpl.use("Agg")
+
+M, P = 30, 8
+NAMES = tuple(f"f{j}" for j in range(P))
+COMPLETE, BAD_INPUT, INCOMPLETE = 0, 2, 3
+KEPT = ["path.npz", "path.png", "report.html"]
+
+
+def make_data():
+    rng = np.random.default_rng(11)
+    X = rng.integers(-8, 9, (M, P)) / 4.0
+    return np.asfortranarray(X), 3.0 * X[:, 0] - 2.0 * X[:, 4] + np.round(rng.standard_normal(M), 2) + 5.0
+
+
+X, Y = make_data()
+
+
+def write_csv(file, names=NAMES, y=Y):
+    rows = [",".join(map(repr, row)) for row in np.column_stack([X, y]).tolist()]
+    file.write_text("\n".join([",".join([*names, "y"]), *rows, ""]), encoding="utf-8")
+    return file
+
+
+def write_svm(file):
+    dump_svmlight_file(X, Y, str(file))
+    return file
+
+
+def write_npy(file):
+    np.save(file, X)
+    np.save(file.parent / "y.npy", Y)
+    return file
+
+
+def write_sparse(file):
+    sp.save_npz(file, sp.csc_array(X))
+    np.save(file.parent / "y.npy", Y)
+    return file
+
+
+@pytest.fixture(autouse=True)
+def _wide_and_colourless(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_csv(tmp_path / "table.csv")
+
+
+def call(*arguments, exit_code=COMPLETE):
+    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == exit_code, result.output
+    return result
+
+
+def call_json(*arguments, exit_code=COMPLETE):
+    """The whole of stdout as JSON, read by its letter: NaN and Infinity are none."""
+    stdout = call(*arguments, "--json", exit_code=exit_code).stdout
+    return json.loads(stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+@pytest.fixture
+def call_main(monkeypatch, capsys):
+    """Run the entry point in this process; an exception that would end in a traceback fails the test."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["fwlasso", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            cli.main()
+        output = capsys.readouterr()
+        return ending.value.code, output.out, plain(output.err)
+
+    return run
+
+
+def plain(text):
+    """Text without colours, frames and line breaks."""
+    return " ".join(re.sub("[│╭╮╰╯─┃━]", " ", re.sub(r"\x1b\[[0-9;]*m", "", text)).split())
+
+
+def assert_equal_points(first, second):
+    np.testing.assert_array_equal(first.coefs.toarray(), second.coefs.toarray())
+    for name in ("alphas", "radii", "intercepts", "gaps", "r2"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name), err_msg=name)
+    assert first.statuses == second.statuses
+    assert first.ending == second.ending
+
+
+def kept_in(folder):
+    assert sorted(file.name for file in folder.iterdir()) == KEPT
+    picture = imread(folder / "path.png")
+    assert picture.ndim == 3
+    assert picture.std() > 0  # it is not blank
+    return LassoPath.load(folder / "path.npz"), (folder / "report.html").read_text(encoding="utf-8")
+
+
+# Help --------------------------------------------------------------------------------------------------------
+
+
+def test_version():
+    assert call("--version").stdout == f"{fwlasso.__version__}\n"
+
+
+def test_help_tells_the_commands_and_the_exit_codes():
+    text = plain(call("--help").stdout)
+    for part in (
+        "path",
+        "demo",
+        "--version",
+        "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early",
+    ):
+        assert part in text
+
+
+def test_help_of_path_tells_its_options():
+    text = plain(call("path", "--help").stdout)
+    for option in (
+        "--target",
+        "--alphas",
+        "--radii",
+        "--solver",
+        "--stop",
+        "--time-limit",
+        "--out",
+        "--json",
+        "--quiet",
+    ):
+        assert option in text
+
+
+# A path ------------------------------------------------------------------------------------------------------
+
+SETTINGS = {
+    "--radii 5": {"radii": 5},
+    "--alphas 4 --tol 1e-4": {"alphas": 4, "tol": 1e-4},
+    "--solver cd --alphas 3 --eps 0.1": {"solver": "cd", "alphas": 3, "eps": 0.1},
+    "--solver fw --radii 3 --no-intercept": {"solver": "fw", "radii": 3, "fit_intercept": False},
+    "--radii 3 --standardize --seed 7 --threads 1": {"radii": 3, "standardize": True, "random_state": 7},
+    "--radii 3 --sample-size 2 --block-size 1": {"radii": 3, "sample_size": 2, "block_size": 1},
+    "--radii 3 --sample-size 0.5": {"radii": 3, "sample_size": 0.5},
+    "--radii 3 --stop gap --tol 0.01": {"radii": 3, "stop": "gap", "tol": 0.01},
+    "--radii 2 --stop paper --time-limit 1000": {"radii": 2, "stop": "paper", "time_limit": 1000.0},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("options", SETTINGS)
+def test_path_is_that_of_the_library(table, tmp_path, options):
+    call("path", table, *options.split(), "--quiet", "--out", tmp_path / "out")
+    path, _ = kept_in(tmp_path / "out")
+    expected = lasso_path(X, Y, **{"random_state": 0, **SETTINGS[options]})
+    assert_equal_points(path, expected)
+    assert path.feature_names == NAMES
+    assert {**path.settings, "conversion": None} == {**expected.settings, "conversion": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [("a.csv", write_csv), ("a.svm", write_svm), ("a.npy", write_npy), ("a.npz", write_sparse)],
+)
+def test_files_of_every_kind_give_the_same_path(tmp_path, name, write):
+    points = call_json("path", write(tmp_path / name), "--radii", 3, "--stop", "gap", "--tol", 1e-2)["points"]
+    expected = lasso_path(X, Y, radii=3, stop="gap", tol=1e-2, random_state=0)
+    np.testing.assert_allclose([point["radius"] for point in points], expected.radii, rtol=1e-6)
+    np.testing.assert_allclose([point["r2"] for point in points], expected.r2, atol=1e-6)
+
+
+def test_path_has_a_hundred_points_unless_told_otherwise(table):
+    assert len(call_json("path", table, "--max-iter", 50, "--tol", 0.1)["points"]) == 100
+
+
+def test_target_is_chosen_by_name(table, tmp_path):
+    call("path", table, "--target", "f3", "--alphas", 3, "--quiet", "--out", tmp_path / "out")
+    path, _ = kept_in(tmp_path / "out")
+    assert path.feature_names == ("f0", "f1", "f2", "f4", "f5", "f6", "f7", "y")
+    others = np.column_stack([np.delete(X, 3, axis=1), Y])
+    assert_equal_points(path, lasso_path(others, X[:, 3], alphas=3, random_state=0))
+
+
+def test_table_and_progress_are_printed(table):
+    result = call("path", table, "--radii", 20)
+    rows = re.findall(r"^[^\w\n]*(\d+)\s*│", result.stdout, re.MULTILINE)
+    assert len(rows) == 12
+    assert (rows[0], rows[-1]) == ("1", "20")
+    assert re.search(r"largest coefficients of the last point: f0 \+\d[^,]*, f4 -\d", plain(result.stdout))
+    assert f"table.csv: {M} samples, {P} features" in plain(result.stderr)
+    assert "20/20" in plain(result.stderr)
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 12])
+def test_short_path_is_printed_in_full(table, n_points):
+    rows = re.findall(r"^[^\w\n]*(\d+)\s*│", call("path", table, "--alphas", n_points).stdout, re.MULTILINE)
+    assert rows == [str(k + 1) for k in range(n_points)]
+
+
+def test_path_without_active_features_is_printed(tmp_path):
+    file = write_csv(tmp_path / "flat.csv", y=np.ones(M))
+    result = call("path", file, "--radii", 3, "--out", tmp_path / "out")
+    assert "largest coefficients of the last point: none" in plain(result.stdout)
+    assert kept_in(tmp_path / "out")[0].coefs.nnz == 0
+
+
+def test_quiet_prints_nothing(table):
+    result = call("path", table, "--radii", 3, "--quiet", "--max-iter", 1)
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_points_short_of_the_tolerance_are_told(table):
+    result = call("path", table, "--alphas", 3, "--max-iter", 1)
+    assert re.search(r"points did not meet .* increase max_iter", plain(result.stderr))
+
+
+def test_where_the_result_is_kept_is_told(table, tmp_path):
+    result = call("path", table, "--radii", 2, "--out", tmp_path / "new" / "out")
+    assert "path.npz, path.png, report.html" in plain(result.stderr)
+    path, report = kept_in(tmp_path / "new" / "out")
+    assert len(path) == 2
+    assert "table.csv" in report
+    assert "f0" in report
+
+
+def test_kept_results_are_replaced(table, tmp_path):
+    for n_points in (2, 3):
+        call("path", table, "--radii", n_points, "--quiet", "--out", tmp_path / "out")
+    assert len(kept_in(tmp_path / "out")[0]) == 3
+
+
+# JSON --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", ["--radii", "--alphas"])
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale):
+    file = write_csv(tmp_path / "table.csv", y=scale * Y)
+    record = call_json("path", file, grid, 4, "--out", tmp_path / "out")
+    path, _ = kept_in(tmp_path / "out")
+    assert set(record) == {"points", "ending", "dot_products", "passes", "seconds", "settings"}
+    frame = path.to_frame()
+    assert [list(point) for point in record["points"]] == [list(frame)] * 4
+    for name in frame:
+        values = [point[name] for point in record["points"]]
+        if name in ("status", "n_active", "iterations"):
+            assert values == frame[name].tolist()
+        else:
+            np.testing.assert_allclose(values, frame[name], rtol=1e-12, err_msg=name)
+    assert record["ending"] is None
+    assert record["settings"] == path.settings
+    assert record["dot_products"] == path.counters.dot_products
+    assert record["passes"] == path.counters.passes
+    assert record["seconds"] == path.counters.seconds
+
+
+def test_json_leaves_stderr_empty(table):
+    assert call("path", table, "--radii", 2, "--json", "--max-iter", 1).stderr == ""
+
+
+# Early endings -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", ["--radii 4", "--alphas 4", "--solver cd --alphas 4", "--radii 1"])
+def test_time_limit_keeps_what_is_solved(table, tmp_path, grid):
+    limit = ("--time-limit", 1e-9)
+    record = call_json("path", table, *grid.split(), *limit, "--out", tmp_path / "out", exit_code=INCOMPLETE)
+    assert record["ending"] == "timed_out"
+    path, report = kept_in(tmp_path / "out")
+    assert len(record["points"]) == len(path) == 1
+    assert path.ending is Status.TIMED_OUT
+    assert Status.TIMED_OUT.sentence in report
+
+
+def test_time_limit_is_told(table):
+    result = call("path", table, "--radii", 4, "--time-limit", 1e-9, exit_code=INCOMPLETE)
+    assert "The path has 1 of 4 points. The time limit was reached" in plain(result.stderr)
+
+
+def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch):
+    def interrupted(*data, callback, **settings):
+        def show(now):
+            callback(now)
+            if now.point == 1 and now.done:
+                signal.raise_signal(signal.SIGINT)
+
+        return lasso_path(*data, callback=show, **settings)
+
+    monkeypatch.setattr(cli, "lasso_path", interrupted)
+    record = call_json("path", table, "--radii", 4, "--out", tmp_path / "out", exit_code=INCOMPLETE)
+    assert record["ending"] == "interrupted"
+    assert [point["gap"] for point in record["points"]] == [None, None]
+    path, report = kept_in(tmp_path / "out")
+    assert path.ending is Status.INTERRUPTED
+    assert len(path) == 2
+    assert Status.INTERRUPTED.sentence in report
+
+
+# Bad input ---------------------------------------------------------------------------------------------------
+
+BAD_FILES = {  # what is in them, and what is said about it
+    "missing.csv": (None, r"missing\.csv: no such file"),
+    "[missing].csv": (None, r"\[missing\]\.csv: no such file"),
+    "missing[/b].csv": (None, r"missing\[/b\]\.csv: no such file"),
+    "table.xls": (b"1", r"table\.xls: the ending of the name"),
+    "bad.svm": (b"1 1:2\n2 1:2 3:x\n", r"bad\.svm, line 2, column 7:"),
+    "bad.csv": (b"a,y\n1,2\nx,3\n", r"bad\.csv.*'x'"),
+    "header.csv": (b"a,y\n", "0 sample|no rows"),
+    "nan.csv": (b"a,y\n1,2\nnan,3\n", "NaN|finite"),
+    "response.csv": (b"y\n1\n2\n", "0 feature|no feature"),
+    "twice.csv": (b"a,a,y\n1,2,3\n4,5,6\n", r"twice\.csv.*'a'"),
+    "empty.npy": (b"", r"empty\.npy"),
+    "torn.npz": (b"PK\x03\x04", r"torn\.npz"),
+    "torn.svm.gz": (gzip.compress(b"1 1:2\n" * 999)[:20], r"torn\.svm\.gz"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_file_ends_with_a_sentence(call_main, tmp_path, name):
+    content, message = BAD_FILES[name]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    exit_code, stdout, stderr = call_main("path", tmp_path / name)
+    assert exit_code == BAD_INPUT
+    assert stdout == ""
+    assert re.search(f"fwlasso: .*({message})", stderr)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--solver lars", "solver must be one of sfw, fw, cd"),
+        ("--stop never", "stop must be one of"),
+        ("--eps 2", "eps must be"),
+        ("--tol -1", "tol must be"),
+        ("--max-iter 0", "max_iter must be"),
+        ("--time-limit 0", "time_limit must be"),
+        ("--threads 0", "n_threads must be"),
+        ("--sample-size 0", "sample_size must be"),
+        ("--sample-size nan", "sample_size must be"),
+        ("--radii 0", "radii must be"),
+        ("--alphas -3", "alphas must be"),
+        ("--alphas 3 --radii 3", "alphas or radii"),
+        ("--radii 3 --solver cd", "give alphas"),
+        ("--target price", "there is no column 'price'"),
+        ("--radii many", "--radii"),
+        ("--unknown", "--unknown"),
+    ],
+)
+def test_bad_option_ends_with_a_sentence(call_main, table, options, message):
+    exit_code, stdout, stderr = call_main("path", table, *options.split())
+    assert exit_code == BAD_INPUT
+    assert stdout == ""
+    assert message in stderr
+
+
+@pytest.mark.parametrize("arguments", [("path",), ("paths",), ("demo", "--order", "x"), ("demo", "--order", "-1")])
+def test_bad_command_ends_with_a_sentence(call_main, arguments):
+    exit_code, stdout, stderr = call_main(*arguments)
+    assert exit_code == BAD_INPUT
+    assert stdout == ""
+    assert stderr
+
+
+def test_folder_that_cannot_be_made_ends_with_a_sentence(call_main, table):
+    exit_code, _, stderr = call_main("path", table, "--radii", 2, "--quiet", "--out", table)
+    assert exit_code == BAD_INPUT
+    assert "table.csv" in stderr
+
+
+def test_main_ends_with_the_exit_code_of_the_path(call_main, table):
+    assert call_main("path", table, "--radii", 3, "--quiet") == (COMPLETE, "", "")
+    assert call_main("path", table, "--radii", 3, "--quiet", "--time-limit", 1e-9) == (INCOMPLETE, "", "")
+
+
+@pytest.mark.parametrize("name", ["[f0]", "[/f0]", "[bold]", "[link=x]f"])
+def test_brackets_in_names_are_no_markup(tmp_path, name):
+    file = write_csv(tmp_path / f"table{name.replace('/', '')}.csv", names=(name, *NAMES[1:]))
+    result = call("path", file, "--radii", 2)
+    assert f"largest coefficients of the last point: {name} " in plain(result.stdout)
+    assert f"{file.name}: {M} samples" in plain(result.stderr)
+
+
+@pytest.mark.parametrize("name", ["_f0", "$f0$", r"$\f0$"])
+def test_names_that_matplotlib_takes_for_its_own_are_kept(tmp_path, name):
+    file = write_csv(tmp_path / "table.csv", names=(name, *NAMES[1:]))
+    call("path", file, "--radii", 2, "--quiet", "--out", tmp_path / "out")
+    assert kept_in(tmp_path / "out")[0].feature_names[0] == name
+
+
+# The demonstration -------------------------------------------------------------------------------------------
+
+
+def test_demo(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = call("demo", "--order", 2)
+    assert "442 samples, 66 features" in plain(result.stderr)
+    assert "bmi" in result.stdout
+    path, report = kept_in(tmp_path / "fwlasso-demo")
+    assert path.coefs.shape == (66, 100)
+    assert path.feature_names[:3] == ("1", "age", "sex")
+    assert path.settings["standardize"] is True
+    assert "diabetes, products of order 2" in report
+
+
+def test_demo_as_json(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, second, other = (
+        call_json("demo", "--order", 1, "--seed", seed, "--out", "kept")["settings"]["seed"] for seed in (1, 1, 2)
+    )
+    assert first == second != other
+    assert len(kept_in(tmp_path / "kept")[0]) == 100
+
+
+# As a program ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "stream", "text"),
+    [
+        (["--version"], COMPLETE, "stdout", fwlasso.__version__),
+        (["path", "missing.csv"], BAD_INPUT, "stderr", "fwlasso: missing.csv: no such file"),
+    ],
+)
+def test_module_runs_as_a_program(tmp_path, arguments, exit_code, stream, text):
+    program = [sys.executable, "-m", "fwlasso", *arguments]
+    ended = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == exit_code
+    assert plain(getattr(ended, stream)) == text
+    assert getattr(ended, "stderr" if stream == "stdout" else "stdout") == ""

@@ -1,0 +1,240 @@
+"""X is used where it lies: never copied, never densified, never changed."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from fwlasso import lasso_path
+from fwlasso.columns import as_design
+
+# Peak memory -------------------------------------------------------------------------------------------------
+
+MEASURE = """
+import sys
+import numpy as np, scipy.sparse as sp, fwlasso
+
+def dense(m, p, order):
+    X = np.empty((m, p), order=order)
+    rng.standard_normal(out=X.T if order == "F" else X)
+    return X
+
+def sparse(m, p):  # 21 entries in a column, at increasing rows
+    stride = m // 21
+    data = rng.standard_normal(21 * p)
+    indices = rng.integers(0, stride, 21 * p, dtype=np.int32).reshape(p, 21)
+    indices += np.arange(0, 21 * stride, stride, dtype=np.int32)
+    return sp.csc_array((data, indices.reshape(-1), np.arange(0, 21 * p + 1, 21, dtype=np.int32)), shape=(m, p))
+
+def nbytes(X):
+    return sum(a.nbytes for a in (X.data, X.indices, X.indptr)) if sp.issparse(X) else X.nbytes
+
+def memory(name):  # of this process, in bytes
+    with open("/proc/self/status") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
+
+rng = np.random.default_rng(0)
+make, tiny, large = {
+    "dense": (lambda m, p: dense(m, p, "F"), (20, 50), (500, 62_500)),
+    "row-major": (lambda m, p: dense(m, p, "C"), (20, 50), (500, 62_500)),
+    "sparse": (sparse, (42, 50), (2100, 976_000)),
+}[sys.argv[1]]
+
+def path(m, p):
+    X, y = make(m, p), rng.standard_normal(m)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # forget the peak so far
+    before = memory("VmRSS")
+    path = fwlasso.lasso_path(
+        X, y, radii=[0.05, 0.1, 0.2], solver="sfw", stop="change", standardize=True, certify=True, random_state=0
+    )
+    assert np.isfinite(path.gaps).all()
+    return (memory("VmHWM") - before) / nbytes(X), nbytes(X)
+
+path(*tiny)  # compiles
+print(*path(*large))
+"""
+
+
+def peak_share(kind):
+    """Return the memory that a path needs at its peak on top of X, as a share of the size of X."""
+    # With a low and fixed threshold malloc takes arrays from the system and gives them back: none hides in its pool.
+    env = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-W", "error", "-c", MEASURE, kind], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    share, size = map(float, done.stdout.split())
+    assert 240e6 < size < 260e6
+    return share
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_peak_memory_is_a_small_share_of_the_data(kind):
+    assert peak_share(kind) < 0.15
+
+
+def test_the_measurement_sees_a_copy():
+    assert 0.9 < peak_share("row-major") < 1.15  # to column-major order, once
+
+
+# Shared memory -----------------------------------------------------------------------------------------------
+
+
+def some_values(dtype=np.float64):
+    rng = np.random.default_rng(0)
+    return np.asfortranarray(rng.standard_normal((20, 30)) * (rng.random((20, 30)) < 0.7), dtype=dtype)
+
+
+def frozen(*arrays):
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+def mapped(array, folder, name="values"):
+    """Return the array as a file that is mapped for reading only."""
+    file = np.memmap(folder / name, dtype=array.dtype, mode="w+", shape=array.shape, order="F")
+    file[...] = array
+    file.flush()
+    return np.memmap(folder / name, dtype=array.dtype, mode="r", shape=array.shape, order="F")
+
+
+def csc(kind=sp.csc_array, dtype=np.float64):
+    return kind(some_values(dtype))
+
+
+def int64_csc():
+    X = csc()
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)  # the constructor would go to int32
+    return X
+
+
+def frozen_csc():
+    X = csc()
+    frozen(X.data, X.indices, X.indptr)
+    return X
+
+
+def mapped_csc(folder):
+    X = csc()
+    for name in ("data", "indices", "indptr"):
+        setattr(X, name, mapped(getattr(X, name), folder, name))
+    return X
+
+
+MAKERS = {
+    "dense": lambda _: some_values(),
+    "dense float32": lambda _: some_values(np.float32),
+    "dense read-only": lambda _: frozen(some_values())[0],
+    "dense memory map": lambda folder: mapped(some_values(), folder),
+    "dense part": lambda _: some_values()[:, 5:25],
+    "sparse array": lambda _: csc(),
+    "sparse matrix": lambda _: csc(sp.csc_matrix),
+    "sparse float32": lambda _: csc(dtype=np.float32),
+    "sparse read-only": lambda _: frozen_csc(),
+    "sparse memory map": mapped_csc,
+    "sparse int64": lambda _: int64_csc(),
+}
+
+
+@pytest.fixture(params=MAKERS)
+def X(request, tmp_path):
+    return MAKERS[request.param](tmp_path)
+
+
+def parts(X):
+    """Return the arrays of a user's matrix, by name."""
+    return {n: getattr(X, n) for n in ("data", "indices", "indptr")} if sp.issparse(X) else {"values": X}
+
+
+def test_design_is_memory_of_the_user(X):
+    design = as_design(X)
+    assert design.conversion is None
+    for name, array in parts(X).items():
+        used = getattr(design.columns, name)
+        assert np.shares_memory(used, array)
+        assert (used.ctypes.data, used.shape, used.dtype) == (array.ctypes.data, array.shape, array.dtype)
+        assert not used.flags.writeable
+
+
+def state(X):
+    """Return all there is to know of the user's arrays, for comparison."""
+    return {
+        name: (hashlib.sha256(a.tobytes(order="A")).hexdigest(), id(a), a.dtype, a.strides, a.flags.writeable)
+        for name, a in parts(X).items()
+    }
+
+
+@pytest.mark.parametrize("solver", ["sfw", "cd"])
+def test_path_leaves_x_and_y_as_they_were(X, solver):
+    y = np.random.default_rng(1).standard_normal(20)
+    before = state(X), state(y)
+    grid = {"alphas": [0.2, 0.1]} if solver == "cd" else {"radii": [0.1, 0.2]}
+    path = lasso_path(X, y, solver=solver, standardize=True, random_state=0, **grid)
+    assert path.settings["conversion"] is None
+    assert (state(X), state(y)) == before
+
+
+@pytest.mark.parametrize("freeze", [False, True])
+def test_unsorted_entries_are_mended_in_a_copy(freeze):
+    X = csc()
+    for lo, hi in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        X.data[lo:hi], X.indices[lo:hi] = X.data[lo:hi][::-1].copy(), X.indices[lo:hi][::-1].copy()
+    X.has_sorted_indices = False
+    if freeze:
+        frozen(X.data, X.indices, X.indptr)
+    before = state(X)
+    design = as_design(X)
+    assert state(X) == before
+    assert not np.shares_memory(design.columns.data, X.data)
+    assert design.conversion == "X was copied once, to float64 in CSC"
+    np.testing.assert_array_equal(design.columns.data, csc().data)
+    np.testing.assert_array_equal(design.columns.indices, csc().indices)
+
+
+@pytest.mark.parametrize(
+    ("convert", "form"),
+    [
+        (np.ascontiguousarray, "float64 in column-major order"),
+        (lambda X: np.asfortranarray(X, dtype=np.int64), "float64 in column-major order"),
+        (lambda X: X[::2], "float64 in column-major order"),
+        (sp.csr_array, "float64 in CSC"),
+        (sp.coo_array, "float64 in CSC"),
+        (lambda X: sp.csc_array(X.astype(np.int64)), "float64 in CSC"),
+    ],
+    ids=["row-major", "integers", "strided", "csr", "coo", "sparse integers"],
+)
+def test_other_forms_are_copied_and_it_is_said(convert, form):
+    X = convert(10.0 * some_values())
+    design = as_design(X)
+    assert design.conversion == f"X was copied once, to {form}"
+    for name in ("data", "values"):
+        if isinstance(mine := getattr(X, name, None), np.ndarray):
+            assert not np.shares_memory(mine, design.columns[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("copy", [False, True])
+def test_a_frame_of_one_block_is_not_copied(dtype, copy):
+    values = some_values(dtype)
+    frame = pd.DataFrame(values, copy=copy)
+    design = as_design(frame)
+    assert design.conversion is None
+    assert design.feature_names == tuple(map(str, range(30)))
+    assert np.shares_memory(design.columns.values, frame[29].to_numpy())
+    assert np.shares_memory(design.columns.values, values) is not copy
+
+
+def test_a_path_leaves_a_frame_as_it_was():
+    frame = pd.DataFrame(some_values())
+    before = frame.copy(deep=True)
+    lasso_path(frame, np.arange(20.0), radii=[0.1], random_state=0)
+    pd.testing.assert_frame_equal(frame, before)
+    frame.iloc[0, 0] = 5.0  # still the user's to write to
+    assert frame.iloc[0, 0] == 5.0

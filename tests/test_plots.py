@@ -1,0 +1,160 @@
+"""The picture of a path: its lines, its labels and where it is drawn."""
+
+import io
+from dataclasses import replace
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from fwlasso import lasso_path
+from fwlasso.plots import draw_coefs, plot_coefs
+
+mpl.use("Agg")
+
+M, P = 30, 20
+
+
+def solve(y=None, **settings):
+    rng = np.random.default_rng(3)
+    X = np.asfortranarray(rng.standard_normal((M, P)))
+    y = X[:, :5] @ [4.0, -3.0, 2.0, -1.0, 0.5] + 0.5 * rng.standard_normal(M) if y is None else y
+    return lasso_path(X, y, **{"radii": 8, "eps": 1e-3, "random_state": 0, "n_threads": 1, **settings})
+
+
+@pytest.fixture(scope="module")
+def path():
+    return solve()
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def ever_active(path):
+    return np.flatnonzero(np.abs(path.coefs.toarray()).max(axis=1))
+
+
+def legend_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def curves(ax):
+    """The lines without the zero line, as a set of tuples of ordinates."""
+    return {tuple(line.get_ydata()) for line in ax.lines if len(line.get_ydata()) != 2}
+
+
+def test_every_feature_ever_active_has_its_line(path, ax):
+    active = ever_active(path)
+    assert 10 < active.size < P
+    path.plot(ax=ax)
+    assert len(ax.lines) == active.size + 1
+    assert curves(ax) == {tuple(row) for row in path.coefs.toarray()[active]}
+    assert [list(line.get_ydata()) for line in ax.lines if len(line.get_ydata()) == 2] == [[0.0, 0.0]]
+    for line in ax.lines[:-1]:
+        np.testing.assert_array_equal(line.get_xdata(), path.radii)
+
+
+def test_axes_are_named(path, ax):
+    path.plot(ax=ax)
+    assert ax.get_xlabel() == "l1 norm of the coefficients"
+    assert ax.get_ylabel() == "coefficient"
+    for fact in ("8 points", f"{ever_active(path).size} of {P} features"):
+        assert fact in ax.get_title()
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 10, 100])
+@pytest.mark.parametrize("named", [True, False])
+def test_the_largest_coefficients_are_labelled(path, ax, n_labels, named):
+    names = [f"feature {j}" if named else str(j) for j in range(P)]
+    path = replace(path, feature_names=tuple(names) if named else None)
+    plot_coefs(path, ax=ax, n_labels=n_labels)
+    sizes = np.abs(path.coefs.toarray()).max(axis=1)
+    order = np.argsort(-sizes, kind="stable")[: min(n_labels, np.count_nonzero(sizes))]
+    assert legend_of(ax) == [names[j] for j in order]
+    by_label = {line.get_label(): line for line in ax.lines}
+    for j in order:
+        np.testing.assert_array_equal(by_label[names[j]].get_ydata(), path.coefs.toarray()[j])
+
+
+def test_labelled_lines_look_different(path, ax):
+    path.plot(ax=ax, n_labels=14)
+    labelled = ax.lines[-15:-1]
+    assert len({(line.get_color(), line.get_linestyle()) for line in labelled}) == min(14, ever_active(path).size)
+
+
+def test_no_labels(path, ax):
+    path.plot(ax=ax, n_labels=0)
+    assert ax.get_legend() is None
+    assert len(ax.lines) == ever_active(path).size + 1
+
+
+def test_given_axes_are_drawn_on_and_returned(path, ax):
+    before = plt.get_fignums()
+    assert path.plot(ax=ax) is ax
+    assert plt.get_fignums() == before
+
+
+def test_without_axes_a_figure_is_made(path):
+    first, second = path.plot(), path.plot()
+    assert first is not second
+    assert first.figure is not second.figure
+    assert len(plt.get_fignums()) == 2
+
+
+def test_figure_for_files_is_not_shown(path):
+    figure = draw_coefs(path)
+    assert plt.get_fignums() == []
+    assert len(figure.axes[0].lines) == ever_active(path).size + 1
+
+
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_figure_is_written(path, format):
+    file = io.BytesIO()
+    draw_coefs(path).savefig(file, format=format)
+    assert file.getvalue()[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
+
+
+@pytest.mark.parametrize("grid", [{"radii": 3}, {"radii": None, "alphas": 3}, {"radii": [0.0]}])
+def test_path_without_active_features(ax, grid):
+    path = solve(y=np.ones(M), **grid)
+    assert path.coefs.nnz == 0
+    path.plot(ax=ax)
+    assert len(ax.lines) == 1
+    assert ax.get_legend() is None
+    assert f"0 of {P} features" in ax.get_title()
+    draw_coefs(path).savefig(io.BytesIO())
+
+
+def test_path_of_one_point(ax):
+    path = solve(radii=[2.0])
+    path.plot(ax=ax)
+    assert len(ax.lines) == path.n_active[0] + 1
+    assert "1 point" in ax.get_title()
+
+
+@pytest.mark.parametrize("name", ["_hidden", "__", "", "<b>&", "größe", "x_1^2", "two\nlines"])
+def test_names_of_every_kind_are_shown(path, ax, name):
+    names = tuple(f"{name}{j}" for j in range(P))
+    replace(path, feature_names=names).plot(ax=ax, n_labels=4)
+    shown = legend_of(ax)
+    assert len(shown) == 4
+    for text in shown:
+        assert any(name in text for name in names)
+
+
+@pytest.mark.parametrize("name", [r"$\nonsense$", "$", "$$", "from $5 to $9", r"\frac"])
+def test_dollars_in_names_are_not_formulas(path, name):
+    file = io.BytesIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):  # text stays text
+        draw_coefs(replace(path, feature_names=(name,) * P)).savefig(file, format="svg")
+    assert file.getvalue().decode().count(f">{name}</text>") == 10

@@ -1,0 +1,380 @@
+"""A path as users have it: predictions, scores, interpolation, frames and files."""
+
+import json
+import threading
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+
+from fwlasso import Counters, LassoPath, Status, lasso_path
+
+M, P = 40, 15
+NAMES = ("a", "größe ", "", "<b>&", *(f"x {j}" for j in range(4, P)))
+
+
+def make_data():
+    rng = np.random.default_rng(7)
+    X = np.asfortranarray(rng.integers(-8, 9, (M, P)) / 4.0)  # float32 holds these exactly
+    return X, X[:, [0, 3, 5]] @ [3.0, -2.0, 1.0] + 0.5 * rng.standard_normal(M) + 10.0
+
+
+X, Y = make_data()
+
+
+def solve(X=X, y=Y, **settings):
+    return lasso_path(X, y, **{"random_state": 0, "stop": "gap", "tol": 1e-3, "n_threads": 1, **settings})
+
+
+@pytest.fixture(scope="module")
+def path():
+    return solve(pd.DataFrame(X, columns=NAMES), alphas=6)
+
+
+def no_active():
+    return solve(y=np.ones(M), radii=3, stop="change")
+
+
+# Shape and summary -------------------------------------------------------------------------------------------
+
+
+def test_lengths_agree(path):
+    assert len(path) == 6
+    assert path.coefs.shape == (P, 6)
+    for values in (path.alphas, path.radii, path.intercepts, path.gaps, path.r2, path.statuses, path.n_active):
+        assert len(values) == 6
+    assert path.counters.iterations.shape == (6,)
+
+
+def test_number_of_active_features(path):
+    np.testing.assert_array_equal(path.n_active, np.count_nonzero(path.coefs.toarray(), axis=0))
+    assert path.n_active[0] == 0
+    assert path.n_active[-1] >= 3
+
+
+def test_summary_counts_statuses_in_order(path):
+    some = replace(path, statuses=(Status.SETTLED, Status.STALLED, Status.SETTLED))
+    assert some.summary_of_statuses() == "2 settled, 1 stalled"
+    assert len(some) == 3
+
+
+def test_total_seconds_is_the_sum_of_the_phases():
+    assert Counters(np.ones(1), 1, 1.0, {"setup": 0.25, "solve": 0.5}).total_seconds == 0.75
+
+
+def test_repr_tells_the_key_facts(path):
+    many = replace(path, coefs=sp.csc_array((1_234_567, 6)), alphas=np.arange(6.0, 0.0, -1.0))
+    text = repr(many)
+    for fact in (
+        "LassoPath",
+        "6 points",
+        "1,234,567 features",
+        "sfw",
+        "6 ... 1",
+        "6 certified",
+        "passes",
+        "iterations",
+    ):
+        assert fact in text
+    assert f"(largest {path.gaps.max():.3g})" in text
+    assert f"{path.counters.iterations.sum():,} iterations" in text
+
+
+def test_repr_without_gaps_says_so():
+    assert "gap     not computed" in repr(solve(radii=2, certify=False))
+
+
+@pytest.mark.parametrize("make", [no_active, lambda: solve(radii=[2.0])])
+def test_repr_of_small_paths(make):
+    assert f"{len(make())} point" in repr(make())
+
+
+# Predictions -------------------------------------------------------------------------------------------------
+
+CONTAINERS = {
+    "column-major": np.asfortranarray,
+    "row-major": np.ascontiguousarray,
+    "float32": lambda X: X.astype(np.float32),
+    "list": np.ndarray.tolist,
+    "csr": sp.csr_array,
+    "csc": sp.csc_matrix,
+    "coo": sp.coo_array,
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": pl.DataFrame,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_predict_by_every_point_and_by_one(path, container):
+    given = CONTAINERS[container](X[:9])
+    expected = X[:9] @ path.coefs.toarray() + path.intercepts
+    predicted = path.predict(given)
+    assert type(predicted) is np.ndarray
+    np.testing.assert_allclose(predicted, expected, rtol=1e-12)
+    for point in (0, 3, -1):
+        one = path.predict(given, point=point)
+        assert one.shape == (9,)
+        np.testing.assert_allclose(one, expected[:, point], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [1, P - 1, P + 1])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("point", [None, 0])
+def test_predict_wants_as_many_features_as_were_fitted(path, n_columns, kind, point):
+    with pytest.raises(ValueError, match=f"X has {n_columns} features, .* {P}"):
+        path.predict(kind(np.ones((2, n_columns))), point)
+
+
+@pytest.mark.parametrize(("given", "message"), [(X[0], "2D"), (np.full((1, P), np.nan), "X contains NaN")])
+def test_predict_refuses_other_than_finite_tables(path, given, message):
+    with pytest.raises(ValueError, match=message):
+        path.predict(given)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, pd.DataFrame])
+@pytest.mark.parametrize("y", [Y[:20], (Y[:20] - 3.0).tolist(), np.full(20, 2.0)], ids=["same", "list", "constant"])
+def test_score_is_that_of_scikit_learn(path, kind, y):
+    expected = [r2_score(y, path.predict(X[:20], k)) for k in range(len(path))]
+    np.testing.assert_allclose(path.score(kind(X[:20]), y), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_score_of_a_constant_that_is_met_is_that_of_scikit_learn():
+    np.testing.assert_array_equal(no_active().score(X, np.ones(M)), [r2_score(np.ones(M), np.ones(M))] * 3)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_score_takes_a_column_as_fitting_does(path):
+    np.testing.assert_allclose(path.score(X, Y[:, np.newaxis]), path.score(X, Y))
+
+
+@pytest.mark.parametrize("n_values", [1, M - 1])
+def test_score_wants_as_many_responses_as_rows(path, n_values):
+    with pytest.raises(ValueError, match=rf"\b{n_values}\b"):
+        path.score(X, Y[:n_values])
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_r2_is_the_score_on_the_training_data(standardize):
+    path = solve(radii=4, standardize=standardize)
+    np.testing.assert_allclose(path.r2, path.score(X, Y), atol=1e-9)
+
+
+# Coefficients ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("point", range(-6, 6))
+def test_coef_of_a_point(path, point):
+    coef = path.coef(point)
+    assert coef.shape == (P,)
+    np.testing.assert_array_equal(coef, path.coefs.toarray()[:, point])
+
+
+@pytest.mark.parametrize("point", [6, -7])
+def test_coef_of_no_point(path, point):
+    with pytest.raises(IndexError):
+        path.coef(point)
+    with pytest.raises(IndexError):
+        path.predict(X, point)
+
+
+def at(path, name, value):
+    coef, intercept = path.at(**{name: value})
+    assert coef.shape == (P, 1)
+    assert coef.format == "csc"
+    return coef.toarray()[:, 0], intercept
+
+
+def grid_of(path, name):
+    return path.radii if name == "radius" else path.alphas
+
+
+GRIDS = pytest.mark.parametrize("name", ["radius", "alpha"])
+
+
+@GRIDS
+@pytest.mark.parametrize("solve_grid", [{"alphas": 6}, {"radii": 6}], ids=["alphas", "radii"])
+def test_at_is_exact_on_the_grid(name, solve_grid):
+    path = solve(**solve_grid)
+    for k, value in enumerate(grid_of(path, name)):
+        coef, intercept = at(path, name, value)
+        np.testing.assert_array_equal(coef, path.coef(k))
+        assert intercept == path.intercepts[k]
+
+
+@GRIDS
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.75])
+def test_at_is_linear_between(path, name, share):
+    grid = grid_of(path, name)
+    for k in range(len(path) - 1):
+        coef, intercept = at(path, name, (1 - share) * grid[k] + share * grid[k + 1])
+        np.testing.assert_allclose(coef, (1 - share) * path.coef(k) + share * path.coef(k + 1), atol=1e-12)
+        assert intercept == pytest.approx((1 - share) * path.intercepts[k] + share * path.intercepts[k + 1])
+
+
+@GRIDS
+def test_at_outside_is_refused_with_the_range(path, name):
+    grid = grid_of(path, name)
+    for value in (1.001 * grid.max(), grid.min() - 1e-6, np.nan):
+        with pytest.raises(ValueError, match=rf"{name}=.* is outside the path, \[.*{grid.max():.6g}"):
+            path.at(**{name: value})
+
+
+@pytest.mark.parametrize("given", [{}, {"radius": 1.0, "alpha": 1.0}])
+def test_at_wants_one_of_the_two(path, given):
+    with pytest.raises(ValueError, match="radius or alpha"):
+        path.at(**given)
+
+
+@pytest.mark.parametrize("make", [lambda: solve(radii=[1.0]), no_active, lambda: solve(radii=[1.0, 1.0, 1.0])])
+def test_at_where_all_points_are_one(make):
+    path = make()
+    coef, intercept = at(path, "radius", path.radii[0])
+    np.testing.assert_allclose(coef, path.coef(0), atol=1e-3)
+    assert intercept == pytest.approx(path.intercepts[0], abs=1e-3)
+    with pytest.raises(ValueError, match="outside"):
+        path.at(radius=2.0)
+
+
+# Frames ------------------------------------------------------------------------------------------------------
+
+
+def test_frame_of_points(path):
+    frame = path.to_frame()
+    assert list(frame) == ["alpha", "radius", "n_active", "r2", "gap", "iterations", "status"]
+    assert frame["status"].tolist() == [status.value for status in path.statuses]
+    expected = (path.alphas, path.radii, path.n_active, path.r2, path.gaps, path.counters.iterations)
+    np.testing.assert_array_equal(frame.drop(columns="status").to_numpy(), np.column_stack(expected))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_frame_of_coefficients(path, named):
+    path = path if named else replace(path, feature_names=None)
+    frame = path.to_frame("coefs")
+    assert list(frame) == ["point", "radius", "feature", "coef"]
+    features = [NAMES.index(name) for name in frame["feature"]] if named else frame["feature"]
+    again = sp.csc_array((frame["coef"], (features, frame["point"])), shape=path.coefs.shape)
+    np.testing.assert_array_equal(again.toarray(), path.coefs.toarray())
+    np.testing.assert_array_equal(frame["radius"], path.radii[frame["point"]])
+
+
+def test_frame_without_coefficients():
+    assert no_active().to_frame("coefs").shape == (0, 4)
+
+
+def test_frame_of_another_kind_is_refused(path):
+    with pytest.raises(ValueError, match=r"kind must be .*'lines'"):
+        path.to_frame("lines")
+
+
+# Files -------------------------------------------------------------------------------------------------------
+
+
+def stopped():
+    with pytest.warns(ConvergenceWarning, match="2 of 5 points"):
+        return solve(radii=5, callback=lambda now: now.point == 1 and now.done)
+
+
+PATHS = {
+    "named": lambda: solve(pd.DataFrame(X, columns=NAMES), alphas=4),
+    "unnamed": lambda: solve(radii=4),
+    "without gaps": lambda: solve(radii=2, certify=False),
+    "stopped": stopped,
+    "without coefficients": no_active,
+    "sparse": lambda: solve(sp.csc_array(X), alphas=4, solver="cd", standardize=True),
+    "settings of numpy": lambda: solve(
+        radii=np.int64(3),
+        tol=np.float32(1e-3),
+        eps=np.float32(0.1),
+        max_iter=np.int64(5000),
+        block_size=np.int32(2),
+        time_limit=np.float32(1e6),
+        fit_intercept=np.True_,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PATHS)
+def test_saved_path_comes_back_equal(tmp_path, kind):
+    path = PATHS[kind]()
+    path.save(tmp_path / "path.npz")
+    again = LassoPath.load(str(tmp_path / "path.npz"))
+    assert {field.name for field in fields(again)} >= {"coefs", "counters", "settings", "ending", "feature_names"}
+    for field in fields(path):
+        saved, loaded = getattr(path, field.name), getattr(again, field.name)
+        assert type(saved) is type(loaded), field.name
+        if field.name == "coefs":
+            assert saved.shape == loaded.shape
+            np.testing.assert_array_equal(saved.toarray(), loaded.toarray())
+        elif field.name == "counters":
+            np.testing.assert_array_equal(saved.iterations, loaded.iterations)
+            assert (saved.dot_products, saved.passes, saved.seconds) == (
+                loaded.dot_products,
+                loaded.passes,
+                loaded.seconds,
+            )
+        elif isinstance(saved, np.ndarray):
+            assert saved.dtype == loaded.dtype
+            np.testing.assert_array_equal(saved, loaded)
+        else:
+            assert saved == loaded, field.name
+    assert repr(path) == repr(again)
+
+
+def test_path_is_saved_under_the_very_name(tmp_path, path):
+    path.save(tmp_path / "path.saved")
+    assert [file.name for file in tmp_path.iterdir()] == ["path.saved"]
+    assert len(LassoPath.load(tmp_path / "path.saved")) == len(path)
+
+
+def test_load_refuses_other_npz(tmp_path):
+    np.savez(tmp_path / "other.npz", X=X, y=Y)
+    with pytest.raises(ValueError, match=r"other\.npz is not a saved LassoPath"):
+        LassoPath.load(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize("write", [lambda file: np.save(file, X), lambda file: file.write_text("hello")])
+def test_load_refuses_other_files(tmp_path, write):
+    write(tmp_path / "other.npy")
+    with pytest.raises(ValueError, match=r"other\.npy is not a saved LassoPath"):
+        LassoPath.load(tmp_path / "other.npy")
+
+
+def test_load_refuses_a_newer_format(tmp_path, path):
+    file = tmp_path / "path.npz"
+    path.save(file)
+    with np.load(file) as arrays:
+        content = dict(arrays)
+    record = json.loads(str(content["record"]))
+    content["record"] = np.array(json.dumps({**record, "format": record["format"] + 1}))
+    np.savez(file, **content)
+    with pytest.raises(ValueError, match=rf"path\.npz was written by a newer version.*{record['format'] + 1}"):
+        LassoPath.load(file)
+
+
+# The record of the call --------------------------------------------------------------------------------------
+
+
+def test_settings_are_those_of_the_call():
+    settings = solve(radii=2, tol=1e-3, standardize=True, sample_size=5).settings
+    expected = {"solver": "sfw", "stop": "gap", "tol": 1e-3, "standardize": True, "grid": "radii", "n_samples": M}
+    assert expected.items() <= settings.items()
+    assert "5" in settings["sample_size"]
+    json.dumps(settings)
+
+
+def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():
+    class Listener:
+        def __init__(self):
+            self.lock, self.points = threading.Lock(), []
+
+        def listen(self, now):
+            self.points.append(now.point)
+
+    listener = Listener()
+    assert len(solve(radii=3, callback=listener.listen)) == 3
+    assert set(listener.points) == {0, 1, 2}

@@ -1,0 +1,366 @@
+"""The clock, the keyboard and the callback end a path early, and the points solved so far are kept."""
+
+import os
+import signal
+import threading
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from fwlasso import Progress, Status, lasso_path
+from fwlasso.watch import Watch
+
+RNG = np.random.default_rng(0)
+X = np.asfortranarray(RNG.standard_normal((30, 80)))
+Y = X[:, :4] @ [3.0, -2.0, 2.0, 1.0] + 0.1 * RNG.standard_normal(30)
+RADII = np.array([0.5, 1.0, 2.0, 4.0, 6.0])
+# Many bursts per point: the gap is looked at after every four steps.
+SLOW = {"stop": "gap", "tol": 1e-3, "sample_size": 20}
+
+
+def solve(y=Y, **options):
+    return lasso_path(X, y, **{"radii": RADII, "random_state": 0, **options})
+
+
+def ended(status, n_points=5, **options):
+    """Solve, check that the path ended early by this status and says so, and return it."""
+    with pytest.warns(ConvergenceWarning) as warned:
+        path = solve(**options)
+    assert len(warned) == 1
+    message = str(warned[0].message)
+    assert message.startswith(f"The path has {len(path)} of {n_points} points. {status.sentence}")
+    assert path.ending is status
+    assert len(path.statuses) == path.coefs.shape[1] == len(path.radii) == len(path.gaps) == len(path)
+    return path
+
+
+def assert_begins(path, whole):
+    """The points of `path` are, to the bit, the first ones of `whole`."""
+    n = len(path)
+    assert path.statuses == whole.statuses[:n]
+    np.testing.assert_array_equal(path.coefs.toarray(), whole.coefs[:, :n].toarray())
+    np.testing.assert_array_equal(path.radii, whole.radii[:n])
+    np.testing.assert_array_equal(path.intercepts, whole.intercepts[:n])
+
+
+class Recorder:
+    """A callback that remembers what it was told, and does something once a condition holds."""
+
+    def __init__(self, when=lambda progress: False, do=lambda: None):
+        self.when, self.do, self.told = when, do, []
+
+    def __call__(self, progress):
+        self.told.append(progress)
+        return self.do() if self.when(progress) else None
+
+
+def after(n_points):
+    """Say when this many points are done."""
+    return lambda progress: progress.done and progress.point + 1 == n_points
+
+
+def within(point):
+    """Say when work on a point has started and is not done."""
+    return lambda progress: progress.point == point and not progress.done
+
+
+def raise_interrupt():
+    raise KeyboardInterrupt
+
+
+def send_interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the watch, at a standstill unless a test moves it."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    return clock
+
+
+@pytest.fixture(autouse=True)
+def python_handles_interrupts():
+    """Python's own handler of Ctrl-C at the start, and whatever was there at the end."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+def handler():
+    return signal.getsignal(signal.SIGINT)
+
+
+# What the callback is told -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [SLOW, {}, {"solver": "fw"}], ids=["sfw gap", "sfw change", "fw"])
+def test_progress_over_radii(clock, options):
+    callback = Recorder(lambda _: True, lambda: setattr(clock, "now", clock.now + 1.0))
+    path = solve(callback=callback, **options)
+    told = callback.told
+    assert all(isinstance(progress, Progress) for progress in told)
+    assert [progress.seconds for progress in told] == list(range(len(told)))
+    assert {progress.n_points for progress in told} == {5}
+    points = [progress.point for progress in told]
+    assert points == sorted(points)
+    done = [progress for progress in told if progress.done]
+    assert [progress.point for progress in done] == [0, 1, 2, 3, 4]
+    assert [progress.parameter for progress in done] == RADII.tolist()
+    assert [progress.n_iter for progress in done] == path.counters.iterations.tolist()
+    assert [progress.n_active for progress in done] == path.n_active.tolist()
+    for point in range(5):  # done is the last word on a point, and its iterations grow
+        iterations = [progress.n_iter for progress in told if progress.point == point]
+        assert iterations == sorted(iterations)
+        assert [progress.done for progress in told if progress.point == point].index(True) == len(iterations) - 1
+
+
+def test_progress_between_bursts():
+    callback = Recorder()
+    path = solve(callback=callback, **SLOW)
+    between = [progress for progress in callback.told if not progress.done]
+    assert len(between) > 10
+    assert all(progress.gap > 1e-3 for progress in between)
+    assert [progress.gap for progress in callback.told if progress.done] == path.gaps.tolist()
+
+
+def test_progress_over_alphas():
+    callback = Recorder()
+    alphas = [1.0, 0.5, 0.1]
+    path = solve(radii=None, alphas=alphas, solver="cd", callback=callback)
+    done = [progress for progress in callback.told if progress.done]
+    np.testing.assert_allclose([progress.parameter for progress in done], alphas, rtol=1e-12)
+    assert {progress.n_points for progress in callback.told} == {3}
+    assert [progress.n_active for progress in done] == path.n_active.tolist()
+
+
+# The callback stops ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 4])
+@pytest.mark.parametrize("solver", ["sfw", "fw"])
+def test_stop_after_a_point(n_points, solver):
+    path = ended(Status.STOPPED, callback=Recorder(after(n_points), lambda: True), solver=solver)
+    assert len(path) == n_points
+    assert_begins(path, solve(solver=solver))
+    assert np.isfinite(path.gaps).all()
+
+
+@pytest.mark.parametrize("point", [1, 2, 4])
+def test_stop_within_a_point_leaves_it_out(point):
+    callback = Recorder(within(point), lambda: True)
+    path = ended(Status.STOPPED, callback=callback, **SLOW)
+    assert callback.told[-1].point == point
+    assert len(path) == point
+    assert_begins(path, solve(**SLOW))
+
+
+def test_stop_within_the_first_point_keeps_what_there_is():
+    path = ended(Status.STOPPED, callback=Recorder(within(0), lambda: True), **SLOW)
+    assert path.statuses == (Status.STOPPED,)
+    assert path.gaps[0] > 1e-3
+    assert path.n_active[0] > 0
+
+
+def test_stop_on_a_path_over_alphas():
+    options = {"radii": None, "alphas": [1.0, 0.5, 0.1], "solver": "cd"}
+    path = ended(Status.STOPPED, 3, callback=Recorder(after(2), lambda: True), **options)
+    assert_begins(path, solve(**options))
+    np.testing.assert_allclose(path.alphas, [1.0, 0.5], rtol=1e-12)
+
+
+def test_stop_after_the_last_point_is_no_early_ending():
+    path = solve(callback=Recorder(after(5), lambda: True))
+    assert path.ending is None
+    assert len(path) == 5
+
+
+@pytest.mark.parametrize("answer", [None, False, 0, "no"])
+def test_only_true_stops(answer):
+    path = solve(callback=lambda progress: answer)
+    assert path.ending is None
+    assert len(path) == 5
+
+
+def test_numpys_true_stops_too():
+    assert len(ended(Status.STOPPED, callback=lambda progress: np.float64(progress.point) >= 1)) == 2
+
+
+def test_a_stopped_path_has_the_largest_gap_in_its_warning():
+    with pytest.warns(ConvergenceWarning, match=r"largest relative duality gap is \d\.\d\de-?\d+"):
+        solve(callback=lambda progress: True)
+
+
+@pytest.mark.parametrize("point", [0, 2])
+def test_an_error_in_the_callback_comes_out(point):
+    def fail():
+        raise ValueError("from the callback")
+
+    with pytest.raises(ValueError, match="from the callback"):
+        solve(callback=Recorder(within(point), fail), **SLOW)
+    assert handler() is signal.default_int_handler
+
+
+# The clock ---------------------------------------------------------------------------------------------------
+
+
+def tick(clock, seconds=1.0):
+    def move():
+        clock.now += seconds
+
+    return move
+
+
+@pytest.mark.parametrize("n_points", [1, 3])
+def test_time_limit_after_a_point(clock, n_points):
+    callback = Recorder(lambda progress: progress.done, tick(clock))
+    path = ended(Status.TIMED_OUT, callback=callback, time_limit=n_points)
+    assert len(path) == n_points
+    assert_begins(path, solve())
+    assert np.isfinite(path.gaps).all()
+
+
+def test_time_limit_within_a_point_leaves_it_out(clock):
+    path = ended(Status.TIMED_OUT, callback=Recorder(within(2), tick(clock)), time_limit=1, **SLOW)
+    assert len(path) == 2
+    assert_begins(path, solve(**SLOW))
+
+
+def test_time_limit_within_the_first_point_keeps_what_there_is(clock):
+    callback = Recorder(within(0), tick(clock))
+    path = ended(Status.TIMED_OUT, callback=callback, time_limit=1e-3, **SLOW)
+    assert len(callback.told) == 1
+    assert path.statuses == (Status.TIMED_OUT,)
+    assert path.counters.iterations[0] > 0
+    assert path.gaps[0] > 1e-3
+
+
+@pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
+@pytest.mark.parametrize("grid", ["automatic", "given"])
+def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solver, grid):
+    seconds = iter(range(1_000_000))  # every look at the clock takes a second
+    monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    name = "alphas" if solver == "cd" else "radii"
+    options = {"radii": None, name: 5 if grid == "automatic" else [0.1, 0.2, 0.3, 0.4, 0.5]}
+    path = ended(Status.TIMED_OUT, solver=solver, time_limit=1e-6, **options)
+    assert len(path) == 1
+    assert np.isfinite(path.coefs.data).all()
+    assert np.isfinite(path.gaps).all()
+
+
+def test_time_left_over_changes_nothing(clock):
+    path = solve(callback=Recorder(lambda progress: progress.done, tick(clock)), time_limit=6)
+    assert path.ending is None
+    assert_begins(path, solve())
+
+
+@pytest.mark.parametrize(("elapsed", "expected"), [(0.0, None), (2.9, None), (3.0, Status.TIMED_OUT)])
+def test_the_clock_starts_with_the_watch(clock, elapsed, expected):
+    watch = Watch(3.0, None)
+    clock.now += elapsed
+    assert watch.look() is expected
+    assert watch.seconds == pytest.approx(elapsed)
+
+
+# The keyboard ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("interrupt", [raise_interrupt, send_interrupt])
+@pytest.mark.parametrize("n_points", [1, 3])
+def test_interrupt_after_a_point(interrupt, n_points):
+    path = ended(Status.INTERRUPTED, callback=Recorder(after(n_points), interrupt))
+    assert len(path) == n_points
+    assert_begins(path, solve())
+    assert np.isnan(path.gaps).all()  # no more passes over the data
+    assert handler() is signal.default_int_handler
+
+
+@pytest.mark.parametrize("interrupt", [raise_interrupt, send_interrupt])
+@pytest.mark.parametrize("point", [0, 2])
+def test_interrupt_within_a_point(interrupt, point):
+    path = ended(Status.INTERRUPTED, callback=Recorder(within(point), interrupt), **SLOW)
+    assert len(path) == max(1, point)
+    assert path.statuses[-1] is (Status.CERTIFIED if point else Status.INTERRUPTED)
+    assert handler() is signal.default_int_handler
+
+
+def test_interrupt_ahead_of_the_first_point():
+    class Response:  # somebody presses Ctrl-C while the data are read
+        def __array__(self, dtype=None, copy=None):
+            send_interrupt()
+            return Y.copy()
+
+    path = ended(Status.INTERRUPTED, y=Response(), radii=5)
+    assert len(path) == 1
+    assert handler() is signal.default_int_handler
+
+
+def test_second_interrupt_is_pythons_own():
+    def twice():
+        send_interrupt()
+        assert handler() is signal.default_int_handler
+        with pytest.raises(KeyboardInterrupt):
+            send_interrupt()
+
+    assert len(ended(Status.INTERRUPTED, callback=Recorder(after(2), twice))) == 2
+    assert handler() is signal.default_int_handler
+
+
+def test_the_handler_is_installed_for_the_path_only():
+    seen = Recorder(lambda progress: True, lambda: handlers.append(handler()))
+    handlers = []
+    solve(callback=seen)
+    assert signal.default_int_handler not in handlers
+    assert handler() is signal.default_int_handler
+
+
+@pytest.mark.parametrize("other", [signal.SIG_IGN, lambda number, frame: None], ids=["ignored", "custom"])
+def test_somebody_elses_handler_stays(other):
+    signal.signal(signal.SIGINT, other)
+    handlers = []
+    path = solve(callback=Recorder(lambda progress: True, lambda: (handlers.append(handler()), send_interrupt())))
+    assert set(handlers) == {other}
+    assert path.ending is None
+    assert handler() is other
+
+
+def test_other_threads_install_nothing():
+    handlers, paths = [], []
+    callback = Recorder(lambda progress: True, lambda: handlers.append(handler()))
+    thread = threading.Thread(target=lambda: paths.append(solve(callback=callback)))
+    thread.start()
+    thread.join()
+    assert len(paths[0]) == 5
+    assert set(handlers) == {signal.default_int_handler}
+
+
+def test_keyboard_comes_before_the_clock(clock):
+    watch = Watch(1.0, None)
+    with watch.guard():
+        send_interrupt()
+        clock.now += 5.0
+        assert watch.look() is Status.INTERRUPTED
+
+
+# Endings -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_has_a_sentence(status):
+    assert status.sentence.endswith(".")
+    assert status.sentence[0].isupper()
+    assert sum(other.sentence == status.sentence for other in Status) == 1
+    assert not (status.converged and status.ends_path)
+    assert Status(status.value) is status
+
+
+def test_a_finished_path_is_silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = solve(**SLOW)
+    assert path.ending is None
+    assert path.statuses == (Status.CERTIFIED,) * 5
