@@ -19,7 +19,7 @@ M, P = 30, 20
 
 def solve(y=None, **settings):
     rng = np.random.default_rng(3)
-    X = np.asfortranarray(rng.standard_normal((M, P)))
+    X = np.asfortranarray(rng.standard_normal((M, P)) * np.linspace(0.5, 2.0, P))
     y = X[:, :5] @ [4.0, -3.0, 2.0, -1.0, 0.5] + 0.5 * rng.standard_normal(M) if y is None else y
     return lasso_path(X, y, **{"radii": 8, "eps": 1e-3, "random_state": 0, "n_threads": 1, **settings})
 
@@ -53,21 +53,25 @@ def curves(ax):
     return {tuple(line.get_ydata()) for line in ax.lines if len(line.get_ydata()) != 2}
 
 
-def test_every_feature_ever_active_has_its_line(path, ax):
+@pytest.mark.parametrize("standardize", [False, True])
+def test_every_feature_ever_active_has_its_line(ax, standardize):
+    path = solve(standardize=standardize)
     active = ever_active(path)
     assert 10 < active.size < P
     path.plot(ax=ax)
     assert len(ax.lines) == active.size + 1
-    assert curves(ax) == {tuple(row) for row in path.coefs.toarray()[active]}
+    assert curves(ax) == {tuple(row) for row in path.scaled_coefs.toarray()[active]}
     assert [list(line.get_ydata()) for line in ax.lines if len(line.get_ydata()) == 2] == [[0.0, 0.0]]
     for line in ax.lines[:-1]:
         np.testing.assert_array_equal(line.get_xdata(), path.radii)
 
 
-def test_axes_are_named(path, ax):
+@pytest.mark.parametrize(("standardize", "what"), [(False, "coefficient"), (True, "coefficient of the scaled feature")])
+def test_axes_are_named(ax, standardize, what):
+    path = solve(standardize=standardize)
     path.plot(ax=ax)
     assert ax.get_xlabel() == "l1 norm of the coefficients"
-    assert ax.get_ylabel() == "coefficient"
+    assert ax.get_ylabel() == what
     for fact in ("8 points", f"{ever_active(path).size} of {P} features"):
         assert fact in ax.get_title()
 

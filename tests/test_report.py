@@ -16,7 +16,7 @@ NASTY = ("<b>&", "</td></tr></table>", "--><script>alert(1)</script>", "\"quoted
 
 def solve(y=None, **settings):
     rng = np.random.default_rng(5)
-    X = np.asfortranarray(rng.standard_normal((M, P)))
+    X = np.asfortranarray(rng.standard_normal((M, P)) * np.linspace(0.5, 2.0, P))
     y = X[:, :6] @ [6.0, -5.0, 4.0, -3.0, 2.0, 1.0] + 0.1 * rng.standard_normal(M) if y is None else y
     return lasso_path(X, y, **{"radii": 7, "random_state": 0, "n_threads": 1, **settings})
 
@@ -31,10 +31,15 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.open, self.tags, self.attributes, self.tables, self.texts = [], [], [], [], {}
+        self.open, self.tags, self.attributes, self.tables, self.texts, self.prologue = [], [], [], [], {}, []
         self.feed(text)
         self.close()
         assert self.open == []
+
+    def handle_decl(self, decl):
+        self.prologue.append(decl)
+
+    handle_pi = handle_decl
 
     def handle_starttag(self, tag, attrs):
         self.handle_startendtag(tag, attrs)
@@ -78,6 +83,7 @@ def tables_of(page):
 
 def test_page_is_well_formed(report, path):
     page = report(path)
+    assert page.prologue == ["doctype html"]
     assert page.tags.count("html") == page.tags.count("head") == page.tags.count("body") == page.tags.count("svg") == 1
     assert ("charset", "utf-8") in page.attributes
     assert page.texts["title"] == page.texts["h1"] == ["Lasso path"]
@@ -141,13 +147,16 @@ def test_title_and_settings_are_escaped(report, path):
     assert f"note={NASTY[1]}" in tables_of(page)[0]["settings"]
 
 
-def test_largest_coefficients_of_the_last_point(report, path):
-    coef = path.coef(-1)
-    order = np.argsort(-np.abs(coef))[: np.count_nonzero(coef)]
-    assert largest_coefs(path, point=-1) == [(str(j), coef[j]) for j in order]
+@pytest.mark.parametrize("standardize", [False, True])
+def test_largest_coefficients_of_the_last_point(report, standardize):
+    path = solve(standardize=standardize)
+    coef, scaled = path.coef(-1), path.scaled_coefs.toarray()[:, -1]
+    order = np.argsort(-np.abs(scaled))[: np.count_nonzero(scaled)]
+    assert largest_coefs(path, point=-1) == [(str(j), coef[j], scaled[j]) for j in order]
     _, features, _ = tables_of(report(path))
     assert [row[0] for row in features] == [str(j) for j in order]
     assert [float(row[1]) for row in features] == pytest.approx(coef[order], rel=1e-5)
+    assert [float(row[2]) for row in features] == pytest.approx(scaled[order], rel=1e-5)
 
 
 @pytest.mark.parametrize("n_largest", [0, 2, 100])

@@ -167,6 +167,26 @@ def test_r2_is_the_score_on_the_training_data(standardize):
 # Coefficients ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("grid", [{"radii": 4}, {"alphas": 4}], ids=["radii", "alphas"])
+@pytest.mark.parametrize(
+    ("units", "scale"),
+    [
+        ({}, np.ones(P)),
+        ({"standardize": True}, X.std(axis=0)),
+        ({"standardize": True, "fit_intercept": False}, np.sqrt((X**2).mean(axis=0))),
+    ],
+    ids=["as given", "about the mean", "about zero"],
+)
+def test_scaled_coefs_are_those_that_the_norm_is_of(grid, units, scale):
+    path = solve(**grid, **units)
+    np.testing.assert_allclose(path.scaled_coefs.toarray(), path.coefs.toarray() * scale[:, np.newaxis], rtol=1e-9)
+    norms = np.abs(path.scaled_coefs.toarray()).sum(axis=0)
+    assert (norms <= path.radii * (1 + 1e-9)).all()
+    assert norms[-1] == pytest.approx(path.radii[-1], rel=0.05)
+    if "alphas" in grid:
+        np.testing.assert_allclose(norms, path.radii, rtol=1e-9)
+
+
 @pytest.mark.parametrize("point", range(-6, 6))
 def test_coef_of_a_point(path, point):
     coef = path.coef(point)
@@ -307,7 +327,7 @@ def test_saved_path_comes_back_equal(tmp_path, kind):
     for field in fields(path):
         saved, loaded = getattr(path, field.name), getattr(again, field.name)
         assert type(saved) is type(loaded), field.name
-        if field.name == "coefs":
+        if sp.issparse(saved):
             assert saved.shape == loaded.shape
             np.testing.assert_array_equal(saved.toarray(), loaded.toarray())
         elif field.name == "counters":

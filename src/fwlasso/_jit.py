@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.extending import overload
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,11 +43,14 @@ def package_stamp() -> str:
 
 
 @functools.cache
-def _say_compiling() -> None:
-    _log.warning(
-        "fwlasso is compiling its kernels for this kind of data, once: some seconds. "
+def _say_compiling(cached: bool) -> None:
+    """Tell the user why the first call takes its time; the cache of this function makes it once per process."""
+    later = (
         "Later calls and later processes start at once. fwlasso.warm_up() does it ahead of time."
+        if cached
+        else "No cache directory can be written, so every process does it: set NUMBA_CACHE_DIR to a folder that can."
     )
+    _log.warning("fwlasso is compiling its kernels for this kind of data, once: some seconds. %s", later)
 
 
 class _StampedCache(FunctionCache):  # type: ignore[misc]
@@ -60,8 +63,15 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         loaded = super().load_overload(sig, target_context)
         if loaded is None:
-            _say_compiling()
+            _say_compiling(cached=True)
         return loaded
+
+
+class _NoCache(NullCache):  # type: ignore[misc]
+    """No cache, but the user is told so."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        _say_compiling(cached=False)
 
 
 def kernel(function: F) -> F:
@@ -73,7 +83,7 @@ def kernel(function: F) -> F:
     try:
         dispatcher._cache = _StampedCache(function)
     except RuntimeError:  # no writable place for a cache: compile in every process
-        _log.debug("no writable cache directory for %s", function.__qualname__)
+        dispatcher._cache = _NoCache()
     return dispatcher  # type: ignore[no-any-return]
 
 

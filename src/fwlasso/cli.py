@@ -2,14 +2,17 @@
 
 import json
 import logging
+import math
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 try:
     import typer
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
     from rich.table import Table as RichTable
@@ -41,7 +44,7 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError) as error:
-        Console(stderr=True, highlight=False).print(f"[red]fwlasso:[/red] {error}", soft_wrap=True)
+        Console(stderr=True, highlight=False).print(f"[red]fwlasso:[/red] {escape(str(error))}", soft_wrap=True)
         sys.exit(EXIT_BAD_INPUT)
 
 
@@ -93,7 +96,7 @@ def path(
 
     Examples: fwlasso path train.svm --standardize --out result, or fwlasso path table.csv --target price --alphas 50
     """
-    size = int(sample_size) if sample_size is not None and sample_size >= 1 else sample_size
+    whole = sample_size is not None and sample_size >= 1 and sample_size.is_integer()
     _solve(
         read_table(file, target),
         str(file),
@@ -108,7 +111,7 @@ def path(
         solver=solver,
         stop=stop,
         tol=tol,
-        sample_size=size,
+        sample_size=int(sample_size) if whole else sample_size,  # type: ignore[arg-type]
         block_size=block_size,
         max_iter=max_iter,
         time_limit=time_limit,
@@ -148,11 +151,13 @@ def demo(
 
 def _solve(table: Table, title: str, out: Path | None, as_json: bool, quiet: bool, **settings: Any) -> None:
     """Solve with a progress bar, then show and keep the result."""
+    if out is not None and out.exists() and not out.is_dir():
+        raise ValueError(f"--out: {out} is not a folder")
     silent = quiet or as_json
     console = Console(stderr=True, quiet=silent, highlight=False)
     logging.basicConfig(format="%(message)s", level=logging.ERROR if silent else logging.WARNING)
     n_samples, n_features = table.X.shape
-    console.print(f"[bold]{title}[/bold]: {n_samples:,} samples, {n_features:,} features")
+    console.print(f"[bold]{escape(title)}[/bold]: {n_samples:,} samples, {n_features:,} features")
     with warnings.catch_warnings(record=True) as caught, _bar(console) as bar:
         warnings.simplefilter("always")
         task = bar.add_task("preparing", total=None, active="-", gap="-")
@@ -170,7 +175,7 @@ def _solve(table: Table, title: str, out: Path | None, as_json: bool, quiet: boo
 
         result = lasso_path(table.X, table.y, callback=show, **settings)
     for warning in caught:
-        console.print(f"[yellow]{warning.message}[/yellow]", soft_wrap=True)
+        console.print(f"[yellow]{escape(str(warning.message))}[/yellow]", soft_wrap=True)
     result = _with_names(result, table.feature_names)
     if as_json:
         typer.echo(json.dumps(_as_records(result)))
@@ -178,7 +183,7 @@ def _solve(table: Table, title: str, out: Path | None, as_json: bool, quiet: boo
         _show(Console(quiet=silent, highlight=False), result)
     if out is not None:
         _keep(result, out, title)
-        console.print(f"kept in {out}: path.npz, path.png, report.html")
+        console.print(f"kept in {escape(str(out))}: path.npz, path.png, report.html")
     if result.ending is not None:
         raise typer.Exit(EXIT_INCOMPLETE)
 
@@ -196,14 +201,14 @@ def _bar(console: Console) -> Bar:
 
 
 def _with_names(result: LassoPath, names: tuple[str, ...] | None) -> LassoPath:
-    from dataclasses import replace
-
     return result if names is None else replace(result, feature_names=names)
 
 
 def _as_records(result: LassoPath) -> dict[str, Any]:
+    columns = result.point_columns()
+    columns["gap"] = [None if math.isnan(gap) else gap for gap in columns["gap"]]
     return {
-        "points": json.loads(result.to_frame().to_json(orient="records")),
+        "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
         "ending": result.ending.value if result.ending else None,
         "dot_products": result.counters.dot_products,
         "passes": result.counters.passes,
@@ -223,7 +228,7 @@ def _show(console: Console, result: LassoPath, n_rows: int = 12) -> None:
         grid.add_row(*row)
     console.print(grid)
     strongest = ", ".join(f"{name} {value:+.3g}" for name, _, value in largest_coefs(result, point=-1, n_largest=5))
-    console.print(f"largest scaled coefficients of the last point: {strongest or 'none'}")
+    console.print(f"largest scaled coefficients of the last point: {escape(strongest) or 'none'}")
     seconds = "  ".join(f"{phase} {value:.2f} s" for phase, value in result.counters.seconds.items())
     console.print(
         f"{int(result.counters.iterations.sum()):,} iterations, {result.counters.passes:.1f} passes; {seconds}"

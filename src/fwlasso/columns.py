@@ -314,7 +314,7 @@ def cut_columns(X: Columns) -> list[int]:
     if isinstance(X, Dense):
         return even_cuts(p, nbytes(X))
     shares = even_cuts(int(X.indptr[-1]), nbytes(X))
-    return sorted({0, p, *np.searchsorted(X.indptr, shares[1:-1]).tolist()})
+    return sorted({0, p, *np.searchsorted(X.indptr, np.array(shares[1:-1], X.indptr.dtype)).tolist()})
 
 
 def nbytes(X: Columns) -> int:

@@ -1,6 +1,6 @@
 """The options of a path, validated once at the border."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -95,13 +95,23 @@ class Options:
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""
         left_out = ("alphas", "radii", "callback", "random_state", "n_threads")
-        plain = {name: value for name, value in asdict(self).items() if name not in left_out}
+        kept = (field.name for field in fields(self) if field.name not in left_out)
+        plain = {name: _plain(getattr(self, name)) for name in kept}
         return {**plain, "sample_size": repr(self.size_rule), "grid": self.grid_name}
 
 
 def _check(name: str, value: Any, valid: bool, what: str) -> None:
     if not valid:
         raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def _plain(value: Any) -> Any:
+    """Return a number as JSON has it: numpy's scalars as Python's."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
 def _is_real(value: Any) -> bool:

@@ -136,11 +136,14 @@ def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
             problem = build_problem(design, response, options.fit_intercept, options.standardize, workers)
         with _timed(seconds, "grid"):
             forms = _forms(problem, options, workers, watch)
+            # A grid of radii whose end was not found is cut short, too.
+            cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
         with _timed(seconds, "solve"):
             seed = options.draw_seed()
             solver = _make_solver(options, seed)
             stopping = _stopping(problem, options)
             outcomes, ending = _follow(solver, problem, forms, stopping, options.max_iter, workers, watch)
+            ending = ending or cut
         with _timed(seconds, "certify"):
             wanted = options.certify and ending is not Status.INTERRUPTED
             gaps, n_passes = _certify(problem, forms, outcomes, workers) if wanted else (_no_gaps(outcomes), 0)
@@ -239,8 +242,9 @@ def _tell(
     m, _ = problem.shape
     form = forms[point]
     parameter = form.radius if isinstance(form, Ball) else form.weight / m
+    n_active = int(np.count_nonzero(iterate.weights[: iterate.n_active]))
     relative_gap = gap / (0.5 * problem.yy or 1.0)
-    now = Progress(point, len(forms), parameter, iterate.n_active, n_iter, relative_gap, watch.seconds, done)
+    now = Progress(point, len(forms), parameter, n_active, n_iter, relative_gap, watch.seconds, done)
     return watch.tell(now)
 
 

@@ -53,7 +53,7 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10)
         ax.plot(path.radii, values[k], color=_FAINT, linewidth=0.7, alpha=0.6, rasterized=True)
     for rank, k in enumerate(strongest):
         feature = int(features[k])
-        name = str(feature) if path.feature_names is None else path.feature_names[feature]
+        name = str(feature) if path.feature_names is None else _literal(path.feature_names[feature])
         style = "-" if rank < len(_COLOURS) else "--"
         ax.plot(path.radii, values[k], style, color=_COLOURS[rank % len(_COLOURS)], linewidth=1.8, label=name)
     ax.axhline(0.0, color="black", linewidth=0.6)
@@ -63,6 +63,12 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10)
     if len(strongest):
         ax.legend(title="largest", loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
     return ax
+
+
+def _literal(name: str) -> str:
+    """Return a label that shows `name`: no formula between dollars, and not hidden for a leading underscore."""
+    shown = name.replace("$", r"\$")
+    return f"\u200b{shown}" if shown.startswith("_") else shown
 
 
 def draw_coefs(path: LassoPath) -> "Figure":

@@ -52,7 +52,7 @@ class Problem(NamedTuple):
     @property
     def lambda_max(self) -> float:
         """The smallest penalty with a zero solution: ||X'y||_inf."""
-        return float(np.max(np.abs(self.xty), initial=0.0))
+        return float(max(np.max(self.xty, initial=0.0), -np.min(self.xty, initial=0.0)))  # no temporary of size p
 
     def to_user_units(self, indices: NDArray[np.int64], weights: Vector) -> tuple[Vector, float]:
         """Return the coefficients of the user's columns `indices`, and the intercept.
@@ -69,7 +69,7 @@ def as_response(y: Any, n_samples: int) -> Vector:
     """Return y as finite float64 of length `n_samples`, or raise a ValueError that names it."""
     if y is None:
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
-    response = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
+    response = column_or_1d(y, dtype=np.float64, warn=True)
     check_consistent_length(np.empty(n_samples), response)
     if not np.isfinite(response).all():
         raise ValueError("y contains NaN or infinity")

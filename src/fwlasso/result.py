@@ -1,6 +1,7 @@
 """The result: a complete path, its certificates and what it cost."""
 
 import json
+import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .columns import Vector
+from .problem import as_response
 from .status import Status
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ class LassoPath:
 
     def __repr__(self) -> str:
         p, n_points = self.coefs.shape
+        ending = f"\n  ended   {self.ending.sentence}" if self.ending else ""
         return (
             f"<LassoPath: {n_points} points on {p:,} features by {self.settings.get('solver')}\n"
             f"  radius  {_span(self.radii)}\n"
@@ -108,7 +111,7 @@ class LassoPath:
             f"  gap     {'not computed' if np.isnan(self.gaps).all() else _span(self.gaps)}\n"
             f"  status  {self.summary_of_statuses()}\n"
             f"  cost    {int(self.counters.iterations.sum()):,} iterations, {self.counters.passes:.1f} passes, "
-            f"{self.counters.total_seconds:.3f} s>"
+            f"{self.counters.total_seconds:.3f} s{ending}>"
         )
 
     @property
@@ -142,9 +145,11 @@ class LassoPath:
 
     def score(self, X: Any, y: Any) -> Vector:
         """Return the coefficient of determination R^2 of every point on (X, y)."""
-        y = np.asarray(y, dtype=np.float64)
-        errors = ((y[:, np.newaxis] - self.predict(X)) ** 2).sum(axis=0)
-        return np.asarray(1.0 - errors / ((y - y.mean()) ** 2).sum())
+        from sklearn.metrics import r2_score
+
+        predicted = self.predict(X)
+        y = as_response(y, predicted.shape[0])
+        return np.asarray([r2_score(y, column) for column in predicted.T])
 
     def coef(self, point: int) -> Vector:
         """Return the coefficients of one point as an array of length n_features."""
@@ -176,21 +181,24 @@ class LassoPath:
         mix = sp.csc_array(([1.0 - share, share], ([order[left], order[right]], [0, 0])), shape=(len(self), 1))
         return self.coefs @ mix, float((self.intercepts @ mix)[0])
 
+    def point_columns(self) -> dict[str, list[Any]]:
+        """Return what is known of every point as columns of plain numbers."""
+        return {
+            "alpha": self.alphas.tolist(),
+            "radius": self.radii.tolist(),
+            "n_active": self.n_active.tolist(),
+            "r2": self.r2.tolist(),
+            "gap": self.gaps.tolist(),
+            "iterations": self.counters.iterations.tolist(),
+            "status": [status.value for status in self.statuses],
+        }
+
     def to_frame(self, kind: Literal["points", "coefs"] = "points") -> "pd.DataFrame":
         """Return a pandas frame: one row per point, or one row per nonzero coefficient."""
         import pandas as pd
 
-        points = {
-            "alpha": self.alphas,
-            "radius": self.radii,
-            "n_active": self.n_active,
-            "r2": self.r2,
-            "gap": self.gaps,
-            "iterations": self.counters.iterations,
-            "status": [status.value for status in self.statuses],
-        }
         if kind == "points":
-            return pd.DataFrame(points)
+            return pd.DataFrame(self.point_columns())
         if kind != "coefs":
             raise ValueError(f"kind must be 'points' or 'coefs', got {kind!r}")
         point = np.repeat(np.arange(len(self)), self.n_active)
@@ -234,6 +242,8 @@ class LassoPath:
     @classmethod
     def load(cls, file: str | Path) -> "LassoPath":
         """Read a path that `save` wrote."""
+        if not zipfile.is_zipfile(file):
+            raise ValueError(f"{file} is not a saved LassoPath")
         with np.load(file, allow_pickle=False) as arrays:
             if "record" not in arrays:
                 raise ValueError(f"{file} is not a saved LassoPath")

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .status import Status
 
 
@@ -53,11 +55,10 @@ class Watch:
     def tell(self, progress: Progress) -> Status | None:
         """Call the callback, and return the ending that it, the clock or the keyboard asks for."""
         try:
-            if self._callback is not None and self._callback(progress) is True:
-                return Status.STOPPED
+            answer = self._callback(progress) if self._callback is not None else None
         except KeyboardInterrupt:
             return Status.INTERRUPTED
-        return self.look()
+        return Status.STOPPED if isinstance(answer, bool | np.bool_) and answer else self.look()
 
     @contextmanager
     def guard(self) -> Iterator[None]:

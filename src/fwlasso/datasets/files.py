@@ -1,5 +1,10 @@
 """Reading a table from a file: LIBSVM, npz, npy, csv or parquet, told apart by the ending of the name."""
 
+import csv
+import io
+import re
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,12 +54,18 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file")
-    name = file.name.lower().removesuffix(".gz").removesuffix(".bz2")
-    reader = _READERS.get(Path(name).suffix)
-    if reader is None:
+    name = Path(file.name.lower())
+    packed = name.suffix in (".gz", ".bz2")
+    reader = _READERS.get(Path(name.stem).suffix if packed else name.suffix)
+    if reader is None or (packed and reader is not _read_libsvm):
         known = ", ".join(_READERS)
         raise ValueError(f"{file}: the ending of the name must be one of {known}")
-    return reader(file, target)
+    try:
+        return reader(file, target)
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        if str(file) in str(error) or isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{file}: {error}") from error
 
 
 def _read_libsvm(file: Path, target: str | None) -> Table:
@@ -63,8 +74,9 @@ def _read_libsvm(file: Path, target: str | None) -> Table:
     if target is not None:
         raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
     try:
-        X, y = load_svmlight_file(str(file), dtype=np.float64)
-    except ValueError as error:
+        with _open(file) as stream:
+            X, y = load_svmlight_file(stream, dtype=np.float64)
+    except (ValueError, OverflowError) as error:
         raise ValueError(_locate_libsvm_error(file) or f"{file}: {error}") from error
     if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
         raise ValueError(_locate_libsvm_error(file) or f"{file}: not all values are finite")
@@ -73,13 +85,17 @@ def _read_libsvm(file: Path, target: str | None) -> Table:
     return Table(X.tocsc(), y)
 
 
-def _locate_libsvm_error(file: Path) -> str | None:
-    """Read the file slowly and return a message that names line and column of the first error."""
+def _open(file: Path) -> Any:
     import bz2
     import gzip
 
     openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
-    with openers.get(file.suffix.lower(), open)(file, "rt", encoding="utf-8", errors="replace") as stream:
+    return openers.get(file.suffix.lower(), open)(file, "rb")
+
+
+def _locate_libsvm_error(file: Path) -> str | None:
+    """Read the file slowly and return a message that names line and column of the first error."""
+    with io.TextIOWrapper(_open(file), encoding="utf-8", errors="replace") as stream:
         for number, line in enumerate(stream, start=1):
             previous = -1.0
             column = 1
@@ -91,10 +107,12 @@ def _locate_libsvm_error(file: Path) -> str | None:
                     if not _is_finite(token):
                         return f"{where}: expected a number as target, found {token!r}"
                 elif index != "qid":
-                    if not colon or not index.isdigit() or not _is_finite(value):
+                    if not colon or not index.isdecimal() or not _is_finite(value):
                         return f"{where}: expected index:value with a finite value, found {token!r}"
                     if int(index) <= previous:
                         return f"{where}: indices must increase within a line, found {index} after {previous:.0f}"
+                    if int(index) > np.iinfo(np.int32).max:
+                        return f"{where}: the index {index} is too large"
                     previous = int(index)
                 column += len(token)
     return None
@@ -108,6 +126,8 @@ def _is_finite(text: str) -> bool:
 
 
 def _read_npz(file: Path, target: str | None) -> Table:
+    if not zipfile.is_zipfile(file):  # numpy leaves such a file open
+        raise ValueError(f"{file}: not an npz file")
     with np.load(file, allow_pickle=False) as arrays:
         if "X" in arrays:
             if (target or "y") not in arrays:
@@ -132,22 +152,28 @@ def _response_beside(file: Path, target: str | None) -> NDArray[np.float64]:
 
 def _read_csv(file: Path, target: str | None) -> Table:
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow_csv
 
     # Column types are stated, not guessed from the first block, and one thread counts the rows for its messages.
-    with file.open("rb") as stream:
-        header = stream.readline().decode("utf-8-sig").strip().split(",")
-    names = [name.strip().strip('"') for name in header]
-    options = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[])
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        names = [name.strip() for name in next(csv.reader(stream), [])]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{file}: there is more than one column {twice[0]!r}")
+    options = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[])
     try:
-        table = csv.read_csv(
+        table = arrow_csv.read_csv(
             file,
-            read_options=csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
+            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
             convert_options=options,
         )
     except pa.ArrowInvalid as error:
+        place = re.match(r"In CSV column #(\d+): Row #(\d+): (.*)", str(error), re.DOTALL)
+        if place:
+            column, row, what = place.groups()
+            raise ValueError(f"{file}, row {row}, column {names[int(column)]!r}: {what}") from error
         raise ValueError(f"{file}: {error}") from error
-    return _from_arrow(file, table, target)
+    return _from_arrow(file, table, target, first_row=2)
 
 
 def _read_parquet(file: Path, target: str | None) -> Table:
@@ -158,30 +184,44 @@ def _read_parquet(file: Path, target: str | None) -> Table:
         table = parquet.read_table(file)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{file}: {error}") from error
-    return _from_arrow(file, table, target)
+    return _from_arrow(file, table, target, first_row=1)
 
 
-def _from_arrow(file: Path, table: Any, target: str | None) -> Table:
+def _from_arrow(file: Path, table: Any, target: str | None, first_row: int) -> Table:
     names = list(table.column_names)
+    if not names or not table.num_rows:
+        raise ValueError(f"{file}: there are no {'rows' if names else 'columns'}")
     target = names[-1] if target is None else target
     if target not in names:
         raise ValueError(f"{file}: there is no column {target!r}; there are {', '.join(names[:10])}")
     features = [name for name in names if name != target]
     X = np.empty((table.num_rows, len(features)), order="F")
     for j, name in enumerate(features):
-        X[:, j] = _numbers(file, table, name)
-    return Table(X, _numbers(file, table, target), tuple(features))
+        X[:, j] = _numbers(file, table, name, first_row)
+    return Table(X, _numbers(file, table, target, first_row), tuple(features))
 
 
-def _numbers(file: Path, table: Any, name: str) -> NDArray[np.float64]:
+def _numbers(file: Path, table: Any, name: str, first_row: int) -> NDArray[np.float64]:
+    from pyarrow import types as kind
+
     column = table.column(name)
     if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-        raise ValueError(f"{file}, row {row + 1}, column {name!r}: there is no value")
-    try:
-        return np.asarray(column.to_numpy(), dtype=np.float64)
-    except ValueError:
-        raise ValueError(f"{file}, column {name!r}: expected numbers, found {column.type}") from None
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0]) + first_row
+        raise ValueError(f"{file}, row {row}, column {name!r}: there is no value")
+    if not (
+        kind.is_integer(column.type)
+        or kind.is_floating(column.type)
+        or kind.is_boolean(column.type)
+        or kind.is_decimal(column.type)
+    ):
+        raise ValueError(f"{file}, column {name!r}: expected numbers, found {column.type}")
+    values = np.asarray(column.to_numpy(), dtype=np.float64)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0]) + first_row
+        raise ValueError(
+            f"{file}, row {row}, column {name!r}: expected a finite number, found {values[row - first_row]}"
+        )
+    return values
 
 
 _READERS: dict[str, Callable[[Path, str | None], Table]] = {

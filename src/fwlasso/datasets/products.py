@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement, groupby
 from math import comb
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,8 @@ def product_features(X: Any, order: int, *, dtype: Any = np.float64) -> NDArray[
     array([[1., 2., 3., 4., 6., 9.]])
     """
     X = check_array(X, dtype=np.float64, order="F", input_name="X")
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
+    if not isinstance(order, Integral) or order < 0:
+        raise ValueError(f"order must be an integer of at least 0, got {order}")
     m, d = X.shape
     products = np.empty((m, comb(d + order, order)), dtype=dtype, order="F")
     products[:, 0] = 1.0

@@ -126,21 +126,22 @@ def _step(
 ) -> tuple[Iterate, Step]:
     """Step towards column j, the best of the sample with z_j'(y - q) = corr.
 
-    A negative gap says that the sample has no better vertex than where we stand; the active columns have one,
-    unless they are optimal among themselves. A draw without descent changes nothing and is not a step.
+    Where it promises no descent (its gap is negative: the sample has no better vertex than where we stand), the
+    active columns are looked at: they do, unless they are optimal among themselves. A draw without descent
+    changes nothing and is not a step.
     """
-    yy, qq, qy, l1 = problem.yy, iterate.qq, iterate.qy, iterate.l1
-    gap = duality_gap(form, yy, qq, qy, l1, abs(corr))
+    qq, qy, l1 = iterate.qq, iterate.qy, iterate.l1
     n_dots = 0
-    if gap < 0.0 and iterate.n_active > 0:
+    shrink, push = line_search(form, qq, qy, l1, corr, problem.xty[j], problem.norms2[j])
+    if shrink == 1.0 and push == 0.0 and iterate.n_active > 0:
         active_j, active_corr = scan_active(problem, iterate)
         n_dots = iterate.n_active
         if abs(active_corr) > abs(corr):
             j, corr = active_j, active_corr
-            gap = duality_gap(form, yy, qq, qy, l1, abs(corr))
+            shrink, push = line_search(form, qq, qy, l1, corr, problem.xty[j], problem.norms2[j])
+    gap = duality_gap(form, problem.yy, qq, qy, l1, abs(corr))
     if gap <= stopping.gap:
         return iterate, Step(0.0, gap, n_dots, n_idle, True)
-    shrink, push = line_search(form, qq, qy, l1, corr, problem.xty[j], problem.norms2[j])
     if shrink == 1.0 and push == 0.0:
         return iterate, Step(0.0, gap, n_dots, n_idle + 1, n_idle + 1 >= stopping.max_idle)
     iterate, change = move(problem, iterate, j, corr, shrink, push)
