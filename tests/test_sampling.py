@@ -142,6 +142,12 @@ def test_single_columns_are_drawn_independently_of_their_neighbours():
     np.testing.assert_allclose(off_diagonal, 4 * 3 / (12 * 11), atol=0.012)
 
 
+def test_blocks_go_round_before_any_is_taken_again():
+    sampler = make_sampler(1000, 10, seed=2)
+    seen = [column for _ in range(8) for column in drawn(sampler, 100)]  # 80 of 100 blocks
+    assert len(set(seen)) == 800
+
+
 def test_a_seed_fixes_the_draws():
     a, b, c = (make_sampler(1000, 8, seed) for seed in (3, 3, 4))
     first = [drawn(a, 100) for _ in range(5)]

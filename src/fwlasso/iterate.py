@@ -33,6 +33,11 @@ class Iterate(NamedTuple):
         order = kept[np.argsort(active[kept])]
         return active[order], weights[order]
 
+    def copy(self) -> "Iterate":
+        """Return the point in arrays of its own, without its fitted values."""
+        active, weights = self.active[: self.n_active].copy(), self.scale * self.weights[: self.n_active]
+        return self._replace(active=active, weights=weights, fitted=_NOTHING, scale=1.0)
+
     def with_room(self, n_more: int) -> "Iterate":
         """Return the same point with room for `n_more` further columns."""
         room = self.n_active + n_more - self.active.size
@@ -45,6 +50,7 @@ class Iterate(NamedTuple):
         )
 
 
+_NOTHING = np.empty(0)
 # A lazily scaled vector is folded long before the scale leaves the range of float64.
 _SMALLEST_SCALE = 1e-100
 

@@ -217,11 +217,8 @@ def _follow(
         outcome = run(solver, problem, form, iterate, stopping, max_iter, workers, tell)
         if outcome.status.ends_path:
             return outcomes or [outcome], outcome.status
-        # The next point goes on in the same arrays: keep a copy of this one.
         iterate = outcome.iterate
-        active, weights = iterate.coefs()
-        snapshot = iterate._replace(active=active, weights=weights, n_active=active.size, scale=1.0)
-        outcomes.append(outcome._replace(iterate=snapshot))
+        outcomes.append(outcome._replace(iterate=iterate.copy()))  # the next point goes on in the same arrays
         ending = tell(iterate, outcome.n_iter, outcome.gap, done=True)
         if ending is not None and point + 1 < len(forms):
             return outcomes, ending
@@ -238,7 +235,9 @@ def _tell(
     gap: float,
     done: bool = False,
 ) -> Status | None:
-    """Tell the callback where the path is."""
+    """Tell the callback, if there is one, where the path is."""
+    if not watch.is_told:
+        return watch.look()
     m, _ = problem.shape
     form = forms[point]
     parameter = form.radius if isinstance(form, Ball) else form.weight / m

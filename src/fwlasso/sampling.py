@@ -2,7 +2,9 @@
 
 The sample-size rules are those of the paper; each is a small object called with the number of columns p and
 the number of active features. `draw` takes blocks of neighbouring columns at a random rotation: every column
-has the same chance of being looked at, which is all that the expectation lemma of the paper asks for.
+has the same chance of being looked at, which is all that the expectation lemma of the paper asks for. Single
+columns are drawn anew for every step, as in the paper; larger blocks go round, each taken once before any is
+taken again, which finds the columns that matter sooner.
 """
 
 import math
@@ -186,6 +188,7 @@ class Sampler(NamedTuple):
     """The blocks of columns and the state of their shuffle. An empty `order` means: always everything."""
 
     order: NDArray[np.int32]  # blocks, shuffled a little further by every draw
+    round: NDArray[np.int64]  # of the present round: how many blocks of `order` are taken, and the rotation
     starts: NDArray[np.int64]  # first column of every block of the last draw
     lengths: NDArray[np.int64]  # their lengths; a block goes round from the last column to the first
     state: NDArray[np.uint64]
@@ -198,6 +201,7 @@ def make_sampler(p: int, block_size: int, seed: int) -> Sampler:
     n_blocks = -(-p // block_size)
     return Sampler(
         np.arange(n_blocks, dtype=np.int32),
+        np.zeros(2, np.int64),
         np.empty(n_blocks, np.int64),
         np.empty(n_blocks, np.int64),
         np.array([seed], np.uint64),
@@ -210,7 +214,7 @@ def all_columns(X: Columns) -> Sampler:
     """Return the sampler that always draws everything, in blocks of about equal work."""
     cuts = np.array(cut_columns(X), np.int64)
     _, p = shape(X)
-    return Sampler(np.empty(0, np.int32), cuts[:-1], np.diff(cuts), np.zeros(1, np.uint64), 1, p)
+    return Sampler(np.empty(0, np.int32), np.zeros(2, np.int64), cuts[:-1], np.diff(cuts), np.zeros(1, np.uint64), 1, p)
 
 
 def default_block_size(n_sampled: int) -> int:
@@ -223,26 +227,34 @@ def draw(sampler: Sampler, n_sampled: int) -> int:
     """Draw `n_sampled` distinct columns into `starts` and `lengths`; return the number of blocks.
 
     The circle of columns, turned by a random angle, is cut into blocks; blocks are taken without replacement
-    until there are enough columns. By symmetry every column is drawn with probability n_sampled / p.
+    until there are enough columns. By symmetry every column is drawn with probability n_sampled / p. A round of
+    blocks ends when too few are left for a draw; a round of single columns, with every draw.
     """
     order, starts, lengths = sampler.order, sampler.starts, sampler.lengths
     if order.size == 0:
         return starts.size
     p, size = sampler.n_columns, sampler.block_size
-    offset = _below(sampler.state, p)
+    taken = sampler.round[0]
+    n_blocks = n_sampled // size + 2  # at most: the first and the last may be cut
+    if taken == 0 or taken + n_blocks > order.size or size == 1:
+        taken = 0
+        sampler.round[1] = _below(sampler.state, p)
+    offset = sampler.round[1]
     n_left = n_sampled
     k = 0
     while n_left > 0:
-        other = k + _below(sampler.state, order.size - k)
+        other = taken + _below(sampler.state, order.size - taken)
         block = order[other]
-        order[other] = order[k]
-        order[k] = block
+        order[other] = order[taken]
+        order[taken] = block
+        taken += 1
         first = int(block) * size
         length = min(size, p - first, int(n_left))
         starts[k] = (first + offset) % p
         lengths[k] = length
         n_left -= length
         k += 1
+    sampler.round[0] = taken
     return k
 
 

@@ -40,6 +40,11 @@ class Watch:
         self._interrupted = False
 
     @property
+    def is_told(self) -> bool:
+        """Whether there is a callback."""
+        return self._callback is not None
+
+    @property
     def seconds(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self._started
