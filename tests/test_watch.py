@@ -16,7 +16,7 @@ from fwlasso.watch import Watch
 RNG = np.random.default_rng(0)
 X = np.asfortranarray(RNG.standard_normal((30, 80)))
 Y = X[:, :4] @ [3.0, -2.0, 2.0, 1.0] + 0.1 * RNG.standard_normal(30)
-RADII = np.array([0.5, 1.0, 2.0, 4.0, 6.0])
+RADII = np.array([2.0, 3.0, 4.0, 5.0, 6.0])
 # Many bursts per point: the gap is looked at after every four steps.
 SLOW = {"stop": "gap", "tol": 1e-3, "sample_size": 20}
 
