@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def best_seconds(action: Callable[[], object], repeats: int = 5) -> float:
-    """Return the shortest of several runs."""
-    shortest = float("inf")
-    for _ in range(repeats):
-        started = time.perf_counter()
-        action()
-        shortest = min(shortest, time.perf_counter() - started)
+def best_seconds(rounds: int, **actions: Callable[[], object]) -> dict[str, float]:
+    """Return the shortest time of every action, run in turns: a noisy neighbour slows all of them, or none."""
+    shortest = dict.fromkeys(actions, float("inf"))
+    for _ in range(rounds):
+        for name, action in actions.items():
+            started = time.perf_counter()
+            action()
+            shortest[name] = min(shortest[name], time.perf_counter() - started)
     return shortest
 
 

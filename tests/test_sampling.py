@@ -102,10 +102,10 @@ def test_numbers_shares_and_rules_are_sample_sizes():
 
 
 @pytest.mark.parametrize("n_sampled", [1, 7, 8, 194, 2014, 10**6])
-def test_the_default_block_leaves_a_sample_eight_blocks_or_more(n_sampled):
+def test_the_default_block_leaves_a_sample_sixteen_blocks_or_more(n_sampled):
     size = default_block_size(n_sampled)
-    assert 1 <= size <= 256
-    assert size == 1 or n_sampled // size >= 8
+    assert 1 <= size <= 128
+    assert size == 1 or n_sampled // size >= 16
 
 
 # Draws -------------------------------------------------------------------------------------------------------

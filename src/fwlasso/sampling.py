@@ -218,8 +218,8 @@ def all_columns(X: Columns) -> Sampler:
 
 
 def default_block_size(n_sampled: int) -> int:
-    """Return a block size that reads memory in a row, and still spreads a sample over eight blocks or more."""
-    return max(1, min(256, n_sampled // 8))
+    """Return a block size that reads memory in a row, and still spreads a sample over sixteen blocks or more."""
+    return max(1, min(128, n_sampled // 16))
 
 
 @kernel
