@@ -80,11 +80,11 @@ def run(
     iterate = rescale(iterate, float(best_scale(form, iterate.qq, iterate.qy, iterate.l1)))
     n_iter = n_dots = 0
     while True:
-        n_columns = solver.columns_per_step(problem, iterate)
-        check = stopping.gap >= 0.0 and n_columns < p  # the gap of a sample is no certificate
-        rules = stopping._replace(gap=-1.0) if check else stopping
-        # A check looks at all columns: let the steps before it look at as many.
-        max_steps = min(max_iter - n_iter, math.ceil(p / n_columns) if check else max_iter)
+        max_steps, rules, check = max_iter - n_iter, stopping, False
+        if stopping.gap >= 0.0 and (n_columns := solver.columns_per_step(problem, iterate)) < p:
+            # The gap of a sample is no certificate. A check looks at all columns: let the steps before it look
+            # at as many.
+            max_steps, rules, check = min(max_steps, math.ceil(p / n_columns)), stopping._replace(gap=-1.0), True
         iterate, steps, dots, gap, status = solver.advance(problem, form, iterate, rules, max_steps, workers)
         n_iter += steps
         n_dots += dots
