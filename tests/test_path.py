@@ -298,3 +298,12 @@ def test_warm_up_compiles_for_what_is_asked(caplog):
     with caplog.at_level(logging.ERROR):
         warm_up(sparse=[True], dtypes=[np.float32], solvers=["sfw", "cd"])
     assert not caplog.records
+
+
+@pytest.mark.parametrize("solver", ["sfw", "fw"])
+def test_a_point_that_is_solved_already_is_done_at_once(solver, data):
+    values, y = data
+    path = lasso_path(values, y, radii=[1.0, 1.0], solver=solver, stop="gap", tol=1e-2, random_state=0, sample_size=10)
+    # The warm start goes out to the boundary, which lowers the objective and may cost a few steps for the gap.
+    assert path.counters.iterations[1] <= path.counters.iterations[0] // 20
+    assert path.r2[1] >= path.r2[0]

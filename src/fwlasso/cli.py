@@ -131,7 +131,7 @@ def demo(
 ) -> None:
     """Compute a path on embedded data: 442 diabetes patients, 43,758 product features of ten measurements.
 
-    Every point is solved until its duality gap over all columns is at most 1 % of 1/2 ||y||^2.
+    Every point is solved until its duality gap over all columns is at most a thousandth of 1/2 ||y||^2.
     """
     X, y, names = load_diabetes_products(order)
     _solve(
@@ -143,7 +143,7 @@ def demo(
         standardize=True,
         eps=0.1,
         stop="gap",
-        tol=0.01,
+        tol=1e-3,
         random_state=seed,
         n_threads=threads,
     )

@@ -45,7 +45,10 @@ def duality_gap(form: Form, yy: float, qq: float, qy: float, l1: float, max_corr
 
 @by_type
 def best_scale(form: Form, qq: float, qy: float, l1: float) -> float:
-    """Return the s >= 0 that makes s a the best feasible point of its ray: the warm start."""
+    """Return the s that makes s a the warm start: as far out as the objective falls, and inside the ball.
+
+    It never shrinks a feasible point: a solution that is warm-started at itself stays where it is.
+    """
 
 
 # Ball: the vertex is d e_j with d = radius sign(c); the Frank-Wolfe gap is radius max|c| - a'c = radius max|c| + S - F.
@@ -69,9 +72,9 @@ def _(form, yy, qq, qy, l1, max_corr):
 
 @best_scale.register(Ball)
 def _(form, qq, qy, l1):
-    if qq <= 0.0 or l1 <= 0.0:
-        return 1.0 if l1 <= form.radius else form.radius / l1
-    return max(0.0, min(qy / qq, form.radius / l1))
+    if l1 > form.radius:
+        return form.radius / l1
+    return max(1.0, min(qy / qq, form.radius / l1)) if qq > 0.0 else 1.0
 
 
 # Penalty: the ball is replaced by the cone ||a||_1 <= t with weight t in the objective. A step goes to
@@ -115,4 +118,4 @@ def _(form, yy, qq, qy, l1, max_corr):
 
 @best_scale.register(Penalty)
 def _(form, qq, qy, l1):
-    return max(0.0, (qy - form.weight * l1) / qq) if qq > 0.0 else 1.0
+    return max(1.0, (qy - form.weight * l1) / qq) if qq > 0.0 else 1.0

@@ -75,28 +75,33 @@ def run(
     workers: Workers,
     watch: Watch,
 ) -> Outcome:
-    """Solve one point from `iterate`, scaled first to where its ray is best."""
+    """Solve one point from `iterate`, scaled first as far out as the objective falls."""
     p = problem.xty.size
     iterate = rescale(iterate, float(best_scale(form, iterate.qq, iterate.qy, iterate.l1)))
     n_iter = n_dots = 0
+    gap = math.inf
     while True:
-        max_steps, rules, check = max_iter - n_iter, stopping, False
-        if stopping.gap >= 0.0 and (n_columns := solver.columns_per_step(problem, iterate)) < p:
-            # The gap of a sample is no certificate. A check looks at all columns: let the steps before it look
-            # at as many.
-            max_steps, rules, check = min(max_steps, math.ceil(p / n_columns)), stopping._replace(gap=-1.0), True
-        iterate, steps, dots, gap, status = solver.advance(problem, form, iterate, rules, max_steps, workers)
-        n_iter += steps
-        n_dots += dots
-        if check or iterate.age >= _REFRESH_EVERY:
+        n_columns = p if stopping.gap < 0.0 else solver.columns_per_step(problem, iterate)
+        rules, max_steps = stopping, max_iter - n_iter
+        if n_columns < p:  # the gap of a sample is no certificate: look at all columns, here and between the steps
             iterate = refresh(problem, iterate)
-        if check:
             gap = true_gap(problem, form, iterate, workers)
             n_dots += p
-            status = Status.CERTIFIED if gap <= stopping.gap else None
-        if status is None:
-            status = watch(iterate, n_iter, gap)
-        if status is None and n_iter >= max_iter:
-            status = Status.MAX_ITER
-        if status is not None:
-            return Outcome(iterate, status, n_iter, n_dots, gap)
+            if gap <= stopping.gap:
+                return Outcome(iterate, Status.CERTIFIED, n_iter, n_dots, gap)
+            # As many columns are looked at by the steps as by a check.
+            rules, max_steps = stopping._replace(gap=-1.0), min(max_steps, math.ceil(p / n_columns))
+        if n_iter >= max_iter:
+            return Outcome(iterate, Status.MAX_ITER, n_iter, n_dots, gap)
+        iterate, steps, dots, seen_gap, status = solver.advance(problem, form, iterate, rules, max_steps, workers)
+        n_iter += steps
+        n_dots += dots
+        if iterate.age >= _REFRESH_EVERY:
+            iterate = refresh(problem, iterate)
+        if n_columns == p:
+            gap = seen_gap
+            if status is not None:
+                return Outcome(iterate, status, n_iter, n_dots, gap)
+        ending = watch(iterate, n_iter, gap)
+        if ending is not None:
+            return Outcome(iterate, ending, n_iter, n_dots, gap)
