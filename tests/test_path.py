@@ -9,8 +9,10 @@ from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import STORAGES, UNITS, Case, make_case, plain_columns, random_values
 from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path, warm_up
+from fwlasso.certificate import gap_of
 from fwlasso.forms import Ball, Penalty
 from fwlasso.grid import largest_radius, log_grid
+from fwlasso.iterate import zero
 from fwlasso.parallel import Workers
 from test_certificate import independent_gap
 
@@ -94,7 +96,8 @@ def test_read_only_memory_maps_are_used_as_they_are(data, tmp_path):
 def test_the_automatic_grids_are_those_of_the_paper(rng):
     case = make_case(random_values(rng, 30, 40), rng.standard_normal(30), units="standardized")
     with Workers(1) as workers:
-        largest = largest_radius(case.problem, 0.01, workers, lambda *_: None)
+        largest, n_dots = largest_radius(case.problem, 0.01, workers, lambda *_: None)
+    assert n_dots > 40
     exact = ReferenceLasso(0.01 * case.problem.lambda_max / 30, fit_intercept=False, tol=1e-12, max_iter=10**6)
     assert largest == pytest.approx(np.abs(exact.fit(case.Z, case.y).coef_).sum(), rel=1e-2)
     np.testing.assert_allclose(log_grid(0.01, 1.0, 3), [0.01, 0.1, 1.0])
@@ -307,3 +310,88 @@ def test_a_point_that_is_solved_already_is_done_at_once(solver, data):
     # The warm start goes out to the boundary, which lowers the objective and may cost a few steps for the gap.
     assert path.counters.iterations[1] <= path.counters.iterations[0] // 20
     assert path.r2[1] >= path.r2[0]
+
+
+# What once went wrong ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
+@pytest.mark.parametrize("offset", [1e3, 1e5])
+@pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
+def test_a_large_mean_does_not_spoil_the_certificate(solver, offset, wrap, rng):
+    X = rng.standard_normal((60, 80))
+    y = X[:, 0] + 0.1 * rng.standard_normal(60)
+    path = lasso_path(wrap(X + offset), y, alphas=[0.05], solver=solver, stop="gap", tol=1e-3, random_state=0)
+    best = ReferenceLasso(0.05, tol=1e-12).fit(X, y)
+    coef, shift = path.coef(0), path.intercepts[0] + offset * path.coef(0).sum()
+    objectives = [
+        0.5 * ((y - X @ b - c) ** 2).sum() + 60 * 0.05 * np.abs(b).sum()
+        for b, c in ((coef, shift), (best.coef_, best.intercept_))
+    ]
+    assert (objectives[0] - objectives[1]) / (0.5 * ((y - y.mean()) ** 2).sum()) <= path.gaps[0] + 1e-9
+    assert path.gaps[0] <= 1e-3
+
+
+def test_numbers_out_of_range_are_refused_not_certified(rng):
+    X, y = rng.standard_normal((20, 10)), rng.standard_normal(20)
+    with pytest.raises(ValueError, match="y has values too large"):
+        lasso_path(X, 1e155 * y, alphas=[1.0])
+    point = make_case(X, y).problem
+    assert gap_of(point, Ball(1.0), zero(point)._replace(l1=np.nan, qq=np.nan), 1.0) == np.inf
+
+
+@pytest.mark.parametrize("size", [0, -3, 2.5, "all"])
+def test_a_rule_that_gives_nonsense_is_refused(size, data):
+    with pytest.raises(ValueError, match="sample_size"):
+        lasso_path(*data, radii=[1.0], sample_size=lambda p, n_active: size)
+
+
+def test_a_rule_that_asks_for_too_many_columns_gets_all(data):
+    everything = [lasso_path(*data, radii=[1.0], sample_size=s, stop="gap") for s in (lambda p, n: 2 * p, 1.0)]
+    assert everything[0].gaps.max() <= 1e-3
+    assert everything[1].gaps.max() <= 1e-3
+
+
+def test_idle_draws_end_a_point_however_short_the_bursts(data, monkeypatch):
+    monkeypatch.setattr("fwlasso.solvers.frank_wolfe._BURST_BYTES", 1)
+    path = lasso_path(*data, radii=[0.0], sample_size=5, max_iter=50, random_state=0)
+    assert path.statuses == (Status.STALLED,)
+
+
+def test_a_certificate_is_looked_for_once_for_as_many_looks_however_short_the_bursts(data, monkeypatch):
+    settings = {"radii": [1.0], "sample_size": 4, "stop": "gap", "tol": 1e-3, "random_state": 0}
+    whole = lasso_path(*data, **settings)
+    monkeypatch.setattr("fwlasso.solvers.frank_wolfe._BURST_BYTES", 1)
+    short = lasso_path(*data, **settings)
+    assert short.counters.passes == whole.counters.passes
+    np.testing.assert_array_equal(short.coef(0), whole.coef(0))
+
+
+def test_what_the_solver_has_certified_stays_certified_without_the_closing_pass(data):
+    path = lasso_path(*data, solver="cd", alphas=4, stop="gap", certify=False)
+    assert path.gaps.max() <= 1e-3
+
+
+def test_passes_include_the_search_for_the_largest_radius(data):
+    automatic = lasso_path(*data, radii=5, random_state=0)
+    given = lasso_path(*data, radii=automatic.radii, random_state=0)
+    assert automatic.counters.dot_products == given.counters.dot_products
+    assert automatic.counters.passes > given.counters.passes + 1
+
+
+def test_a_constant_response_has_no_active_feature(rng):
+    assert lasso_path(rng.standard_normal((300, 40)), np.full(300, 0.1), radii=5, random_state=0).n_active.max() == 0
+
+
+def test_missing_values_in_nullable_columns_are_refused():
+    with pytest.raises(ValueError, match=r"X has missing values|X contains NaN"):
+        lasso_path(pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}), np.arange(3.0))
+
+
+def test_least_squares_by_coordinate_descent_ends(rng):
+    X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
+    with pytest.warns(ConvergenceWarning, match="stop='gap'"):  # with no penalty there is no dual point to certify it
+        path = lasso_path(X, y, alphas=[0.0], solver="cd", stop="gap")
+    assert path.statuses == (Status.SETTLED,)
+    exact, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(50)]), y, rcond=None)
+    np.testing.assert_allclose(path.coef(0), exact[:4], atol=1e-8)

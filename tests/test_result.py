@@ -86,7 +86,7 @@ def test_repr_tells_the_key_facts(path):
 
 
 def test_repr_without_gaps_says_so():
-    assert "gap     not computed" in repr(solve(radii=2, certify=False))
+    assert "gap     not computed" in repr(solve(radii=2, stop="change", certify=False))
 
 
 @pytest.mark.parametrize("make", [no_active, lambda: solve(radii=[2.0])])
@@ -105,7 +105,7 @@ CONTAINERS = {
     "csc": sp.csc_matrix,
     "coo": sp.coo_array,
     "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
-    "polars": pl.DataFrame,
+    "polars": lambda X: pl.DataFrame(dict(zip(NAMES, X.T, strict=True))),
 }
 
 
@@ -398,3 +398,8 @@ def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():
     listener = Listener()
     assert len(solve(radii=3, callback=listener.listen)) == 3
     assert set(listener.points) == {0, 1, 2}
+
+
+def test_a_frame_with_its_columns_in_another_order_is_refused(path):
+    with pytest.raises(ValueError, match="another order"):
+        path.predict(pd.DataFrame(X, columns=NAMES)[list(NAMES[::-1])])

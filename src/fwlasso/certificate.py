@@ -4,6 +4,8 @@ The gap bounds how far the objective is above its minimum. It needs M = ||X'r||_
 over the data for any number of residuals r.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,9 +40,11 @@ def residual(problem: Problem, iterate: Iterate) -> Vector:
 def gap_of(problem: Problem, form: Form, iterate: Iterate, max_corr: float) -> float:
     """Return the duality gap of `iterate`, given ||X'(y - q)||_inf or a bound of it.
 
-    Rounding can make it negative by some 1e-16 y'y; a gap is never reported below zero.
+    Rounding can make it negative by some 1e-16 y'y; a gap is never reported below zero. Of a point that is not
+    finite nothing is known: its gap is infinite.
     """
-    return max(0.0, float(duality_gap(form, problem.yy, iterate.qq, iterate.qy, iterate.l1, max_corr)))
+    gap = float(duality_gap(form, problem.yy, iterate.qq, iterate.qy, iterate.l1, max_corr))
+    return max(0.0, gap) if math.isfinite(gap) and math.isfinite(iterate.l1) else math.inf
 
 
 def true_gap(problem: Problem, form: Form, iterate: Iterate, workers: Workers) -> float:

@@ -246,7 +246,10 @@ def _frame_values(frame: Any) -> Any:
         )
     if dtypes and all(hasattr(dtype, "fill_value") for dtype in dtypes):  # pandas' sparse columns
         return frame.sparse.to_coo()
-    return frame.to_numpy()
+    values = frame.to_numpy()
+    if values.dtype == object:  # nullable columns with missing values
+        raise ValueError("X has missing values")
+    return values
 
 
 def _is_number(dtype: Any) -> bool:

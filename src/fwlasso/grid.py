@@ -51,24 +51,30 @@ def penalty_grid(problem: Problem, alphas: int | Vector, eps: float) -> Vector:
     return m * alphas
 
 
-def radius_grid(problem: Problem, radii: int | Vector, eps: float, workers: Workers, watch: Watch) -> Vector:
-    """Return radii; automatic ones go from delta_max / 100 to delta_max, as in the paper for eps = 1/100.
+def radius_grid(
+    problem: Problem, radii: int | Vector, eps: float, workers: Workers, watch: Watch
+) -> tuple[Vector, int]:
+    """Return radii, and the dot products it took to find them.
 
-    delta_max = ||a||_1 at lambda = eps lambda_max, and the first radius is eps delta_max.
+    Automatic ones end at delta_max = ||a||_1 at lambda = eps lambda_max and start at eps delta_max, as in the paper.
     """
     if isinstance(radii, int):
-        largest = largest_radius(problem, eps, workers, watch)
-        return log_grid(eps * largest, largest, radii)
-    return radii
+        largest, n_dots = largest_radius(problem, eps, workers, watch)
+        return log_grid(eps * largest, largest, radii), n_dots
+    return radii, 0
 
 
-def largest_radius(problem: Problem, eps: float, workers: Workers, watch: Watch) -> float:
-    """Return ||a||_1 of the penalized solution at eps lambda_max, by coordinate descent with warm starts."""
-    solver, iterate = CoordinateDescent(), iterates.zero(problem)
+def largest_radius(problem: Problem, eps: float, workers: Workers, watch: Watch) -> tuple[float, int]:
+    """Return ||a||_1 of the penalized solution at eps lambda_max, and the dot products it took.
+
+    By coordinate descent with warm starts.
+    """
+    solver, iterate, n_dots = CoordinateDescent(), iterates.zero(problem), 0
     stopping = Stopping(change=-1.0, gap=_RADIUS_GAP * 0.5 * problem.yy, max_idle=1)
     for penalty in log_grid(problem.lambda_max, eps * problem.lambda_max, _STOPS):
         outcome = run(solver, problem, Penalty(penalty), iterate, stopping, _RADIUS_CYCLES, workers, watch)
         iterate = outcome.iterate
+        n_dots += outcome.n_dots
         if outcome.status.ends_path:
             break
-    return iterate.l1
+    return iterate.l1, n_dots

@@ -51,6 +51,8 @@ class Iterate(NamedTuple):
 
 
 _NOTHING = np.empty(0)
+# q, S and F are computed anew after this many recursive updates, or when the constant part of q is this large.
+_REFRESH_EVERY, _LARGEST_CONSTANT = 1000, 1e6
 # A lazily scaled vector is folded long before the scale leaves the range of float64.
 _SMALLEST_SCALE = 1e-100
 
@@ -134,16 +136,38 @@ def rescale(iterate: Iterate, factor: float) -> Iterate:
 def refresh(problem: Problem, iterate: Iterate) -> Iterate:
     """Compute q, S and F anew from a: thousands of recursions drift.
 
-    S = sum a_j z_j'q and F = sum a_j z_j'y hold for every storage, centred or not.
+    Of centred columns the constant part of q is taken out here; carried along, it would cost digits in every dot
+    product. Where columns are not centred, the sum in the last place is not kept, and zero.
     """
     active, weights, fitted, n = iterate.active, iterate.weights, iterate.fitted, iterate.n_active
+    m = fitted.size - 1
     fitted[:] = 0.0
     for k in range(n):
         weights[k] *= iterate.scale
         add_column(problem.X, active[k], weights[k], fitted)
+    constant = fitted[m] / m
+    for i in range(m):
+        fitted[i] -= constant
+    fitted[m] = 0.0
+    fresh = Iterate(active, weights, fitted, n, 1.0, 0.0, 0.0, 0.0, 0)
+    qq, qy, l1 = inner_products(problem, fresh)
+    return Iterate(active, weights, fitted, n, 1.0, qq, qy, l1, 0)
+
+
+@kernel
+def inner_products(problem: Problem, iterate: Iterate) -> tuple[float, float, float]:
+    """Return S, F and ||a||_1 from a and q: S = sum a_j z_j'q and F = sum a_j z_j'y hold for every storage."""
     qq = qy = l1 = 0.0
-    for k in range(n):
-        qq += weights[k] * dot_column(problem.X, active[k], fitted)
-        qy += weights[k] * problem.xty[active[k]]
-        l1 += abs(weights[k])
-    return Iterate(active, weights, fitted, n, 1.0, max(qq, 0.0), qy, l1, 0)
+    for k in range(iterate.n_active):
+        a, j = iterate.scale * iterate.weights[k], iterate.active[k]
+        qq += a * iterate.scale * dot_column(problem.X, j, iterate.fitted)
+        qy += a * problem.xty[j]
+        l1 += abs(a)
+    return max(qq, 0.0), qy, l1
+
+
+def is_stale(iterate: Iterate) -> bool:
+    """Tell whether q, S and F should be computed anew: after many steps, or with a large constant part in q."""
+    m = iterate.fitted.size - 1
+    constant_part = (iterate.scale * iterate.fitted[-1]) ** 2 / m  # ||mean(q) 1||^2
+    return iterate.age >= _REFRESH_EVERY or constant_part > _LARGEST_CONSTANT * iterate.qq

@@ -39,7 +39,9 @@ def resolve_threads(n_threads: int | None) -> int:
     if n_threads is not None:
         return n_threads
     stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    return int(stated) if stated.isdigit() and int(stated) > 0 else len(os.sched_getaffinity(0))
+    if stated.isdigit() and int(stated) > 0:
+        return int(stated)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Workers:

@@ -135,7 +135,7 @@ def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
             response = as_response(y, design.n_samples)
             problem = build_problem(design, response, options.fit_intercept, options.standardize, workers)
         with _timed(seconds, "grid"):
-            forms = _forms(problem, options, workers, watch)
+            forms, grid_dots = _forms(problem, options, workers, watch)
             # A grid of radii whose end was not found is cut short, too.
             cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
         with _timed(seconds, "solve"):
@@ -146,12 +146,12 @@ def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
             ending = ending or cut
         with _timed(seconds, "certify"):
             wanted = options.certify and ending is not Status.INTERRUPTED
-            gaps, n_passes = _certify(problem, forms, outcomes, workers) if wanted else (_no_gaps(outcomes), 0)
+            gaps, n_passes = _certify(problem, forms, outcomes, workers, wanted)
 
     p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
     iterations = np.array([outcome.n_iter for outcome in outcomes])
-    counters = Counters(iterations, n_dots, n_dots / p + n_passes, seconds)
+    counters = Counters(iterations, n_dots, (n_dots + grid_dots) / p + n_passes, seconds)
     settings = {
         **options.record(),
         "seed": seed,
@@ -170,12 +170,12 @@ def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
     seconds[phase] = time.perf_counter() - started
 
 
-def _forms(problem: Problem, options: Options, workers: Workers, watch: Watch) -> list[Form]:
-    """Return the problems of the path, from the sparsest on."""
+def _forms(problem: Problem, options: Options, workers: Workers, watch: Watch) -> tuple[list[Form], int]:
+    """Return the problems of the path, from the sparsest on, and the dot products it took to find them."""
     if options.grid_name == "alphas":
-        return [Penalty(float(weight)) for weight in penalty_grid(problem, options.grid, options.eps)]
-    radii = radius_grid(problem, options.grid, options.eps, workers, lambda *_: watch.look())
-    return [Ball(float(radius)) for radius in radii]
+        return [Penalty(float(weight)) for weight in penalty_grid(problem, options.grid, options.eps)], 0
+    radii, n_dots = radius_grid(problem, options.grid, options.eps, workers, lambda *_: watch.look())
+    return [Ball(float(radius)) for radius in radii], n_dots
 
 
 def _make_solver(options: Options, seed: int) -> Solver:
@@ -247,17 +247,16 @@ def _tell(
     return watch.tell(now)
 
 
-def _no_gaps(outcomes: list[Outcome]) -> Vector:
-    return np.full(len(outcomes), np.nan)
-
-
-def _certify(problem: Problem, forms: list[Form], outcomes: list[Outcome], workers: Workers) -> tuple[Vector, int]:
+def _certify(
+    problem: Problem, forms: list[Form], outcomes: list[Outcome], workers: Workers, price_all: bool
+) -> tuple[Vector, int]:
     """Return the relative gap of every point over all columns, and the passes over the data it took.
 
-    Points that the solver has certified are taken at its word; the others are priced many at a time.
+    Points that the solver has certified are taken at its word; the others are priced many at a time, or are NaN.
     """
-    gaps = np.array([outcome.gap for outcome in outcomes])
-    todo = [k for k, outcome in enumerate(outcomes) if outcome.status is not Status.CERTIFIED]
+    certified = np.array([outcome.status is Status.CERTIFIED for outcome in outcomes])
+    gaps = np.where(certified, [outcome.gap for outcome in outcomes], np.nan)
+    todo = np.flatnonzero(~certified).tolist() if price_all else []
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
     for batch in batches:

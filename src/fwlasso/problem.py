@@ -86,6 +86,8 @@ def build_problem(design: Design, y: Vector, fit_intercept: bool, standardize: b
     _, p = shape(columns)
     y_mean = float(np.mean(y)) if fit_intercept else 0.0
     response = sample_vector(y - y_mean)
+    if np.abs(response[:-1]).max() <= y.size * np.finfo(np.float64).eps * abs(y_mean):
+        response[:] = 0.0  # a constant y: what is left of it is the rounding of its mean
     means, norms2, xty = np.empty(p), np.empty(p), np.empty(p)
     finite = workers.run(lambda lo, hi: _summarize(columns, response, lo, hi, means, norms2, xty), cut_columns(columns))
     if not all(finite):
@@ -98,7 +100,11 @@ def build_problem(design: Design, y: Vector, fit_intercept: bool, standardize: b
         _standardize(y.size, response[-1], standardize, means, norms2, xty, factors)
         X = Standardized(columns, read_only(means), read_only(factors))
     response, xty, norms2 = map(read_only, (response, xty, norms2))
-    return Problem(X, response, xty, norms2, float(response[:-1] @ response[:-1]), y_mean)
+    with np.errstate(over="ignore"):
+        yy = float(response[:-1] @ response[:-1])
+    if not np.isfinite(yy):
+        raise ValueError("y has values too large for their squares to be finite")
+    return Problem(X, response, xty, norms2, yy, y_mean)
 
 
 @kernel
@@ -108,7 +114,7 @@ def _summarize(X: Dense | Csc, y: Vector, lo: int, hi: int, means: Vector, squar
     for j in range(lo, hi):
         means[j], squares[j] = column_moments(X, j)
         xty[j] = dot_column(X, j, y)
-        finite = finite and np.isfinite(squares[j])
+        finite = finite and np.isfinite(squares[j]) and np.isfinite(xty[j])
     return finite
 
 

@@ -76,7 +76,7 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path") -
 def largest_coefs(path: LassoPath, point: int, n_largest: int = 20) -> list[tuple[str, float, float]]:
     """Return name, coefficient and scaled coefficient of the features with the largest ones by modulus."""
     coef = path.coef(point)
-    scaled = path.scaled_coefs[:, [range(len(path))[point]]].toarray()[:, 0]
+    scaled = path.coef(point, scaled=True)
     order = np.argsort(-np.abs(scaled), kind="stable")[: min(n_largest, np.count_nonzero(scaled))].tolist()
     names = path.feature_names or {j: str(j) for j in order}
     return [(names[j], float(coef[j]), float(scaled[j])) for j in order]

@@ -30,7 +30,7 @@ class Counters:
 
     iterations: NDArray[np.int64]  # of every point
     dot_products: int  # z_j'v asked for by the solver, the z_j'y included: the paper's count
-    passes: float  # columns read for any reason, as multiples of all columns
+    passes: float  # columns looked at by setup, grid, solver and certificates, as multiples of all columns
     seconds: dict[str, float]  # by phase: setup, grid, solve, certify
 
     @property
@@ -59,7 +59,8 @@ class LassoPath:
     intercepts : array of shape (n_points,)
     gaps : array of shape (n_points,)
         Duality gap over all columns divided by 1/2 ||y||^2 (y centred if there is an intercept): how far the
-        objective can be above its minimum. NaN with ``certify=False``.
+        objective can be above its minimum. NaN for points that were not priced: with ``certify=False`` or after
+        Ctrl-C, unless the solver has certified them.
     r2 : array of shape (n_points,)
         Share of the variation of y explained on the training data.
     statuses : tuple of Status
@@ -136,6 +137,10 @@ class LassoPath:
         -------
         array of shape (n_samples, n_points), or (n_samples,) for one point
         """
+        names = tuple(getattr(X, "columns", ()))
+        named = self.feature_names is not None and any(isinstance(name, str) for name in names)
+        if named and names != self.feature_names:
+            raise ValueError("X has other feature names, or another order of them, than the data of the path")
         X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
         if X.shape[1] != self.coefs.shape[0]:
             raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {self.coefs.shape[0]}")
@@ -151,9 +156,10 @@ class LassoPath:
         y = as_response(y, predicted.shape[0])
         return np.asarray([r2_score(y, column) for column in predicted.T])
 
-    def coef(self, point: int) -> Vector:
-        """Return the coefficients of one point as an array of length n_features."""
-        return np.asarray(self.coefs[:, [range(len(self))[point]]].toarray()[:, 0])
+    def coef(self, point: int, *, scaled: bool = False) -> Vector:
+        """Return the coefficients, or the scaled ones, of one point as an array of length n_features."""
+        coefs = self.scaled_coefs if scaled else self.coefs
+        return np.asarray(coefs[:, [range(len(self))[point]]].toarray()[:, 0])
 
     def at(self, *, radius: float | None = None, alpha: float | None = None) -> tuple[sp.csc_array, float]:
         """Interpolate to any radius or alpha within the path.

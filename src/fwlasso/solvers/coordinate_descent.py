@@ -10,7 +10,7 @@ from .._jit import kernel
 from ..certificate import gap_of
 from ..columns import Vector, add_column, cut_columns
 from ..forms import Form, Penalty, duality_gap
-from ..iterate import Iterate, correlation, refresh
+from ..iterate import Iterate, correlation, inner_products, refresh
 from ..oracle import scan_active
 from ..parallel import Workers
 from ..problem import Problem
@@ -19,6 +19,7 @@ from .run import Advance, Stopping
 
 # The gap on the working set is looked at after this many cycles, and driven to this share of the gap asked for.
 _CYCLES, _SHARE = 10, 0.3
+_BURST_BYTES = 1 << 27
 # Columns taken in at once: as many as there are in the working set, but at least this many.
 _FEWEST_TAKEN = 32
 # Without a gap to reach, cycle until it is this small relative to 1/2 y'y.
@@ -47,7 +48,10 @@ class CoordinateDescent:
         p = problem.xty.size
         target = stopping.gap if stopping.gap >= 0.0 else _DEFAULT_GAP * 0.5 * problem.yy
         iterate = refresh(problem, iterate)
-        change, n_cycles = _cycle(problem, form, iterate, _SHARE * target, stopping.change, max_steps)
+        # No more work than a look at all columns, or some milliseconds: then time and keyboard are looked at.
+        cycle_bytes = max(1, iterate.n_active * (problem.nbytes // p))
+        n_most = min(max_steps, max(_CYCLES, max(problem.nbytes, _BURST_BYTES) // cycle_bytes))
+        change, n_cycles = _cycle(problem, form, iterate, _SHARE * target, stopping.change, n_most)
         iterate = refresh(problem, iterate)
         n_dots = n_cycles * iterate.n_active + p
         corrs = np.empty(p)
@@ -58,7 +62,7 @@ class CoordinateDescent:
             return Advance(iterate, max(1, n_cycles), n_dots, gap, Status.CERTIFIED)
         corrs[iterate.active[: iterate.n_active]] = 0.0
         violators = np.flatnonzero(corrs > form.weight)
-        if violators.size == 0 and change <= stopping.change:
+        if violators.size == 0 and change <= max(stopping.change, 0.0):
             return Advance(iterate, max(1, n_cycles), n_dots, gap, Status.SETTLED)
         n_taken = min(violators.size, max(_FEWEST_TAKEN, iterate.n_active))
         taken = violators[np.argsort(-corrs[violators], kind="stable")[:n_taken]]
@@ -90,7 +94,7 @@ def _cycle(
     a_j <- soft(a_j z_j'z_j + z_j'(y - q), lambda) / z_j'z_j, on `iterate` with scale 1, in place.
     """
     active, weights, fitted = iterate.active, iterate.weights, iterate.fitted
-    change = np.inf
+    change = gap = np.inf
     n_cycles = 0
     while n_cycles < max_cycles and iterate.n_active > 0:
         change = 0.0
@@ -108,14 +112,9 @@ def _cycle(
         if change <= change_goal or change == 0.0:
             break
         if n_cycles % _CYCLES == 0:
-            qq = qy = l1 = 0.0
-            for k in range(iterate.n_active):
-                j = active[k]
-                fit = problem.xty[j] - correlation(problem, iterate, j)
-                qq += weights[k] * fit
-                qy += weights[k] * problem.xty[j]
-                l1 += abs(weights[k])
+            qq, qy, l1 = inner_products(problem, iterate)
             _, corr = scan_active(problem, iterate)
-            if duality_gap(form, problem.yy, qq, qy, l1, abs(corr)) <= gap_goal:
+            last_gap, gap = gap, duality_gap(form, problem.yy, qq, qy, l1, abs(corr))
+            if gap <= gap_goal or not gap < last_gap:  # the latter: as good as rounding lets it become
                 break
     return change, n_cycles

@@ -3,6 +3,7 @@
 The deterministic method is the randomized one with a sample of all columns.
 """
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +53,12 @@ class FrankWolfe:
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return the number of columns that the next step looks at."""
         p = problem.xty.size
-        return p if self._sample_size is None else self._sample_size(p, iterate.n_active)
+        if self._sample_size is None:
+            return p
+        n_sampled = self._sample_size(p, iterate.n_active)
+        if not isinstance(n_sampled, Integral) or n_sampled < 1:
+            raise ValueError(f"sample_size: the rule gave {n_sampled!r}, not a number of columns of at least 1")
+        return min(int(n_sampled), p)
 
     def advance(
         self,
@@ -69,7 +75,8 @@ class FrankWolfe:
             self._sampler = self._make_sampler(problem, n_sampled)
             self._bytes_per_column = problem.nbytes // problem.xty.size
         n_bytes = self._bytes_per_column * n_sampled
-        n_steps = max(1, min(max_steps, _BURST_STEPS, _BURST_BYTES // max(1, n_bytes)))
+        # At least as many steps as there may be idle draws in a row: a burst counts them.
+        n_steps = min(max_steps, _BURST_STEPS, max(stopping.max_idle, _BURST_BYTES // max(1, n_bytes)))
         iterate = iterate.with_room(n_steps)
         if n_chunks(n_bytes) == 1:
             iterate, step, n_steps, n_dots = _burst(problem, form, iterate, self._sampler, n_sampled, stopping, n_steps)
@@ -128,7 +135,7 @@ def _step(
 
     Where it promises no descent (its gap is negative: the sample has no better vertex than where we stand), the
     active columns are looked at: they do, unless they are optimal among themselves. A draw without descent
-    changes nothing and is not a step.
+    changes nothing, and its change of zero does not count as the small step that ends a point.
     """
     qq, qy, l1 = iterate.qq, iterate.qy, iterate.l1
     n_dots = 0

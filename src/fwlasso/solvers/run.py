@@ -6,13 +6,10 @@ from typing import NamedTuple, Protocol
 
 from ..certificate import true_gap
 from ..forms import Form, best_scale
-from ..iterate import Iterate, refresh, rescale
+from ..iterate import Iterate, is_stale, refresh, rescale
 from ..parallel import Workers
 from ..problem import Problem
 from ..status import Status
-
-# q, S and F are computed anew from the coefficients after this many recursive updates.
-_REFRESH_EVERY = 1000
 
 
 class Stopping(NamedTuple):
@@ -79,28 +76,35 @@ def run(
     p = problem.xty.size
     iterate = rescale(iterate, float(best_scale(form, iterate.qq, iterate.qy, iterate.l1)))
     n_iter = n_dots = 0
+    n_looks = p  # columns looked at since the last certificate
     gap = math.inf
     while True:
         n_columns = p if stopping.gap < 0.0 else solver.columns_per_step(problem, iterate)
         rules, max_steps = stopping, max_iter - n_iter
-        if n_columns < p:  # the gap of a sample is no certificate: look at all columns, here and between the steps
-            iterate = refresh(problem, iterate)
-            gap = true_gap(problem, form, iterate, workers)
-            n_dots += p
+        if n_columns < p:  # the gap of a sample is no certificate
+            # A certificate looks at all columns: one at the start, then one for as many looks of the steps.
+            if n_looks >= p or n_iter >= max_iter:
+                iterate = refresh(problem, iterate)
+                gap = true_gap(problem, form, iterate, workers)
+                n_dots += p
+                n_looks = 0
             if gap <= stopping.gap:
                 return Outcome(iterate, Status.CERTIFIED, n_iter, n_dots, gap)
-            # As many columns are looked at by the steps as by a check.
-            rules, max_steps = stopping._replace(gap=-1.0), min(max_steps, math.ceil(p / n_columns))
+            rules = stopping._replace(gap=-1.0)
+            max_steps = min(max_steps, math.ceil((p - n_looks) / n_columns))
         if n_iter >= max_iter:
             return Outcome(iterate, Status.MAX_ITER, n_iter, n_dots, gap)
         iterate, steps, dots, seen_gap, status = solver.advance(problem, form, iterate, rules, max_steps, workers)
         n_iter += steps
         n_dots += dots
-        if iterate.age >= _REFRESH_EVERY:
+        n_looks += steps * n_columns
+        stale = is_stale(iterate)
+        if stale:
             iterate = refresh(problem, iterate)
         if n_columns == p:
-            gap = seen_gap
-            if status is not None:
+            gap = max(seen_gap, 0.0)
+            # A certificate from numbers that have drifted is looked for again with fresh ones.
+            if status is not None and not (stale and status is Status.CERTIFIED):
                 return Outcome(iterate, status, n_iter, n_dots, gap)
         ending = watch(iterate, n_iter, gap)
         if ending is not None:
