@@ -2,9 +2,9 @@
 
 The sample-size rules are those of the paper; each is a small object called with the number of columns p and
 the number of active features. `draw` takes blocks of neighbouring columns at a random rotation: every column
-has the same chance of being looked at, which is all that the expectation lemma of the paper asks for. Single
-columns are drawn anew for every step, as in the paper; larger blocks go round, each taken once before any is
-taken again, which finds the columns that matter sooner.
+has the same chance of being looked at. Single columns are drawn anew for every step, as in the paper, whose
+expectation lemma asks for equal chances given the history. Larger blocks go round, each taken once before any is
+taken again: steps are then not independent, but the columns that matter are found sooner.
 """
 
 import math
