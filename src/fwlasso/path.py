@@ -1,5 +1,6 @@
 """The path: from what users have to a `LassoPath`, by warm starts along a grid."""
 
+import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from .solvers.run import Outcome, Solver, Stopping, run
 from .status import Status
 from .watch import Callback, Progress, Watch
 
-# A sample without descent is drawn again, up to this many times in a row.
+# A sample without descent is drawn again: for the paper's rule up to this many times in a row.
 _MAX_IDLE = 3
 # Memory for the residuals that are priced together in one pass over the data, in bytes.
 _RESIDUAL_BYTES = 64 << 20
@@ -141,7 +142,7 @@ def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
         with _timed(seconds, "solve"):
             seed = options.draw_seed()
             solver = _make_solver(options, seed)
-            stopping = _stopping(problem, options)
+            stopping = _stopping(problem, options, solver)
             outcomes, ending = _follow(solver, problem, forms, stopping, options.max_iter, workers, watch)
             ending = ending or cut
         with _timed(seconds, "certify"):
@@ -184,16 +185,22 @@ def _make_solver(options: Options, seed: int) -> Solver:
     return FrankWolfe(options.size_rule if options.solver == "sfw" else None, options.block_size, seed)
 
 
-def _stopping(problem: Problem, options: Options) -> Stopping:
-    """Return the absolute thresholds of the stopping rule."""
-    max_idle = _MAX_IDLE if options.solver == "sfw" else 1
+def _stopping(problem: Problem, options: Options, solver: Solver) -> Stopping:
+    """Return the absolute thresholds of the stopping rule.
+
+    Where no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
+    """
+    n_columns = solver.columns_per_step(problem, iterates.zero(problem))
+    max_idle = math.ceil(problem.xty.size / n_columns)
+    if options.stop == "paper":
+        max_idle = min(_MAX_IDLE, max_idle)
     if options.stop == "gap":
         return Stopping(-1.0, options.tol * 0.5 * problem.yy, max_idle)
     if options.stop == "paper":
         return Stopping(float(options.tol), -1.0, max_idle)
     # A coefficient is measured in units of y over units of a column.
-    n_columns = np.count_nonzero(problem.norms2)
-    column_norm2 = problem.norms2.sum() / n_columns if n_columns else 1.0
+    n_varying = np.count_nonzero(problem.norms2)
+    column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0
     return Stopping(options.tol * float(np.sqrt(problem.yy / column_norm2)), -1.0, max_idle)
 
 

@@ -49,6 +49,8 @@ class FrankWolfe:
         self._seed = seed
         self._sampler: Sampler | None = None
         self._bytes_per_column = 0
+        self._form: Form | None = None  # of the last burst
+        self._n_idle = 0  # its draws without descent, up to its end
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return the number of columns that the next step looks at."""
@@ -75,13 +77,15 @@ class FrankWolfe:
             self._sampler = self._make_sampler(problem, n_sampled)
             self._bytes_per_column = problem.nbytes // problem.xty.size
         n_bytes = self._bytes_per_column * n_sampled
-        # At least as many steps as there may be idle draws in a row: a burst counts them.
-        n_steps = min(max_steps, _BURST_STEPS, max(stopping.max_idle, _BURST_BYTES // max(1, n_bytes)))
+        n_steps = max(1, min(max_steps, _BURST_STEPS, _BURST_BYTES // max(1, n_bytes)))
         iterate = iterate.with_room(n_steps)
+        n_idle = self._n_idle if form == self._form else 0
         if n_chunks(n_bytes) == 1:
-            iterate, step, n_steps, n_dots = _burst(problem, form, iterate, self._sampler, n_sampled, stopping, n_steps)
+            iterate, step, n_steps, n_dots = _burst(
+                problem, form, iterate, self._sampler, n_sampled, stopping, n_idle, n_steps
+            )
         else:
-            step, n_dots = Step(np.inf, np.inf, 0, 0, False), 0
+            step, n_dots = Step(np.inf, np.inf, 0, n_idle, False), 0
             for taken in range(1, n_steps + 1):
                 n_blocks = draw(self._sampler, n_sampled)
                 j, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, workers)
@@ -90,6 +94,7 @@ class FrankWolfe:
                 if step.done:
                     n_steps = taken
                     break
+        self._form, self._n_idle = form, step.n_idle
         status = None
         if step.done:
             idle = step.n_idle > 0
@@ -112,10 +117,14 @@ def _burst(
     sampler: Sampler,
     n_sampled: int,
     stopping: Stopping,
+    n_idle: int,
     n_steps: int,
 ) -> tuple[Iterate, Step, int, int]:
-    """Take up to `n_steps` steps; return the point, the last step, their number and that of dot products."""
-    step = Step(np.inf, np.inf, 0, 0, False)
+    """Take up to `n_steps` steps, after `n_idle` draws without descent.
+
+    Return the point, the last step, the number of steps and that of dot products.
+    """
+    step = Step(np.inf, np.inf, 0, n_idle, False)
     n_dots = 0
     taken = 0
     while taken < n_steps and not step.done:
