@@ -11,7 +11,7 @@ from .forms import Penalty
 from .parallel import Workers
 from .problem import Problem
 from .solvers.coordinate_descent import CoordinateDescent
-from .solvers.run import Stopping, Watch, run
+from .solvers.run import Lookout, Stopping, run
 
 # The way to the last penalty, for the largest radius: warm starts, and the accuracy of the last one.
 _STOPS, _RADIUS_GAP, _RADIUS_CYCLES = 20, 1e-5, 20_000
@@ -52,7 +52,7 @@ def penalty_grid(problem: Problem, alphas: int | Vector, eps: float) -> Vector:
 
 
 def radius_grid(
-    problem: Problem, radii: int | Vector, eps: float, workers: Workers, watch: Watch
+    problem: Problem, radii: int | Vector, eps: float, workers: Workers, watch: Lookout
 ) -> tuple[Vector, int]:
     """Return radii, and the dot products it took to find them.
 
@@ -64,7 +64,7 @@ def radius_grid(
     return radii, 0
 
 
-def largest_radius(problem: Problem, eps: float, workers: Workers, watch: Watch) -> tuple[float, int]:
+def largest_radius(problem: Problem, eps: float, workers: Workers, watch: Lookout) -> tuple[float, int]:
     """Return ||a||_1 of the penalized solution at eps lambda_max, and the dot products it took.
 
     By coordinate descent with warm starts.

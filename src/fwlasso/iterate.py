@@ -168,6 +168,7 @@ def inner_products(problem: Problem, iterate: Iterate) -> tuple[float, float, fl
 
 def is_stale(iterate: Iterate) -> bool:
     """Tell whether q, S and F should be computed anew: after many steps, or with a large constant part in q."""
-    m = iterate.fitted.size - 1
-    constant_part = (iterate.scale * iterate.fitted[-1]) ** 2 / m  # ||mean(q) 1||^2
-    return iterate.age >= _REFRESH_EVERY or constant_part > _LARGEST_CONSTANT * iterate.qq
+    if iterate.age >= _REFRESH_EVERY:
+        return True
+    total = iterate.scale * float(iterate.fitted[-1])  # 1'q, and ||mean(q) 1||^2 = (1'q)^2 / m
+    return total * total > _LARGEST_CONSTANT * iterate.qq * (iterate.fitted.size - 1)

@@ -59,7 +59,7 @@ class Outcome(NamedTuple):
 
 
 #: Looks at time, keyboard and callback between bursts, and names the ending if there is one.
-Watch = Callable[[Iterate, int, float], Status | None]
+Lookout = Callable[[Iterate, int, float], Status | None]
 
 
 def run(
@@ -70,7 +70,7 @@ def run(
     stopping: Stopping,
     max_iter: int,
     workers: Workers,
-    watch: Watch,
+    watch: Lookout,
 ) -> Outcome:
     """Solve one point from `iterate`, scaled first as far out as the objective falls."""
     p = problem.xty.size
