@@ -192,12 +192,10 @@ def _stopping(problem: Problem, options: Options, solver: Solver) -> Stopping:
     """
     n_columns = solver.columns_per_step(problem, iterates.zero(problem))
     max_idle = math.ceil(problem.xty.size / n_columns)
-    if options.stop == "paper":
-        max_idle = min(_MAX_IDLE, max_idle)
     if options.stop == "gap":
         return Stopping(-1.0, options.tol * 0.5 * problem.yy, max_idle)
     if options.stop == "paper":
-        return Stopping(float(options.tol), -1.0, max_idle)
+        return Stopping(float(options.tol), -1.0, min(_MAX_IDLE, max_idle))
     # A coefficient is measured in units of y over units of a column.
     n_varying = np.count_nonzero(problem.norms2)
     column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0

@@ -187,7 +187,7 @@ def as_sample_size(sample_size: Any) -> SampleSize:
 class Sampler(NamedTuple):
     """The blocks of columns and the state of their shuffle. An empty `order` means: always everything."""
 
-    order: NDArray[np.int32]  # blocks, shuffled a little further by every draw
+    order: NDArray[Any]  # blocks, shuffled a little further by every draw
     round: NDArray[np.int64]  # of the present round: how many blocks of `order` are taken, and the rotation
     starts: NDArray[np.int64]  # first column of every block of the last draw
     lengths: NDArray[np.int64]  # their lengths; a block goes round from the last column to the first
@@ -200,7 +200,7 @@ def make_sampler(p: int, block_size: int, seed: int) -> Sampler:
     """Return a sampler of blocks of `block_size` neighbouring columns; 1 is sampling without replacement."""
     n_blocks = -(-p // block_size)
     return Sampler(
-        np.arange(n_blocks, dtype=np.int32),
+        np.arange(n_blocks, dtype=np.int32 if n_blocks <= np.iinfo(np.int32).max else np.int64),
         np.zeros(2, np.int64),
         np.empty(n_blocks, np.int64),
         np.empty(n_blocks, np.int64),
