@@ -41,7 +41,7 @@ class Status(Enum):
 _SENTENCES = {
     Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
     Status.CERTIFIED: "The duality gap over all columns is at most the tolerance.",
-    Status.STALLED: "No column improves the solution, of all or of several samples in a row.",
+    Status.STALLED: "No column of several samples in a row improves the solution: a larger sample_size may.",
     Status.MAX_ITER: "The iteration limit was reached: increase max_iter or tol.",
     Status.TIMED_OUT: "The time limit was reached: the points solved so far are returned.",
     Status.INTERRUPTED: "Interrupted from the keyboard: the points solved so far are returned.",

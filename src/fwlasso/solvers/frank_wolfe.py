@@ -97,8 +97,9 @@ class FrankWolfe:
         self._form, self._n_idle = form, step.n_idle
         status = None
         if step.done:
-            idle = step.n_idle > 0
-            status = Status.CERTIFIED if step.gap <= stopping.gap else Status.STALLED if idle else Status.SETTLED
+            # Where no column of all brings descent, there is nothing to change: settled.
+            stalled = step.n_idle > 0 and n_sampled < problem.xty.size
+            status = Status.CERTIFIED if step.gap <= stopping.gap else Status.STALLED if stalled else Status.SETTLED
         return Advance(iterate, n_steps, n_dots, step.gap, status)
 
     def _make_sampler(self, problem: Problem, n_sampled: int) -> Sampler:
