@@ -27,18 +27,17 @@ def log_grid(first: float, last: float, n_points: int) -> Vector:
 
 def as_grid(values: Any, name: str) -> int | Vector:
     """Return a grid argument as a count or as a sorted array of values, sparse models first."""
-    if isinstance(values, Integral) and not isinstance(values, bool):
-        if values < 1:
-            raise ValueError(f"{name} must be at least 1 point, got {values}")
+    wanted = f"{name} must be a number of points >= 1 or an array of values"
+    if isinstance(values, Integral):
+        if isinstance(values, bool) or values < 1:
+            raise ValueError(f"{wanted}, got {values!r}")
         return int(values)
-    if isinstance(values, bool):
-        raise ValueError(f"{name} must be a number of points or an array of values, got {values!r}")
     try:
         grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number of points or an array of values, got {values!r}") from None
+        raise ValueError(f"{wanted}, got {values!r}") from None
     if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or (grid < 0.0).any():
-        raise ValueError(f"{name} must be a number of points or finite values >= 0 in one dimension")
+        raise ValueError(f"{wanted}, finite and >= 0 in one dimension")
     ordered = np.sort(grid)
     return ordered[::-1] if name == "alphas" else ordered
 

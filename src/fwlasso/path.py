@@ -247,8 +247,7 @@ def _tell(
     form = forms[point]
     parameter = form.radius if isinstance(form, Ball) else form.weight / m
     n_active = int(np.count_nonzero(iterate.weights[: iterate.n_active]))
-    relative_gap = gap / (0.5 * problem.yy or 1.0)
-    now = Progress(point, len(forms), parameter, n_active, n_iter, relative_gap, watch.seconds, done)
+    now = Progress(point, len(forms), parameter, n_active, n_iter, gap / problem.null_loss, watch.seconds, done)
     return watch.tell(now)
 
 
@@ -273,7 +272,7 @@ def _certify(
             row[:] = residual(problem, exact[-1])
         for k, iterate, max_corr in zip(batch, exact, max_correlations(problem.X, residuals, workers), strict=True):
             gaps[k] = gap_of(problem, forms[k], iterate, max_corr)
-    return gaps / (0.5 * problem.yy or 1.0), len(batches)
+    return gaps / problem.null_loss, len(batches)
 
 
 def _assemble(
@@ -290,6 +289,7 @@ def _assemble(
     m, p = problem.shape
     points = [outcome.iterate for outcome in outcomes]
     qq, qy, l1 = np.array([(it.qq, it.qy, it.l1) for it in points]).T
+    loss = np.array([iterates.objective(problem, it) for it in points])
     grid = np.array([parameter for (parameter,) in forms[: len(points)]])
     if isinstance(forms[0], Ball):
         radii = grid
@@ -312,7 +312,7 @@ def _assemble(
         scaled_coefs=scaled_coefs,
         intercepts=np.array([intercept for _, intercept in in_user_units]),
         gaps=gaps,
-        r2=(2.0 * qy - qq) / problem.yy if problem.yy > 0.0 else np.zeros(len(points)),
+        r2=(0.5 * problem.yy - loss) / problem.null_loss,
         statuses=tuple(outcome.status for outcome in outcomes),
         ending=ending,
         counters=counters,

@@ -50,6 +50,11 @@ class Problem(NamedTuple):
         return nbytes(self.X)
 
     @property
+    def null_loss(self) -> float:
+        """1/2 y'y, the loss of a = 0 and what relative gaps are relative to; one where y is zero."""
+        return 0.5 * self.yy or 1.0
+
+    @property
     def lambda_max(self) -> float:
         """The smallest penalty with a zero solution: ||X'y||_inf."""
         return float(max(np.max(self.xty, initial=0.0), -np.min(self.xty, initial=0.0)))  # no temporary of size p

@@ -15,11 +15,10 @@ from ..oracle import scan_active
 from ..parallel import Workers
 from ..problem import Problem
 from ..status import Status
-from .run import Advance, Stopping
+from .run import BURST_BYTES, Advance, Stopping
 
 # The gap on the working set is looked at after this many cycles, and driven to this share of the gap asked for.
 _CYCLES, _SHARE = 10, 0.3
-_BURST_BYTES = 1 << 27
 # Columns taken in at once: as many as there are in the working set, but at least this many.
 _FEWEST_TAKEN = 32
 # Without a gap to reach, cycle until it is this small relative to 1/2 y'y.
@@ -48,25 +47,26 @@ class CoordinateDescent:
         p = problem.xty.size
         target = stopping.gap if stopping.gap >= 0.0 else _DEFAULT_GAP * 0.5 * problem.yy
         iterate = refresh(problem, iterate)
-        # No more work than a look at all columns, or some milliseconds: then time and keyboard are looked at.
+        # No more work than a look at all columns, or than a burst.
         cycle_bytes = max(1, iterate.n_active * (problem.nbytes // p))
-        n_most = min(max_steps, max(_CYCLES, max(problem.nbytes, _BURST_BYTES) // cycle_bytes))
+        n_most = min(max_steps, max(_CYCLES, max(problem.nbytes, BURST_BYTES) // cycle_bytes))
         change, n_cycles = _cycle(problem, form, iterate, _SHARE * target, stopping.change, n_most)
         iterate = refresh(problem, iterate)
         n_dots = n_cycles * iterate.n_active + p
+        n_cycles = max(1, n_cycles)  # an empty working set counts as a cycle, so that every advance does
         corrs = np.empty(p)
         workers.run(lambda lo, hi: _correlations(problem, iterate, lo, hi, corrs), cut_columns(problem.X))
         np.abs(corrs, out=corrs)
         gap = gap_of(problem, form, iterate, float(corrs.max()))
         if gap <= target:
-            return Advance(iterate, max(1, n_cycles), n_dots, gap, Status.CERTIFIED)
+            return Advance(iterate, n_cycles, n_dots, gap, Status.CERTIFIED)
         corrs[iterate.active[: iterate.n_active]] = 0.0
         violators = np.flatnonzero(corrs > form.weight)
         if violators.size == 0 and change <= max(stopping.change, 0.0):
-            return Advance(iterate, max(1, n_cycles), n_dots, gap, Status.SETTLED)
+            return Advance(iterate, n_cycles, n_dots, gap, Status.SETTLED)
         n_taken = min(violators.size, max(_FEWEST_TAKEN, iterate.n_active))
         taken = violators[np.argsort(-corrs[violators], kind="stable")[:n_taken]]
-        return Advance(_take_in(iterate, np.sort(taken)), max(1, n_cycles), n_dots, gap, None)
+        return Advance(_take_in(iterate, np.sort(taken)), n_cycles, n_dots, gap, None)
 
 
 def _take_in(iterate: Iterate, columns: Vector) -> Iterate:

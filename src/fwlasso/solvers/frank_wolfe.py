@@ -16,10 +16,9 @@ from ..parallel import Workers, n_chunks
 from ..problem import Problem
 from ..sampling import Sampler, SampleSize, all_columns, default_block_size, draw, make_sampler
 from ..status import Status
-from .run import Advance, Stopping
+from .run import BURST_BYTES, Advance, Stopping
 
-# Bytes of columns read in one compiled burst: some milliseconds, after which time, callback and Ctrl-C are looked at.
-_BURST_BYTES = 1 << 27
+# Steps of one burst, however small the data.
 _BURST_STEPS = 1000
 
 
@@ -77,7 +76,7 @@ class FrankWolfe:
             self._sampler = self._make_sampler(problem, n_sampled)
             self._bytes_per_column = problem.nbytes // problem.xty.size
         n_bytes = self._bytes_per_column * n_sampled
-        n_steps = max(1, min(max_steps, _BURST_STEPS, _BURST_BYTES // max(1, n_bytes)))
+        n_steps = max(1, min(max_steps, _BURST_STEPS, BURST_BYTES // max(1, n_bytes)))
         iterate = iterate.with_room(n_steps)
         n_idle = self._n_idle if form == self._form else 0
         if n_chunks(n_bytes) == 1:

@@ -11,6 +11,9 @@ from ..parallel import Workers
 from ..problem import Problem
 from ..status import Status
 
+#: Bytes of columns read in one burst: some milliseconds, after which time, callback and Ctrl-C are looked at.
+BURST_BYTES = 1 << 27
+
 
 class Stopping(NamedTuple):
     """Absolute thresholds; a negative one never holds."""
