@@ -18,11 +18,18 @@ lint: .venv/.dev
 	$(BIN)/mypy
 
 # Speed and memory against peers, in one run. Needs the data folder for the real sets: make bench DATA=folder
-bench: .venv/.dev
+bench: .venv/.dev .venv-peers/.done
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
+
+# The peers have an environment of their own: adelie needs numpy below 2. R's glmnet is used where it is installed.
+.venv-peers/.done: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	echo '*' > .venv-peers/.gitignore
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
 
 .venv/.demo: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,plot]"

@@ -5,25 +5,31 @@ import os
 import sys
 from pathlib import Path
 
-from . import memory, pyrim, scans, startup
+from . import certified, memory, pyrim, scans, startup
 from .measure import Results
+from .peers.session import NAMES
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", default=os.environ.get("FWLASSO_DATA"), help="folder of the real data sets")
-    parser.add_argument("--only", choices=["startup", "scans", "memory", "pyrim"], help="run one part")
+    parser.add_argument("--only", choices=["startup", "scans", "memory", "pyrim", "certified"], help="run one part")
+    parser.add_argument("--problem", default="", help="of the part certified: problems whose names begin so")
+    parser.add_argument("--peers", default=",".join(NAMES), help="of the part certified: names with commas between")
     parser.add_argument("--out", type=Path, default=Path("bench-results"), help="folder for results.json")
     arguments = parser.parse_args()
+    data = None if arguments.data is None else Path(arguments.data)
     results = Results()
     for name, part in (("startup", startup.run), ("scans", scans.run), ("memory", memory.run)):
         if arguments.only in (None, name):
             part(results)
     if arguments.only in (None, "pyrim"):
-        if arguments.data is None:
+        if data is None:
             print("\nPyrim: left out, no data folder (set FWLASSO_DATA or give --data)")
         else:
-            pyrim.run(results, Path(arguments.data))
+            pyrim.run(results, data)
+    if arguments.only in (None, "certified"):
+        certified.run(results, data, arguments.problem, [name for name in arguments.peers.split(",") if name])
     results.write(arguments.out)
     missed = sum(line["holds"] is False for line in results.lines)
     print(f"\n{missed} of {sum(line['holds'] is not None for line in results.lines)} figures are not as asked")

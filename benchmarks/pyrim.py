@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fwlasso import FractionOfColumns, LassoPath, lasso_path
-from fwlasso.datasets import product_features, read_table
 
-from .measure import Results, ball_gaps, best_seconds, penalty_gaps
-from .peers import glmnet
+from .equal import Arena
+from .measure import Results, ball_gaps, best_seconds
+from .peers.session import why_missing
+from .problems import SOURCES
 
 # Published for 1, 2 and 3 %: iterations and dot products; active features are at most 10 % above 27.6.
 PUBLISHED = {0.01: (277, 7.61e5), 0.02: (280, 1.53e6), 0.03: (277, 2.28e6)}
@@ -20,15 +21,9 @@ SEEDS = range(10)
 MORE_SEEDS = range(10, 50)  # ten seeds differ by chance more than the ways of sampling do
 
 
-def load(data: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Pyrim with all products up to order five, in column-major order."""
-    table = read_table(data / "pyrim_scale.svm")
-    return product_features(table.X.toarray(), order=5), table.y
-
-
 def run(results: Results, data: Path) -> None:
     results.section("Pyrim, product features of order 5, in the paper's units")
-    X, y = load(data)
+    X, y, *_ = SOURCES["pyrim"].problem(data)
     exact = lasso_path(X, y, standardize=True, solver="cd", alphas=20, stop="gap", tol=1e-6, max_iter=10**6)
     radii = exact.radii[-1] * np.geomspace(0.01, 1.0, 100)
     results.add("largest radius, ||a||_1 at a hundredth of the largest penalty", radii[-1])
@@ -78,13 +73,14 @@ def run(results: Results, data: Path) -> None:
         results.add(f"1 %, the largest blocks: {name}", largest, "", f"<= {single:.3g}", largest <= single)
     results.add("1 %, blocks: largest gap of them, recomputed", float(gaps[None].max()))
 
-    if not glmnet.available():
-        print("    R with glmnet is not installed: no comparison (Debian: apt-get install r-cran-glmnet)")
+    why = why_missing("glmnet")
+    if why is not None:
+        print(f"    no comparison with glmnet: {why}")
         return
-    peer = glmnet.path(X, y, thresh=1e-7, repeats=3)
-    peer_gaps = penalty_gaps(X, y, peer.coefs, peer.alphas)
+    with Arena.of(SOURCES["pyrim"].problem(data)) as arena:
+        peer = arena.run("glmnet", tol=1e-7, repeats=3)
     results.add("R glmnet, thresh 1e-7", peer.seconds, "s")
-    results.add("R glmnet: largest gap, recomputed", float(peer_gaps.max()))
+    results.add("R glmnet: largest gap, recomputed", peer.gap)
     speed = peer.seconds / whole["blocks"]
     results.add("1 %, blocks, whole call, against R glmnet", speed, "times", ">= 50", speed >= 50.0)
 
@@ -99,4 +95,4 @@ def _paths(X: Any, y: Any, seeds: Iterable[int], **settings: Any) -> list[LassoP
 
 
 def _gaps(X: Any, y: Any, path: LassoPath) -> NDArray[np.float64]:
-    return ball_gaps(X, y, path.coefs.toarray(), path.radii)
+    return ball_gaps(X, y, path.coefs, path.radii)

@@ -1,1 +1,5 @@
-"""Rival packages, one short adapter each."""
+"""Rival packages, one short adapter each, run in processes and an environment of their own.
+
+A problem is handed over as a folder of .npy files (`handover`). A process per peer (`serve`, or glmnet.R) reads it,
+runs the peer once on a tiny problem, and then answers tolerances with seconds and coefficients (`session`).
+"""

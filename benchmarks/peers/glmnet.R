@@ -1,20 +1,46 @@
-# Rscript glmnet.R DATA m p thresh repeats OUT: glmnet's path on a dense matrix, its best time and its coefficients.
-suppressMessages(library(glmnet))
-args <- commandArgs(TRUE)
-m <- as.integer(args[2]); p <- as.integer(args[3])
-data <- file(args[1], "rb")
-X <- matrix(readBin(data, "double", m * p), m, p)
-y <- readBin(data, "double", m)
-close(data)
-best <- Inf
-for (k in seq_len(as.integer(args[5]))) {
-  took <- system.time(fit <- glmnet(X, y, nlambda = 100, lambda.min.ratio = 0.01, thresh = as.double(args[4]), maxit = 1e8))
-  best <- min(best, took[["elapsed"]])
+# Rscript glmnet.R FOLDER: serve glmnet as serve.py does the other peers. It centres the columns itself.
+suppressMessages({library(glmnet); library(Matrix)})
+glmnet.control(fdev = 0, devmax = 1) # all points of the path
+folder <- commandArgs(TRUE)[1]
+
+read_npy <- function(name) {
+  stream <- file(file.path(folder, paste0(name, ".npy")), "rb")
+  on.exit(close(stream))
+  seek(stream, 8)
+  header <- readChar(stream, readBin(stream, "integer", 1, 2, signed = FALSE))
+  shape <- as.numeric(strsplit(gsub(".*\\(|,? *\\).*", "", header), ",")[[1]])
+  x <- if (grepl("<i4", header)) readBin(stream, "integer", prod(shape)) else readBin(stream, "double", prod(shape))
+  if (length(shape) == 2) dim(x) <- shape
+  x
 }
-out <- file(args[6], "wb")
-writeBin(c(best, length(fit$lambda), length(fit$beta@x)), out)
-writeBin(as.double(fit$lambda), out)
-writeBin(as.double(fit$beta@p), out)
-writeBin(as.double(fit$beta@i), out)
-writeBin(as.double(fit$beta@x), out)
-close(out)
+
+write_npy <- function(name, x) {
+  type <- if (is.integer(x)) "<i4" else "<f8"
+  header <- sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }", type, length(x))
+  stream <- file(file.path(folder, paste0(name, ".npy")), "wb")
+  on.exit(close(stream))
+  writeBin(as.raw(c(0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0)), stream)
+  writeBin(118L, stream, 2)
+  writeChar(sprintf("%-117s\n", header), stream, 118, eos = NULL)
+  writeBin(x, stream)
+}
+
+y <- read_npy("y")
+alphas <- read_npy("alphas")
+if (file.exists(file.path(folder, "X.npy"))) {
+  X <- read_npy("X")
+} else {
+  indptr <- read_npy("X-indptr")
+  X <- new("dgCMatrix", i = read_npy("X-indices"), p = indptr, x = read_npy("X-data"), Dim = c(length(y), length(indptr) - 1L))
+}
+invisible(glmnet(matrix(rnorm(5000), 50), rnorm(50))) # whatever is loaded at the first call
+cat("ready\n")
+requests <- file("stdin", "r")
+while (length(line <- readLines(requests, 1)) > 0) {
+  took <- system.time(fit <- glmnet(X, y, lambda = alphas, standardize = FALSE, thresh = as.double(line), maxit = 1e9))
+  write_npy("coefs-data", fit$beta@x)
+  write_npy("coefs-indices", fit$beta@i)
+  write_npy("coefs-indptr", fit$beta@p)
+  cat("took", took[["elapsed"]], "\n")
+  flush(stdout())
+}

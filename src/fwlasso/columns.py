@@ -1,10 +1,11 @@
 """Storage of the design matrix: everything that knows how a column lies in memory.
 
-A storage is a NamedTuple and four functions, the *column protocol*:
+A storage is a NamedTuple and five functions, the *column protocol*:
 
 - ``dot_column(X, j, v)``: z_j'v
 - ``add_column(X, j, a, v)``: v += a z_j, in place
 - ``column_moments(X, j)``: mean of column j and its sum of squares about that mean
+- ``column_shift(X, j)``: the constant that centring has taken off column j
 - ``shape(X)``: (m, p)
 
 Vectors over samples, `v` above, have length m + 1: the last entry carries their sum (`sample_vector`). It is
@@ -67,6 +68,11 @@ def column_moments(X: Columns, j: int) -> tuple[float, float]:
 
 
 @by_type
+def column_shift(X: Columns, j: int) -> float:
+    """Return the constant that centring has taken off column j: z_j + column_shift 1 is what lies in memory."""
+
+
+@by_type
 def shape(X: Columns) -> tuple[int, int]:
     """Return the number of samples and of features."""
 
@@ -104,6 +110,11 @@ def _(X, j):
     return mean, squares
 
 
+@column_shift.register(Dense)
+def _(X, j):
+    return 0.0
+
+
 @shape.register(Dense)
 def _(X):
     return X.values.shape
@@ -139,6 +150,11 @@ def _(X, j):
     return mean, squares
 
 
+@column_shift.register(Csc)
+def _(X, j):
+    return 0.0
+
+
 @shape.register(Csc)
 def _(X):
     return X.n_rows, X.indptr.size - 1
@@ -163,6 +179,11 @@ def _(X, j, a, v):
 def _(X, j):
     mean, squares = column_moments(X.columns, j)
     return X.factors[j] * (mean - X.means[j]), X.factors[j] ** 2 * squares
+
+
+@column_shift.register(Standardized)
+def _(X, j):
+    return X.factors[j] * X.means[j]
 
 
 @shape.register(Standardized)

@@ -36,7 +36,7 @@ class Iterate(NamedTuple):
     def copy(self) -> "Iterate":
         """Return the point in arrays of its own, without its fitted values."""
         active, weights = self.active[: self.n_active].copy(), self.scale * self.weights[: self.n_active]
-        return self._replace(active=active, weights=weights, fitted=_NOTHING, scale=1.0)
+        return self._replace(active=active, weights=weights, fitted=NOTHING, scale=1.0)
 
     def with_room(self, n_more: int) -> "Iterate":
         """Return the same point with room for `n_more` further columns."""
@@ -50,7 +50,7 @@ class Iterate(NamedTuple):
         )
 
 
-_NOTHING = np.empty(0)
+NOTHING = np.empty(0)
 # q, S and F are computed anew after this many recursive updates, or when the constant part of q is this large.
 _REFRESH_EVERY, _LARGEST_CONSTANT = 1000, 1e6
 # A lazily scaled vector is folded long before the scale leaves the range of float64.

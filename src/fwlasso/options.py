@@ -13,9 +13,12 @@ from .parallel import resolve_threads
 from .sampling import SampleSize, as_sample_size
 from .watch import Callback
 
-SOLVERS = ("sfw", "fw", "cd")
+SOLVERS = ("corrective", "sfw", "fw", "cd")
 STOPS = ("change", "paper", "gap")
 _DEFAULT_POINTS = 100
+# Without a rule given: "gap" for the solvers that work towards it, "change" for Frank-Wolfe.
+_DEFAULT_STOP = {"corrective": "gap", "cd": "gap", "sfw": "change", "fw": "change"}
+_DEFAULT_TOL = {"gap": 1e-4, "change": 1e-3, "paper": 1e-3}
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Options:
     radii: Any
     eps: float
     solver: str
-    stop: str
-    tol: float
+    stop: str | None
+    tol: float | None
     sample_size: Any
     block_size: int | None
     standardize: bool
@@ -41,9 +44,10 @@ class Options:
 
     def __post_init__(self) -> None:
         _check("solver", self.solver, self.solver in SOLVERS, f"one of {', '.join(SOLVERS)}")
-        _check("stop", self.stop, self.stop in STOPS, f"one of {', '.join(STOPS)}")
+        _check("stop", self.stop, self.stop is None or self.stop in STOPS, f"one of {', '.join(STOPS)} or None")
         _check("eps", self.eps, _is_real(self.eps) and 0.0 < self.eps < 1.0, "a number in (0, 1)")
-        _check("tol", self.tol, _is_real(self.tol) and self.tol >= 0.0, "a number >= 0")
+        tol = self.tol
+        _check("tol", tol, tol is None or (_is_real(tol) and tol >= 0.0), "a number >= 0 or None")
         _check("max_iter", self.max_iter, _is_count(self.max_iter), "an integer >= 1")
         for name in ("block_size", "n_threads"):
             value = getattr(self, name)
@@ -56,6 +60,8 @@ class Options:
         _check("callback", self.callback, self.callback is None or callable(self.callback), "callable or None")
         if self.alphas is not None and self.radii is not None:
             raise ValueError("give alphas or radii, not both")
+        if self.solver == "corrective" and self.rule != "gap":
+            raise ValueError(f"stop: solver='corrective' stops on the gap, got stop={self.stop!r}")
         if self.radii is not None and self.solver == "cd":
             raise ValueError("radii: solver='cd' solves the penalized form, give alphas instead")
         # The grid, the rule and the seed are checked before any work starts, too.
@@ -69,8 +75,18 @@ class Options:
     def grid_name(self) -> str:
         """The name of the argument that gives the grid: alphas or radii."""
         if self.alphas is None and self.radii is None:
-            return "alphas" if self.solver == "cd" else "radii"
+            return "radii" if self.solver in ("sfw", "fw") else "alphas"
         return "alphas" if self.radii is None else "radii"
+
+    @property
+    def rule(self) -> str:
+        """The stopping rule."""
+        return _DEFAULT_STOP[self.solver] if self.stop is None else self.stop
+
+    @property
+    def tolerance(self) -> float:
+        """The tolerance of the stopping rule."""
+        return _DEFAULT_TOL[self.rule] if self.tol is None else float(self.tol)
 
     @property
     def grid(self) -> int | Vector:
@@ -97,7 +113,8 @@ class Options:
         left_out = ("alphas", "radii", "callback", "random_state", "n_threads")
         kept = (field.name for field in fields(self) if field.name not in left_out)
         plain = {name: _plain(getattr(self, name)) for name in kept}
-        return {**plain, "sample_size": repr(self.size_rule), "grid": self.grid_name}
+        settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
+        return {**plain, **settled, "grid": self.grid_name}
 
 
 def _check(name: str, value: Any, valid: bool, what: str) -> None:

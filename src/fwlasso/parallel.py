@@ -5,12 +5,16 @@ results in order: the same answer for any number of threads. A pool belongs to o
 several Python threads or processes at once.
 """
 
+import functools
 import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController  # scikit-learn depends on it
 
 T = TypeVar("T")
 
@@ -42,6 +46,17 @@ def resolve_threads(n_threads: int | None) -> int:
     if stated.isdigit() and int(stated) > 0:
         return int(stated)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def _thread_pools() -> ThreadpoolController:
+    """Return what knows the BLAS libraries of this process: finding them takes milliseconds, once."""
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context with one BLAS thread: more fight with ours, and round differently."""
+    return _thread_pools().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
 
 
 class Workers:

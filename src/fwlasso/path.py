@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from . import corrective
 from . import iterate as iterates
 from .certificate import gap_of, max_correlations, residual
 from .columns import Design, Vector, as_design
@@ -30,6 +31,8 @@ from .watch import Callback, Progress, Watch
 
 # A sample without descent is drawn again: for the paper's rule up to this many times in a row.
 _MAX_IDLE = 3
+# Accuracy of the solution that ends an automatic grid of radii.
+_RADIUS_GAP = 1e-6
 # Memory for the residuals that are priced together in one pass over the data, in bytes.
 _RESIDUAL_BYTES = 64 << 20
 
@@ -41,9 +44,9 @@ def lasso_path(
     alphas: Any = None,
     radii: Any = None,
     eps: float = 1e-2,
-    solver: Literal["sfw", "fw", "cd"] = "sfw",
-    stop: Literal["change", "paper", "gap"] = "change",
-    tol: float = 1e-3,
+    solver: Literal["corrective", "sfw", "fw", "cd"] = "corrective",
+    stop: Literal["gap", "change", "paper"] | None = None,
+    tol: float | None = None,
     sample_size: Any = None,
     block_size: int | None = None,
     standardize: bool = False,
@@ -136,14 +139,12 @@ def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
             response = as_response(y, design.n_samples)
             problem = build_problem(design, response, options.fit_intercept, options.standardize, workers)
         with _timed(seconds, "grid"):
-            forms, grid_dots = _forms(problem, options, workers, watch)
+            forms, n_grid_priced = _forms(problem, options, workers, watch)
             # A grid of radii whose end was not found is cut short, too.
             cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
         with _timed(seconds, "solve"):
             seed = options.draw_seed()
-            solver = _make_solver(options, seed)
-            stopping = _stopping(problem, options, solver)
-            outcomes, ending = _follow(solver, problem, forms, stopping, options.max_iter, workers, watch)
+            outcomes, ending = _solve(problem, forms, options, seed, workers, watch)
             ending = ending or cut
         with _timed(seconds, "certify"):
             wanted = options.certify and ending is not Status.INTERRUPTED
@@ -151,8 +152,9 @@ def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
 
     p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
+    n_priced = p + n_grid_priced + sum(outcome.n_priced for outcome in outcomes)
     iterations = np.array([outcome.n_iter for outcome in outcomes])
-    counters = Counters(iterations, n_dots, (n_dots + grid_dots) / p + n_passes, seconds)
+    counters = Counters(iterations, n_dots, n_priced / p + n_passes, seconds)
     settings = {
         **options.record(),
         "seed": seed,
@@ -172,17 +174,37 @@ def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
 
 
 def _forms(problem: Problem, options: Options, workers: Workers, watch: Watch) -> tuple[list[Form], int]:
-    """Return the problems of the path, from the sparsest on, and the dot products it took to find them."""
+    """Return the problems of the path, from the sparsest on, and how many columns were priced to find them."""
     if options.grid_name == "alphas":
         return [Penalty(float(weight)) for weight in penalty_grid(problem, options.grid, options.eps)], 0
-    radii, n_dots = radius_grid(problem, options.grid, options.eps, workers, lambda *_: watch.look())
-    return [Ball(float(radius)) for radius in radii], n_dots
+    n_priced = 0
+
+    def largest_radius() -> float:
+        """Return ||a||_1 of the penalized solution at eps lambda_max."""
+        nonlocal n_priced
+        last = Penalty(options.eps * problem.lambda_max)
+        look = lambda *_, **__: watch.look()  # noqa: E731
+        (outcome,), _ = corrective.follow(problem, [last], _RADIUS_GAP * 0.5 * problem.yy, 1000, workers, look)
+        n_priced = outcome.n_priced
+        return outcome.iterate.l1
+
+    radii = radius_grid(options.grid, options.eps, largest_radius)
+    return [Ball(float(radius)) for radius in radii], n_priced
 
 
-def _make_solver(options: Options, seed: int) -> Solver:
-    if options.solver == "cd":
-        return CoordinateDescent()
-    return FrankWolfe(options.size_rule if options.solver == "sfw" else None, options.block_size, seed)
+def _solve(
+    problem: Problem, forms: list[Form], options: Options, seed: int, workers: Workers, watch: Watch
+) -> tuple[list[Outcome], Status | None]:
+    """Solve the points by the solver asked for; return them, and what ended the path early, if anything did."""
+    tell = partial(_tell, watch, problem, forms)
+    if options.solver == "corrective":
+        goal = options.tolerance * 0.5 * problem.yy
+        return corrective.follow(problem, forms, goal, options.max_iter, workers, tell)
+    solver: Solver = CoordinateDescent()
+    if options.solver != "cd":
+        rule = options.size_rule if options.solver == "sfw" else None
+        solver = FrankWolfe(rule, options.block_size, seed)
+    return _follow(solver, problem, forms, _stopping(problem, options, solver), options.max_iter, workers, tell)
 
 
 def _stopping(problem: Problem, options: Options, solver: Solver) -> Stopping:
@@ -192,14 +214,14 @@ def _stopping(problem: Problem, options: Options, solver: Solver) -> Stopping:
     """
     n_columns = solver.columns_per_step(problem, iterates.zero(problem))
     max_idle = math.ceil(problem.xty.size / n_columns)
-    if options.stop == "gap":
-        return Stopping(-1.0, options.tol * 0.5 * problem.yy, max_idle)
-    if options.stop == "paper":
-        return Stopping(float(options.tol), -1.0, min(_MAX_IDLE, max_idle))
+    if options.rule == "gap":
+        return Stopping(-1.0, options.tolerance * 0.5 * problem.yy, max_idle)
+    if options.rule == "paper":
+        return Stopping(options.tolerance, -1.0, min(_MAX_IDLE, max_idle))
     # A coefficient is measured in units of y over units of a column.
     n_varying = np.count_nonzero(problem.norms2)
     column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0
-    return Stopping(options.tol * float(np.sqrt(problem.yy / column_norm2)), -1.0, max_idle)
+    return Stopping(options.tolerance * float(np.sqrt(problem.yy / column_norm2)), -1.0, max_idle)
 
 
 def _follow(
@@ -209,7 +231,7 @@ def _follow(
     stopping: Stopping,
     max_iter: int,
     workers: Workers,
-    watch: Watch,
+    tell: corrective.Tell,
 ) -> tuple[list[Outcome], Status | None]:
     """Solve the points one after the other; return them, and what ended the path early, if anything did.
 
@@ -218,13 +240,13 @@ def _follow(
     outcomes: list[Outcome] = []
     iterate = iterates.zero(problem)
     for point, form in enumerate(forms):
-        tell = partial(_tell, watch, problem, point, forms)
-        outcome = run(solver, problem, form, iterate, stopping, max_iter, workers, tell)
+        watch = partial(tell, point, done=False)
+        outcome = run(solver, problem, form, iterate, stopping, max_iter, workers, watch)
         if outcome.status.ends_path:
             return outcomes or [outcome], outcome.status
         iterate = outcome.iterate
         outcomes.append(outcome._replace(iterate=iterate.copy()))  # the next point goes on in the same arrays
-        ending = tell(iterate, outcome.n_iter, outcome.gap, done=True)
+        ending = tell(point, iterate, outcome.n_iter, outcome.gap, done=True)
         if ending is not None and point + 1 < len(forms):
             return outcomes, ending
     return outcomes, None
@@ -233,12 +255,13 @@ def _follow(
 def _tell(
     watch: Watch,
     problem: Problem,
-    point: int,
     forms: list[Form],
+    point: int,
     iterate: Iterate,
     n_iter: int,
     gap: float,
-    done: bool = False,
+    *,
+    done: bool,
 ) -> Status | None:
     """Tell the callback, if there is one, where the path is."""
     if not watch.is_told:
@@ -323,14 +346,14 @@ def _assemble(
 
 def _warn_unless_converged(path: LassoPath, n_points: int, options: Options) -> None:
     """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
-    certified = options.stop == "gap"
+    certified = options.rule == "gap"
     unfinished = [s for s in path.statuses if not (s is Status.CERTIFIED if certified else s.converged)]
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:
         what = f"The path has {len(path)} of {n_points} points. {path.ending.sentence}"
     else:
-        what = f"{len(unfinished)} of {len(path)} points did not meet stop={options.stop!r}, tol={options.tol:g}. "
+        what = f"{len(unfinished)} of {len(path)} points did not meet stop={options.rule!r}, tol={options.tolerance:g}. "
         what += f"{unfinished[0].sentence}"
     gap = "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."
     warnings.warn(what + gap, ConvergenceWarning, stacklevel=4)

@@ -17,6 +17,7 @@ class Status(Enum):
     SETTLED = "settled"
     CERTIFIED = "certified"
     STALLED = "stalled"
+    PRECISION = "precision"
     MAX_ITER = "max_iter"
     TIMED_OUT = "timed_out"
     INTERRUPTED = "interrupted"
@@ -42,6 +43,7 @@ _SENTENCES = {
     Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
     Status.CERTIFIED: "The duality gap over all columns is at most the tolerance.",
     Status.STALLED: "No column of several samples in a row improves the solution: a larger sample_size may.",
+    Status.PRECISION: "The duality gap is as small as rounding lets it become: increase tol.",
     Status.MAX_ITER: "The iteration limit was reached: increase max_iter or tol.",
     Status.TIMED_OUT: "The time limit was reached: the points solved so far are returned.",
     Status.INTERRUPTED: "Interrupted from the keyboard: the points solved so far are returned.",

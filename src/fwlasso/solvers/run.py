@@ -59,6 +59,7 @@ class Outcome(NamedTuple):
     n_iter: int
     n_dots: int
     gap: float  # over the columns looked at last
+    n_priced: int  # columns looked at, those of a working set left out
 
 
 #: Looks at time, keyboard and callback between bursts, and names the ending if there is one.
@@ -92,11 +93,11 @@ def run(
                 n_dots += p
                 n_looks = 0
             if gap <= stopping.gap:
-                return Outcome(iterate, Status.CERTIFIED, n_iter, n_dots, gap)
+                return Outcome(iterate, Status.CERTIFIED, n_iter, n_dots, gap, n_dots)
             rules = stopping._replace(gap=-1.0)
             max_steps = min(max_steps, math.ceil((p - n_looks) / n_columns))
         if n_iter >= max_iter:
-            return Outcome(iterate, Status.MAX_ITER, n_iter, n_dots, gap)
+            return Outcome(iterate, Status.MAX_ITER, n_iter, n_dots, gap, n_dots)
         iterate, steps, dots, seen_gap, status = solver.advance(problem, form, iterate, rules, max_steps, workers)
         n_iter += steps
         n_dots += dots
@@ -108,7 +109,7 @@ def run(
             gap = max(seen_gap, 0.0)
             # A certificate from numbers that have drifted is looked for again with fresh ones.
             if status is not None and not (stale and status is Status.CERTIFIED):
-                return Outcome(iterate, status, n_iter, n_dots, gap)
+                return Outcome(iterate, status, n_iter, n_dots, gap, n_dots)
         ending = watch(iterate, n_iter, gap)
         if ending is not None:
-            return Outcome(iterate, ending, n_iter, n_dots, gap)
+            return Outcome(iterate, ending, n_iter, n_dots, gap, n_dots)

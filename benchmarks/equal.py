@@ -1,0 +1,133 @@
+"""Peers at equal accuracy: the loosest tolerance of their own at which the recomputed gap is as asked, and its time."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+
+from .measure import penalty_gaps
+from .peers import handover
+from .peers.session import PeerError, Session
+from .problems import Problem
+
+_TRIES = 6
+_LIMIT = 600.0  # seconds for a run at a given tolerance
+_TOO_GOOD = 3.0  # a gap this many times below the asked one: a looser tolerance may do
+_SHORT = 10.0  # seconds: shorter runs are repeated, and the best of three counts
+
+
+class Rival(NamedTuple):
+    """What is known of a peer's tolerance: gap = scale tol^power, roughly; the search corrects it."""
+
+    scale: float
+    power: float
+
+
+RIVALS = {
+    "celer": Rival(2.0, 1.0),  # bounds the gap over ||y||^2 / m
+    "sklearn": Rival(2.0, 1.0),  # likewise
+    "skglm": Rival(10.0, 1.0),  # the largest violation of the optimality conditions
+    "adelie": Rival(30.0, 0.5),  # the largest change of the objective by a step
+    "glmnet": Rival(30.0, 0.5),  # likewise
+}
+
+
+class Trial(NamedTuple):
+    """A run of a peer, or one that was ended at the limit: then `gap` is infinite."""
+
+    tol: float
+    seconds: float
+    gap: float
+
+
+class Best(NamedTuple):
+    """The shortest run of a peer that reached a gap; where none did, the closest, and why there are no more."""
+
+    trial: Trial
+    missed: str | None
+
+
+class Arena:
+    """A problem written for peers. Their answers are judged on the user's X, not on what they were handed."""
+
+    def __init__(self, problem: Problem, folder: Path) -> None:
+        self.problem, self.folder = problem, folder
+        given, self._factors = problem.given()
+        self.alphas = given.alphas
+        handover.write(folder, given)
+
+    @classmethod
+    @contextmanager
+    def of(cls, problem: Problem) -> Iterator["Arena"]:
+        """Write a problem to a folder that is removed at the end."""
+        with TemporaryDirectory(prefix="fwlasso-bench-") as folder:
+            yield cls(problem, Path(folder))
+
+    def compare(self, name: str, gaps: dict[float, float]) -> dict[float, Best]:
+        """Return the best run of a peer for every gap, a dictionary of gaps and seconds allowed for a run."""
+        found = {}
+        known = RIVALS[name]
+        try:
+            with Session(name, self.folder, self.problem.X.shape[1], self.alphas.size) as session:
+                for gap in sorted(gaps, reverse=True):
+                    trials = self._search(session, name, known, gap, gaps[gap])
+                    found[gap] = _best(trials, gap, gaps[gap])
+                    last = trials[-1]
+                    if math.isinf(last.gap):  # the process is busy still, and a smaller gap takes it longer
+                        smaller = [other for other in gaps if other < gap]
+                        return found | {other: Best(last, "not tried: a larger one took too long") for other in smaller}
+                    known = known._replace(scale=last.gap / last.tol**known.power)
+        except (PeerError, TimeoutError) as error:
+            print(f"    {name}: {error or 'the problem was not read in time'}", flush=True)
+        return found
+
+    def run(self, name: str, tol: float, repeats: int) -> Trial:
+        """Return the shortest of some runs of a peer at one tolerance."""
+        with Session(name, self.folder, self.problem.X.shape[1], self.alphas.size) as session:
+            trials = [self._run(session, tol, _LIMIT) for _ in range(repeats)]
+        return min(trials, key=lambda trial: trial.seconds)
+
+    def _search(self, session: Session, name: str, known: Rival, asked: float, limit: float) -> list[Trial]:
+        """Try tolerances, from the guess on, until the gap is just below the asked one."""
+        trials: list[Trial] = []
+        tol = (0.9 * asked / known.scale) ** (1.0 / known.power)
+        while len(trials) < _TRIES:
+            trial = self._run(session, tol, limit)
+            trials.append(trial)
+            print(f"    {name}, tolerance {tol:.1e}: {trial.seconds:.3f} s, gap {trial.gap:.2e}", flush=True)
+            if math.isinf(trial.gap) or asked / _TOO_GOOD <= trial.gap <= asked:
+                break
+            if trial.gap < asked and len(trials) > 1 and trials[-2].gap > asked:
+                break  # between this tolerance and the one before there is a jump
+            change = (0.7 * asked / max(trial.gap, 1e-3 * asked)) ** (1.0 / known.power)
+            tol *= change if trial.gap > asked else max(change, 3.0)
+            if any(abs(math.log(tol / earlier.tol)) < 0.1 for earlier in trials):
+                break
+        best = _best(trials, asked, limit)
+        if best.missed is None and best.trial.seconds < _SHORT and not math.isinf(trials[-1].gap):
+            trials += [self._run(session, best.trial.tol, limit) for _ in range(2)]
+        return trials
+
+    def _run(self, session: Session, tol: float, limit: float) -> Trial:
+        try:
+            answer = session.ask(tol, limit)
+        except TimeoutError:
+            return Trial(tol, limit, math.inf)
+        coefs = answer.coefs.copy()
+        coefs.data *= self._factors[coefs.indices]
+        X, y, standardize, _ = self.problem
+        return Trial(tol, answer.seconds, float(np.max(penalty_gaps(X, y, coefs, self.alphas, standardize))))
+
+
+def _best(trials: list[Trial], asked: float, limit: float) -> Best:
+    reached = [trial for trial in trials if trial.gap <= asked]
+    if reached:
+        return Best(min(reached, key=lambda trial: trial.seconds), None)
+    nearest = min(trials, key=lambda trial: trial.gap)
+    if math.isinf(trials[-1].gap):
+        return Best(nearest._replace(seconds=trials[-1].seconds), f"not within {limit:.0f} s")
+    return Best(nearest, f"not in {len(trials)} tries")

@@ -1,0 +1,58 @@
+"""The folder in which a problem goes to a peer, and coefficients come back. Read by both environments: numpy alone.
+
+Peers get columns that are scaled already and, where X is dense, centred: none of it counts as their time. A sparse X
+comes with the means of its columns, and the peer centres it by the means that it has.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+class Given(NamedTuple):
+    """What a peer is given: min 1/(2m) ||y - (X - 1 offset') b||^2 + alpha ||b||_1 for every alpha."""
+
+    X: Any  # F-ordered array, or scipy.sparse.csc_matrix
+    y: Vector  # centred
+    offset: Vector | None  # means of the columns of a sparse X
+    alphas: Vector
+
+
+def write(folder: Path, given: Given) -> None:
+    """Write a problem."""
+    np.save(folder / "y.npy", given.y)
+    np.save(folder / "alphas.npy", given.alphas)
+    if given.offset is None:
+        np.save(folder / "X.npy", given.X)
+    else:
+        np.save(folder / "offset.npy", given.offset)
+        for part in ("data", "indices", "indptr"):
+            np.save(folder / f"X-{part}.npy", getattr(given.X, part))
+
+
+def read(folder: Path) -> Given:
+    """Read a problem."""
+    y, alphas = np.load(folder / "y.npy"), np.load(folder / "alphas.npy")
+    if (folder / "X.npy").exists():
+        return Given(np.load(folder / "X.npy"), y, None, alphas)
+    offset = np.load(folder / "offset.npy")
+    parts = tuple(np.load(folder / f"X-{part}.npy") for part in ("data", "indices", "indptr"))
+    return Given(sp.csc_matrix(parts, shape=(y.size, offset.size)), y, offset, alphas)
+
+
+def write_coefs(folder: Path, coefs: Any) -> None:
+    """Write coefficients, a sparse matrix of columns by points."""
+    coefs = sp.csc_array(coefs)
+    for part in ("data", "indices", "indptr"):
+        np.save(folder / f"coefs-{part}.npy", getattr(coefs, part))
+
+
+def read_coefs(folder: Path, p: int, n_points: int) -> sp.csc_array:
+    """Read coefficients."""
+    parts = tuple(np.load(folder / f"coefs-{part}.npy") for part in ("data", "indices", "indptr"))
+    return sp.csc_array(parts, shape=(p, n_points))

@@ -1,0 +1,98 @@
+"""The named problems of the comparison with other packages, real and made."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.datasets import make_regression
+
+from fwlasso.datasets import product_features, read_table
+
+from . import standins
+from .measure import moments
+from .peers.handover import Given
+
+N_POINTS = 100
+Vector = NDArray[np.float64]
+Load = Callable[[Path], tuple[Any, Vector]]
+
+
+class Problem(NamedTuple):
+    """A path to compute: 100 penalties from the largest down to `eps` times it, with an intercept."""
+
+    X: Any  # F-ordered array or CSC
+    y: Vector
+    standardize: bool
+    eps: float
+
+    def given(self) -> tuple[Given, Vector]:
+        """Return the problem in the units of the solution, as peers get it, and the factors of its columns."""
+        mean, deviation = moments(self.X)
+        factors = np.divide(1.0, deviation, out=np.zeros(mean.size), where=deviation > 0.0)
+        if not self.standardize:
+            factors = (deviation > 0.0).astype(float)  # a constant column is left out by every solver
+        y = self.y - self.y.mean()
+        if sp.issparse(self.X):
+            data = self.X.data * np.repeat(factors, np.diff(self.X.indptr))
+            Z = sp.csc_matrix((data, self.X.indices, self.X.indptr), shape=self.X.shape)
+            offset = mean * factors
+        else:
+            Z, offset = np.asfortranarray((self.X - mean) * factors), None
+        alpha_max = float(np.abs(Z.T @ y).max()) / y.size
+        return Given(Z, y, offset, alpha_max * np.geomspace(1.0, self.eps, N_POINTS)), factors
+
+
+class Source(NamedTuple):
+    """Where a problem comes from."""
+
+    load: Load  # given the data folder
+    standardize: bool
+    is_real: bool  # needs the data folder
+    eps: float = 0.01
+
+    def problem(self, data: Path | None) -> Problem:
+        """Load or make the problem."""
+        return Problem(*self.load(data or Path()), self.standardize, self.eps)
+
+
+def _synthetic(p: int, n_relevant: int) -> Source:
+    def load(_: Path) -> tuple[Any, Vector]:
+        X, y = make_regression(200, p, n_informative=n_relevant, noise=1.0, random_state=0)
+        return np.asfortranarray(X), y
+
+    return Source(load, standardize=True, is_real=False)
+
+
+def _products(file: str, order: int) -> Source:
+    def load(data: Path) -> tuple[Any, Vector]:
+        table = read_table(data / file)
+        return product_features(table.X.toarray(), order), table.y
+
+    return Source(load, standardize=True, is_real=True)
+
+
+def _sparse(name: str, standardize: bool) -> Source:
+    def load(data: Path) -> tuple[Any, Vector]:
+        X = sp.csc_array(sp.load_npz(data / name / "X.npz"), dtype=np.float64)
+        return X, np.load(data / name / "y.npy").astype(np.float64)
+
+    return Source(load, standardize, is_real=True)
+
+
+SOURCES = {
+    "synthetic-10000-32": _synthetic(10_000, 32),
+    "synthetic-10000-100": _synthetic(10_000, 100),
+    "synthetic-50000-158": _synthetic(50_000, 158),
+    "synthetic-50000-500": _synthetic(50_000, 500),
+    "pyrim": _products("pyrim_scale.svm", 5),
+    "triazines": _products("triazines_scale.svm", 4),
+    "dorothea": _sparse("dorothea", standardize=False),
+    "dorothea-standardized": _sparse("dorothea", standardize=True),
+    "news20": _sparse("news20", standardize=False),
+    "news20-standardized": _sparse("news20", standardize=True),
+    "e2006-tfidf-standin": Source(lambda _: standins.tfidf(), standardize=False, is_real=False),
+    "e2006-log1p-standin": Source(lambda _: standins.log1p(), standardize=False, is_real=False, eps=0.1),
+}

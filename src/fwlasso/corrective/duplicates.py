@@ -1,0 +1,72 @@
+"""Exact copies of columns, with either sign: only the first of them is worked with."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel
+from ..columns import Vector, add_column, dot_column, sample_vector
+from ..problem import Problem
+
+Indices = NDArray[np.int64]
+
+
+class Duplicates:
+    """Finds copies among columns that come up, and remembers them.
+
+    The hash of a column is its product with a fixed random vector: copies have the same to the last bit, since the
+    same code computes it from the same numbers. A match is verified number by number.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._probe = sample_vector(np.random.default_rng(0).standard_normal(problem.y.size - 1))
+        self._is_copy = np.zeros(problem.xty.size, np.bool_)
+
+    def distinct(self, columns: Indices) -> Indices:
+        """Return `columns` in increasing order, without zero columns and without copies of earlier ones.
+
+        Copies are found if their original is among `columns`, too.
+        """
+        problem = self._problem
+        columns = np.sort(columns[~self._is_copy[columns] & (problem.norms2[columns] > 0.0)])
+        hashes = _hashes(problem, self._probe, columns)
+        order = np.argsort(hashes, kind="stable")
+        ties = hashes[order[1:]] == hashes[order[:-1]]
+        if not ties.any():
+            return columns
+        copies = columns[order[_copies(problem, columns[order], ties)]]
+        self._is_copy[copies] = True
+        return columns[~self._is_copy[columns]]
+
+
+@kernel
+def _hashes(problem: Problem, probe: Vector, columns: Indices) -> Vector:
+    """Return |z_j'w| for random w."""
+    hashes = np.empty(columns.size)
+    for k in range(columns.size):
+        hashes[k] = abs(dot_column(problem.X, columns[k], probe))
+    return hashes
+
+
+@kernel
+def _copies(problem: Problem, columns: Indices, ties: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which columns are copies of the first of their hash; ties[k]: columns k and k + 1 have the same."""
+    copies = np.zeros(columns.size, np.bool_)
+    original, other = np.zeros(problem.y.size), np.zeros(problem.y.size)
+    first = -1
+    for k in range(1, columns.size):
+        if not ties[k - 1]:
+            first = -1
+            continue
+        if first < 0:
+            first = k - 1
+            original[:] = 0.0
+            add_column(problem.X, columns[first], 1.0, original)
+        other[:] = 0.0
+        add_column(problem.X, columns[k], 1.0, other)
+        n_unequal = n_unopposed = 0
+        for i in range(other.size):
+            n_unequal += other[i] != original[i]
+            n_unopposed += other[i] != -original[i]
+        copies[k] = n_unequal == 0 or n_unopposed == 0
+    return copies

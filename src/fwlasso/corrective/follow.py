@@ -1,0 +1,320 @@
+"""The path driver: knots from sparse to dense, everything between them by interpolation where that is certified.
+
+Up to the next knot the path is solved on a working set that is predicted to hold all columns that matter, at as many
+penalties as it takes to interpolate between them. Then all columns are priced, in one pass over the data. What is
+solved again after that, because a column outside the working set did matter, is certified by the lazy oracle.
+
+The penalized problem is what is solved, for radii, too: a point of the constrained path is an interpolation between
+two solutions of the penalized problem, certified in its own form.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from .._jit import kernel
+from ..certificate import gap_of
+from ..columns import Columns, Vector, dot_column
+from ..forms import Ball, Form, Penalty
+from ..iterate import Iterate
+from ..parallel import Workers, even_cuts, one_blas_thread
+from ..problem import Problem
+from ..solvers.run import Outcome
+from ..status import Status
+from .duplicates import Duplicates
+from .gram import Indices
+from .nodes import Node, Span, extend, make_span, mix_coefs, zero_node
+from .references import Anchors, Ratios, Reference, first_reference, make_reach
+from .working_set import WorkingSet
+
+# Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
+_SOLVE, _ACCEPT, _MIX = 0.3, 0.5, 0.8
+# Distances on a logarithmic scale of penalties: between knots, and between nodes at first.
+_STRIDE, _FIRST_STEP = 0.4, 0.1
+# A node is solved again with more columns at most so often; bisections between two nodes.
+_MAX_ROUNDS, _MAX_DEPTH = 50, 40
+# Columns predicted to be this close to the penalty are worked with, at most so many or so many times the active ones.
+_NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 4
+# All nodes are priced with their knot where the lazy oracle would leave more than this share of all columns.
+_MANY_SUSPECTS = 0.02
+# The smallest penalty that is solved, as a share of the largest: what is asked for below is answered by it.
+_SMALLEST = 1e-9
+
+_NO_COLUMNS = np.empty(0, np.int64)
+
+
+class Tell(Protocol):
+    """Told of the work on a point; names what ends the path, if anything does."""
+
+    def __call__(self, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool) -> Status | None: ...
+
+
+class PathEnded(Exception):  # noqa: N818
+    """The clock, the keyboard or the callback ended the path."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def follow(
+    problem: Problem, forms: Sequence[Form], goal: float, max_iter: int, workers: Workers, tell: Tell
+) -> tuple[list[Outcome], Status | None]:
+    """Solve points from sparse to dense to duality gaps of at most `goal`; return them, and what ended them early."""
+    path = _Follower(problem, forms, goal, max_iter, workers, tell)
+    try:
+        with one_blas_thread():
+            path.run()
+    except PathEnded as ended:
+        if path.outcomes and len(path.outcomes) == len(forms):
+            return path.outcomes, None
+        return path.outcomes or [path.first_guess(ended.status)], ended.status
+    return path.outcomes, None
+
+
+class _Follower:
+    """Follows one path."""
+
+    def __init__(
+        self, problem: Problem, forms: Sequence[Form], goal: float, max_iter: int, workers: Workers, tell: Tell
+    ) -> None:
+        self._problem = problem
+        self._forms = forms
+        self._goal = goal
+        self._max_iter = max_iter
+        self._workers = workers
+        self._tell = tell
+        self._work = WorkingSet(problem, workers)
+        self._duplicates = Duplicates(problem)
+        self._members = _NO_COLUMNS  # places in the working set
+        self._last = zero_node(problem)
+        self._step = _FIRST_STEP
+        self._price_together = False
+        self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
+        self._n_rounds = self._n_dots = self._n_priced = 0  # since the last point
+        self.outcomes: list[Outcome] = []
+
+    def run(self) -> None:
+        """Fill `outcomes`; raises PathEnded."""
+        problem = self._problem
+        left = self._last
+        while self._rest and _is_zero(self._rest[0], problem):
+            self._emit(left)
+        if not self._rest:
+            return
+        floor = self._floor()
+        stops = np.array([max(form.weight, floor) for form in self._rest[::-1] if isinstance(form, Penalty)])
+        reach, reference, before = make_reach(problem), first_reference(problem), None
+        anchor = left.residual
+        while self._rest and left.weight > floor:
+            end = _next_penalty(stops, left.weight, _STRIDE, floor)
+            anchors = Anchors(reach, reference.weight, anchor)
+            predicted = self._predict(reference, before, end, 4 * left.columns.size)
+            self._members = np.union1d(self._work.places(predicted), self._work.places(left.columns))
+            nodes = self._solve_to(end, left, stops)
+            priced = nodes if self._price_together else nodes[-1:]
+            anchor = nodes[-1].residual
+            before, (reference, largest) = reference, anchors.add(problem, reference, priced, self._workers)
+            self._n_priced += problem.xty.size
+            bounds = [math.inf] * (len(nodes) - len(priced)) + largest.tolist()
+            nodes = self._certify(anchors, nodes, bounds)
+            for a, b in itertools.pairwise([left, *nodes]):
+                chain = [a, *self._between(make_span(problem, a, b), 0, anchors), b]
+                for span in itertools.starmap(make_span, ((problem, *pair) for pair in itertools.pairwise(chain))):
+                    while self._rest and 0.0 < (share := span.share(self._rest[0])) <= 1.0:
+                        self._emit(span.mix(share))
+            left = nodes[-1]
+        while self._rest:
+            self._emit(left)
+
+    def first_guess(self, ending: Status) -> Outcome:
+        """Return the zero solution for the first point: there is always an answer."""
+        zero = zero_node(self._problem)
+        gap = self._gap(self._forms[0], zero)
+        return Outcome(zero.iterate(), ending, self._n_rounds, self._n_dots, gap, self._n_priced)
+
+    @property
+    def _rest(self) -> Sequence[Form]:
+        return self._forms[len(self.outcomes) :]
+
+    def _floor(self) -> float:
+        """Return the smallest penalty that is solved.
+
+        For radii beyond the norm of all solutions, delta lambda bounds the gap of a solution for lambda.
+        """
+        smallest = _SMALLEST * self._problem.lambda_max
+        last = self._rest[-1]
+        if isinstance(last, Ball):
+            return max(smallest, _ACCEPT * self._goal / last.radius)
+        return max(smallest, last.weight) if last.weight == 0.0 else last.weight
+
+    def _emit(self, node: Node) -> None:
+        point = len(self.outcomes)
+        form = self._forms[point]
+        gap = self._gap(form, node)
+        status = Status.CERTIFIED if gap <= self._goal else self._limited
+        outcome = Outcome(node.iterate(), status, self._n_rounds, self._n_dots, gap, self._n_priced)
+        self._n_rounds = self._n_dots = self._n_priced = 0
+        self.outcomes.append(outcome)
+        self._look(point, node, outcome.n_iter, gap, done=True)
+
+    def _look(self, point: int, node: Node, n_iter: int, gap: float, *, done: bool) -> None:
+        ending = self._tell(point, node.iterate(), n_iter, gap, done=done)
+        if ending is not None:
+            raise PathEnded(ending)
+
+    def _gap(self, form: Form, node: Node) -> float:
+        return gap_of(self._problem, form, node.iterate(), node.max_corr)
+
+    def _predict(self, reference: Reference, before: Reference | None, weight: float, n_most: int) -> Indices:
+        """Return the columns that are likely to matter down to `weight`."""
+        # Above lambda_max the solution is zero, and the correlations do not change.
+        before = before or Reference(2.0 * reference.weight, reference.ratios / np.float32(2.0))
+        found, ratios = _extrapolate(reference, before, weight)
+        n_most = max(_MOST_PREDICTED, n_most)
+        if found.size > n_most:
+            found = found[np.argpartition(-ratios, n_most)[:n_most]]
+        return self._duplicates.distinct(found)
+
+    def _solve_to(self, end: float, left: Node, stops: Vector) -> list[Node]:
+        """Solve on the working set from `left` on, at as many penalties as it takes to interpolate, to `end`."""
+        nodes = [left]
+        before: Node | None = None
+        while (last := nodes[-1]).weight > end:
+            weight = _next_penalty(stops, last.weight, self._step, end)
+            node = self._solve(*extend(before, last, weight), weight)
+            nodes += self._between(make_span(self._problem, last, node), 0, None)
+            nodes.append(node)
+            before = last
+        return nodes[1:]
+
+    def _solve(self, columns: Indices, coefs: Vector, weight: float) -> Node:
+        """Solve on the working set from some coefficients."""
+        places = self._work.start_at(columns, coefs)
+        if not np.isin(places, self._members).all():
+            self._members = np.union1d(self._members, places)
+        point = len(self.outcomes)
+        solved = self._work.solve(
+            self._members, weight, _SOLVE * self._goal, self._max_iter,
+            lambda n_rounds, gap: self._look(point, self._last, self._n_rounds + n_rounds, gap, done=False),
+        )  # fmt: skip
+        self._n_rounds += solved.n_rounds
+        self._n_dots += solved.n_dots
+        if solved.status is not Status.CERTIFIED:
+            self._limited = solved.status
+        self._last = self._work.node(self._members, weight)
+        self._look(point, self._last, self._n_rounds, solved.gap, done=False)
+        return self._last
+
+    def _between(self, span: Span, depth: int, anchors: Anchors | None) -> list[Node]:
+        """Solve between two nodes where interpolation does not do; certify what is solved, if there are anchors."""
+        shares, gaps = self._inside(span)
+        if depth == 0 and anchors is None:  # the error of interpolation is about quadratic in the distance
+            worst = max(gaps, default=0.0)
+            self._step *= min(1.4, max(0.4, math.sqrt(0.4 * self._goal / worst))) if worst > 0.0 else 1.4
+        limit = self._goal * (_MIX if anchors is None else 1.0)
+        open_shares = [share for share, gap in zip(shares, gaps, strict=True) if gap > limit]
+        if not open_shares or depth == _MAX_DEPTH:
+            return []
+        share = open_shares[len(open_shares) // 2]
+        node = self._solve(*mix_coefs(span.left, span.right, share), span.weight(share))
+        if anchors is not None:
+            (node,) = self._certify(anchors, [node], [math.inf])
+        return [
+            *self._between(make_span(self._problem, span.left, node), depth + 1, anchors),
+            node,
+            *self._between(make_span(self._problem, node, span.right), depth + 1, anchors),
+        ]
+
+    def _inside(self, span: Span) -> tuple[list[float], list[float]]:
+        """Return where the points inside a span are, and the gaps of their interpolations."""
+        shares, gaps = [], []
+        for form in self._rest:
+            share = span.share(form)
+            if share >= 1.0:
+                break
+            if share > 0.0:
+                shares.append(share)
+                gaps.append(span.gap(self._problem, form, share))
+        return shares, gaps
+
+    def _certify(self, anchors: Anchors, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
+        """Bring all nodes to the gap asked for over all columns, given their largest correlations where known."""
+        certified = []
+        n_most = 0
+        for solved, bound in zip(nodes, bounds, strict=True):
+            node = solved._replace(max_corr=bound)
+            violators = anchors.violators() if bound < math.inf else _NO_COLUMNS
+            n_rounds = 0
+            while self._gap(Penalty(node.weight), node) > _ACCEPT * self._goal and n_rounds < _MAX_ROUNDS:
+                if violators.size:
+                    new = self._work.places(self._duplicates.distinct(violators))
+                    self._members = np.union1d(self._members, new)
+                    node = self._solve(node.columns, node.coefs, node.weight)
+                suspects = anchors.suspects(node, self._workers)
+                n_most = max(n_most, suspects.size)
+                corrs = self._price(suspects, node.residual)
+                node = node._replace(max_corr=max(node.weight, float(corrs.max(initial=0.0))))
+                new_violators = suspects[corrs > node.weight]
+                if n_rounds > 0 and np.isin(new_violators, violators).all():
+                    break  # those are worked with already: the gap is what it is
+                violators = new_violators
+                n_rounds += 1
+            certified.append(node)
+        self._price_together = n_most > _MANY_SUSPECTS * self._problem.xty.size
+        return certified
+
+    def _price(self, columns: Indices, residual: Vector) -> Vector:
+        """Return |z_j'r| for some columns."""
+        problem, found = self._problem, np.empty(columns.size)
+        n_bytes = columns.size * (problem.nbytes // problem.xty.size)
+        self._workers.run(
+            lambda lo, hi: _correlate(problem.X, columns, residual, lo, hi, found), even_cuts(columns.size, n_bytes)
+        )
+        self._n_priced += columns.size
+        self._n_dots += columns.size
+        return found
+
+
+def _is_zero(form: Form, problem: Problem) -> bool:
+    """Tell whether a = 0 is the solution."""
+    if isinstance(form, Ball):
+        return form.radius == 0.0 or problem.lambda_max == 0.0
+    return form.weight >= problem.lambda_max
+
+
+def _next_penalty(stops: Vector, weight: float, step: float, least: float) -> float:
+    """Return the penalty about `step` below `weight` on a logarithmic scale: one of `stops`, if one is on the way."""
+    aim = max(least, weight * math.exp(-step))
+    on_the_way = stops[np.searchsorted(stops, aim * (1.0 - 1e-9)) : np.searchsorted(stops, weight)]
+    return float(on_the_way[0]) if on_the_way.size else aim
+
+
+@kernel
+def _correlate(X: Columns, columns: Indices, residual: Vector, lo: int, hi: int, found: Vector) -> None:
+    for k in range(lo, hi):
+        found[k] = abs(dot_column(X, columns[k], residual))
+
+
+@kernel
+def _extrapolate(reference: Reference, before: Reference, weight: float) -> tuple[Indices, Vector]:
+    """Return the columns with |c| > _NEAR lambda here or at `weight`, c taken to be linear in lambda, and |c| / lambda."""
+    factor = (weight - reference.weight) / (reference.weight - before.weight)
+    found, sizes = np.empty(0, np.int64), np.empty(0)
+    for filling in (False, True):  # count, then fill: p numbers of room would be much
+        n = 0
+        for j in range(reference.ratios.size):
+            here = reference.ratios[j] * reference.weight
+            ahead = here + factor * (here - before.ratios[j] * before.weight)
+            size = max(abs(ahead) / weight, abs(reference.ratios[j]))
+            if size > _NEAR:
+                if filling:
+                    found[n] = j
+                    sizes[n] = size
+                n += 1
+        if not filling:
+            found, sizes = np.empty(n, np.int64), np.empty(n)
+    return found, sizes

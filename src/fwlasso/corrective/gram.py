@@ -1,0 +1,195 @@
+"""Newton's equations on the active columns: their cosines, kept along the path, and a factor of them.
+
+Cosines z_i'z_j / (||z_i|| ||z_j||) instead of inner products: a factorization does not suffer from columns of
+different scales. A small ridge on their diagonal gives dependent columns a long step that leads one of them to zero.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf
+
+from .._jit import kernel
+from ..columns import Columns, Vector, add_column, dot_column, shape
+from ..parallel import Workers, even_cuts
+from ..problem import Problem
+
+Indices = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+#: Cosines of at most this many columns are kept: 128 MB, and as much again for their factor.
+LARGEST_GRAM = 1500
+_RIDGE = 1e-12
+
+
+class Gram(NamedTuple):
+    """Cosines by slot, and their Cholesky factor by row, for some of the places of the working set."""
+
+    slot_of: Indices  # by place; -1: no cosines
+    cosines: Matrix  # by slot
+    row_of: Indices  # by place; -1: not in the factor
+    place_of: Indices  # by row of the factor
+    lower: Matrix  # the factor L, column-major
+    size: Indices  # of one entry: rows of the factor
+
+
+def empty_gram() -> Gram:
+    """Return a Gram without room."""
+    nothing = np.empty(0, np.int64)
+    return Gram(nothing, np.empty((0, 0)), nothing, nothing, np.empty((0, 0), order="F"), np.zeros(1, np.int64))
+
+
+def with_places(gram: Gram, n_places: int) -> Gram:
+    """Return `gram` with room for `n_places` places."""
+    more = np.full(n_places - gram.slot_of.size, -1, np.int64)
+    return gram._replace(
+        slot_of=np.concatenate([gram.slot_of, more]), row_of=np.concatenate([gram.row_of, more])
+    )
+
+
+def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices, workers: Workers) -> Gram:
+    """Return `gram` with the cosines of `places`, whose columns are columns[places]; others may be forgotten."""
+    slot_of = gram.slot_of
+    missing = places[slot_of[places] < 0]
+    n_old = int(slot_of.max(initial=-1)) + 1
+    if n_old + missing.size > LARGEST_GRAM:
+        slot_of[:] = -1
+        missing, n_old = places, 0
+    n_all = n_old + missing.size
+    slot_of[missing] = np.arange(n_old, n_all)
+    if n_all > gram.cosines.shape[0]:
+        room = min(LARGEST_GRAM, max(64, n_all, 2 * gram.cosines.shape[0]))
+        cosines = np.empty((room, room))
+        cosines[:n_old, :n_old] = gram.cosines[:n_old, :n_old]
+        lower = np.zeros((room, room), order="F")
+        n_rows = int(gram.size[0])
+        lower[:n_rows, :n_rows] = gram.lower[:n_rows, :n_rows]
+        place_of = np.empty(room, np.int64)
+        place_of[:n_rows] = gram.place_of[:n_rows]
+        gram = gram._replace(cosines=cosines, lower=lower, place_of=place_of)
+    known = np.flatnonzero(slot_of >= 0)
+    column_of = np.empty(n_all, np.int64)
+    column_of[slot_of[known]] = columns[known]
+    n_bytes = missing.size * n_all * (problem.nbytes // problem.xty.size)
+    workers.run(
+        lambda lo, hi: _fill(problem.X, problem.norms2, column_of, gram.cosines, n_old + lo, n_old + hi),
+        even_cuts(missing.size, n_bytes),
+    )
+    return gram
+
+
+def factorize(gram: Gram, places: Indices) -> None:
+    """Compute the factor of `places` anew: by LAPACK, or column by column where that fails."""
+    gram.row_of[gram.place_of[: gram.size[0]]] = -1
+    n = places.size
+    lower, info = dpotrf(_gather(gram.cosines, gram.slot_of[places]).T, lower=True, overwrite_a=True)
+    if info == 0:
+        gram.lower[:n, :n] = lower
+        gram.place_of[:n] = places
+        gram.row_of[places] = np.arange(n)
+        gram.size[0] = n
+    else:
+        gram.size[0] = 0
+        for place in places:
+            append(gram, place)
+
+
+@kernel
+def _fill(X: Columns, norms2: Vector, columns: Indices, cosines: Matrix, lo: int, hi: int) -> None:
+    """Fill rows and columns lo..hi of the cosines, as far as the slots before each of them go."""
+    m = shape(X)[0]
+    v = np.empty(m + 1)
+    for slot in range(lo, hi):
+        j = columns[slot]
+        v[:] = 0.0
+        add_column(X, j, 1.0 / np.sqrt(norms2[j]), v)
+        constant = v[m] / m
+        if constant != 0.0:
+            for i in range(m):
+                v[i] -= constant
+            v[m] = 0.0
+        for other in range(slot):
+            k = columns[other]
+            cosine = dot_column(X, k, v) / np.sqrt(norms2[k])
+            cosines[slot, other] = cosine
+            cosines[other, slot] = cosine
+        cosines[slot, slot] = 1.0 + _RIDGE
+
+
+@kernel
+def _gather(cosines: Matrix, slots: Indices) -> Matrix:
+    """Return the cosines of `slots`, those on and above the diagonal."""
+    n = slots.size
+    out = np.empty((n, n))
+    for a in range(n):
+        row = cosines[slots[a]]
+        for b in range(a, n):
+            out[a, b] = row[slots[b]]
+    return out
+
+
+@kernel
+def append(gram: Gram, place: int) -> None:
+    """Append a column to the factor: its new row w has L w' = cosines."""
+    n, lower = gram.size[0], gram.lower
+    row = gram.cosines[gram.slot_of[place]]
+    w = np.empty(n)
+    for k in range(n):
+        w[k] = row[gram.slot_of[gram.place_of[k]]]
+    rest = 1.0 + _RIDGE
+    for k in range(n):
+        w[k] /= lower[k, k]
+        a = w[k]
+        for i in range(k + 1, n):
+            w[i] -= a * lower[i, k]
+        lower[n, k] = a
+        rest -= a * a
+    lower[n, n] = np.sqrt(max(rest, _RIDGE))
+    gram.place_of[n] = place
+    gram.row_of[place] = n
+    gram.size[0] = n + 1
+
+
+@kernel
+def delete(gram: Gram, gone: int) -> None:
+    """Take row `gone` out of the factor: the block L below and right of it becomes that of L L' + l l'."""
+    n, lower = gram.size[0], gram.lower
+    rest = n - gone - 1
+    v = np.empty(rest)
+    for i in range(rest):
+        v[i] = lower[gone + 1 + i, gone]
+    for k in range(gone):
+        for i in range(gone, n - 1):
+            lower[i, k] = lower[i + 1, k]
+    for k in range(rest):
+        old = lower[gone + 1 + k, gone + 1 + k]
+        new = np.sqrt(old * old + v[k] * v[k])
+        c, s = new / old, v[k] / old
+        lower[gone + k, gone + k] = new
+        inverse = 1.0 / c
+        for i in range(k + 1, rest):
+            value = (lower[gone + 1 + i, gone + 1 + k] + s * v[i]) * inverse
+            v[i] = c * v[i] - s * value
+            lower[gone + i, gone + k] = value
+    gram.row_of[gram.place_of[gone]] = -1
+    for k in range(gone, n - 1):
+        gram.place_of[k] = gram.place_of[k + 1]
+        gram.row_of[gram.place_of[k]] = k
+    gram.size[0] = n - 1
+
+
+@kernel
+def substitute(gram: Gram, x: Vector) -> None:
+    """Replace x by the solution of L L'x = x."""
+    n, lower = gram.size[0], gram.lower
+    for k in range(n):
+        x[k] /= lower[k, k]
+        a = x[k]
+        for i in range(k + 1, n):
+            x[i] -= a * lower[i, k]
+    for k in range(n - 1, -1, -1):
+        total = x[k]
+        for i in range(k + 1, n):
+            total -= lower[i, k] * x[i]
+        x[k] = total / lower[k, k]

@@ -1,0 +1,126 @@
+"""Solved penalties, and what is known between two of them without solving anything."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel
+from ..columns import Vector
+from ..forms import Ball, Form, duality_gap
+from ..iterate import NOTHING, Iterate
+from ..problem import Problem
+
+
+class Node(NamedTuple):
+    """A solution of the penalized problem, with a bound of its correlations over all columns."""
+
+    weight: float  # lambda
+    columns: NDArray[np.int64]  # with a nonzero coefficient, in increasing order
+    coefs: Vector
+    residual: Vector  # y - X a, a sample vector without a constant part
+    qq: float  # S = q'q
+    qy: float  # F = q'y
+    l1: float
+    max_corr: float  # at least ||X'(y - q)||_inf
+
+    def iterate(self) -> Iterate:
+        """Return the point without its fitted values."""
+        return Iterate(self.columns, self.coefs, NOTHING, self.columns.size, 1.0, self.qq, self.qy, self.l1, 0)
+
+
+def zero_node(problem: Problem) -> Node:
+    """Return a = 0, the solution for every penalty of at least lambda_max."""
+    nothing = np.empty(0, np.int64)
+    return Node(problem.lambda_max, nothing, np.empty(0), np.array(problem.y), 0.0, 0.0, 0.0, problem.lambda_max)
+
+
+class Span(NamedTuple):
+    """What is known of the points between two nodes without solving anything."""
+
+    left: Node
+    right: Node
+    cross: float  # q_L'q_R
+
+    def share(self, form: Form) -> float:
+        """Return the t for which (1 - t) left + t right is the guess for `form`; outside [0, 1] if there is none.
+
+        The l1 norm is convex: the guess for a radius is never outside the ball.
+        """
+        left, right = self.left, self.right
+        if isinstance(form, Ball):
+            return (form.radius - left.l1) / (right.l1 - left.l1) if right.l1 > left.l1 else math.inf
+        return (left.weight - form.weight) / (left.weight - right.weight)
+
+    def weight(self, share: float) -> float:
+        """Return the penalty that the point at `share` belongs to."""
+        return self.left.weight + share * (self.right.weight - self.left.weight)
+
+    def gap(self, problem: Problem, form: Form, share: float) -> float:
+        """Return a bound of the duality gap of the point at `share`.
+
+        ||X'r||_inf is convex in r, and the l1 norm in a: their bounds are mixed as the points are.
+        """
+        qq, qy, l1, max_corr = self._mixed(share)
+        return max(0.0, float(duality_gap(form, problem.yy, qq, qy, l1, max_corr)))
+
+    def mix(self, share: float) -> Node:
+        """Return (1 - t) left + t right."""
+        left, right, rest = self.left, self.right, 1.0 - share
+        columns, coefs = mix_coefs(left, right, share)
+        qq, qy, _, max_corr = self._mixed(share)
+        residual = rest * left.residual + share * right.residual
+        return Node(self.weight(share), columns, coefs, residual, qq, qy, float(np.abs(coefs).sum()), max_corr)
+
+    def _mixed(self, t: float) -> tuple[float, float, float, float]:
+        left, right, s = self.left, self.right, 1.0 - t
+        return (
+            s * s * left.qq + 2.0 * s * t * self.cross + t * t * right.qq,
+            s * left.qy + t * right.qy,
+            s * left.l1 + t * right.l1,
+            s * left.max_corr + t * right.max_corr,
+        )
+
+
+def make_span(problem: Problem, left: Node, right: Node) -> Span:
+    """Return the span between two nodes."""
+    y = problem.y[:-1]
+    return Span(left, right, float((y - left.residual[:-1]) @ (y - right.residual[:-1])))
+
+
+def mix_coefs(left: Node, right: Node, share: float) -> tuple[NDArray[np.int64], Vector]:
+    """Return the columns and the coefficients of (1 - t) left + t right; where t > 1, without changes of sign."""
+    columns, coefs, n = _mix_coefs(left.columns, left.coefs, right.columns, right.coefs, share)
+    return columns[:n], coefs[:n]
+
+
+def extend(before: Node | None, last: Node, weight: float) -> tuple[NDArray[np.int64], Vector]:
+    """Return the guess for a smaller penalty: the line through two nodes, without changes of sign."""
+    if before is None:
+        return last.columns, last.coefs
+    return mix_coefs(before, last, (before.weight - weight) / (before.weight - last.weight))
+
+
+@kernel
+def _mix_coefs(
+    left: NDArray[np.int64], left_coefs: Vector, right: NDArray[np.int64], right_coefs: Vector, share: float
+) -> tuple[NDArray[np.int64], Vector, int]:
+    columns = np.empty(left.size + right.size, np.int64)
+    coefs = np.empty(left.size + right.size)
+    i = k = n = 0
+    while i < left.size or k < right.size:
+        j = left[i] if k == right.size or (i < left.size and left[i] <= right[k]) else right[k]
+        value = last = 0.0
+        if i < left.size and left[i] == j:
+            value = (1.0 - share) * left_coefs[i]
+            i += 1
+        if k < right.size and right[k] == j:
+            last = right_coefs[k]
+            value += share * last
+            k += 1
+        if value != 0.0 and (share <= 1.0 or value * last > 0.0):
+            columns[n] = j
+            coefs[n] = value
+            n += 1
+    return columns, coefs, n

@@ -1,0 +1,170 @@
+"""The lazy exact oracle: which columns can matter, told from residuals whose correlations are known.
+
+Anchors are residuals r_k at penalties lambda_k whose correlations with all columns were computed. Of those, a
+*ceiling* is kept, max_k |z_j'r_k| / lambda_k for every column j. At a penalty lambda = (1 - t) lambda_1 + t lambda_2
+between two anchors any residual r is the mix (1 - t) r_1 + t r_2 plus some e, so that
+
+    |z_j'r| <= (1 - t) |z_j'r_1| + t |z_j'r_2| + ||z_j|| ||e|| <= lambda (ceiling_j + ||z_j|| ||e|| / lambda).
+
+One sweep over p numbers, without touching X, leaves the *suspects*, columns that could exceed lambda; all others
+are proved not to. The sweep serves all points between the anchors at once.
+
+Rounding. With u = 2^-53, the dot product of m terms computed in any order is off by at most
+m u / (1 - m u) ||x_j|| ||r||, and centring, z = f (x - mu 1), by no more again; the norms of the columns as given
+are at most `spread` times those of z_j, except for columns that are suspects always (`reach` is infinite). The
+mix, e and lambda are off by a few u ||r||. Together that is less than 4 (m + 8) u spread ||z_j|| ||r||, added to
+||e|| in `Anchors.distance`. The ceiling is kept in float32: the ratio is off by 2^-24 of itself, or by 2^-150, and
+is scaled up by more than that in the sweep. `reach` is rounded up likewise. The sweep itself is in float64.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel
+from ..columns import Columns, Vector, column_shift, cut_columns, dot_column
+from ..parallel import Workers, even_cuts
+from ..problem import Problem
+from .nodes import Node
+
+Ratios = NDArray[np.float32]
+
+# Columns whose mean is so much larger than their variation are suspects always: of them little can be proved.
+_LARGEST_SPREAD = 1e4
+# A float32 scaled up by this is at least the number it was rounded from; so is reach times eta, in float64.
+_ROUND_UP = 1.0 + 2.0**-22
+
+
+class Reach(NamedTuple):
+    """How far a change of the residual can move the correlation of every column."""
+
+    norms: Ratios  # at least ||z_j|| / unit; infinite for columns that are suspects always
+    unit: float  # lambda_max / ||y||: the norms are of moderate size, whatever the units of X
+    rounding: float  # times ||r||: what rounding can add to ||e||
+
+
+def make_reach(problem: Problem) -> Reach:
+    """Return the norms of the columns, rounded up, and the rounding of their correlations."""
+    m, p = problem.shape
+    norms = np.empty(p, np.float32)
+    unit = problem.lambda_max / np.sqrt(problem.yy)
+    spread = _fill_norms(problem, unit, norms)
+    return Reach(norms, unit, 4.0 * (m + 8) * 2.0**-53 * spread)
+
+
+class Reference(NamedTuple):
+    """The correlations of all columns at a penalty, relative to it."""
+
+    weight: float
+    ratios: Ratios  # z_j'r / lambda
+
+
+def first_reference(problem: Problem) -> Reference:
+    """Return the reference of a = 0, whose correlations are known."""
+    ratios = np.empty(problem.xty.size, np.float32)
+    np.divide(problem.xty, problem.lambda_max, out=ratios, casting="same_kind")
+    return Reference(problem.lambda_max, ratios)
+
+
+class Anchors:
+    """Residuals with known correlations, from the last knot to the next, and what they prove about all columns."""
+
+    def __init__(self, reach: Reach, weight: float, residual: Vector) -> None:
+        self._reach = reach
+        self._weights = [weight]
+        self._residuals = [residual]
+
+    def add(
+        self, problem: Problem, last: Reference, nodes: Sequence[Node], workers: Workers
+    ) -> tuple[Reference, Vector]:
+        """Price all columns for nodes at decreasing penalties, in one pass over the data.
+
+        Return the reference of the last of them, and ||X'r||_inf of each.
+        """
+        self._weights += [node.weight for node in nodes]
+        self._residuals += [node.residual for node in nodes]
+        ratios, self._ceiling = np.empty(problem.xty.size, np.float32), np.abs(last.ratios)
+        stack, scales = np.array(self._residuals[1:]), 1.0 / np.array(self._weights[1:])
+        largest = workers.run(
+            lambda lo, hi: _price_all(problem.X, stack, scales, lo, hi, ratios, self._ceiling), cut_columns(problem.X)
+        )
+        return Reference(self._weights[-1], ratios), np.max(largest, axis=0)
+
+    def distance(self, node: Node) -> float:
+        """Return ||e|| / lambda for a node between the first anchor and the last, rounded up."""
+        weights = self._weights
+        right = min(k for k, weight in enumerate(weights) if weight <= node.weight)
+        left = right if weights[right] == node.weight else right - 1
+        width = weights[left] - weights[right]
+        share = (weights[left] - node.weight) / width if width > 0.0 else 1.0
+        e, r = _distance(self._residuals[left], self._residuals[right], share, node.residual)
+        return (e + self._reach.rounding * r) / node.weight * (1.0 + 1e-12)
+
+    def suspects(self, node: Node, workers: Workers) -> NDArray[np.int64]:
+        """Return the columns that could have |z_j'r| > lambda at a node between the anchors."""
+        norms, eta = self._reach.norms, self.distance(node) * self._reach.unit
+        cuts = even_cuts(norms.size, 8 * norms.size)
+        return np.concatenate(workers.run(lambda lo, hi: _suspects(self._ceiling, norms, eta, lo, hi), cuts))
+
+    def violators(self) -> NDArray[np.int64]:
+        """Return the columns that exceed lambda at an anchor, or nearly so."""
+        return np.flatnonzero(self._ceiling * np.float32(_ROUND_UP) > 1.0)
+
+
+@kernel
+def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> float:
+    """Fill ||z_j|| / unit; return the largest ratio of the norms of columns as they lie in memory to those of z_j."""
+    m = problem.y.size - 1
+    spread = 1.0
+    for j in range(norms.size):
+        norm2 = problem.norms2[j]
+        norms[j] = max(np.sqrt(norm2) / unit * _ROUND_UP, 1e-30)
+        if norm2 > 0.0:
+            ratio = np.sqrt(1.0 + m * column_shift(problem.X, j) ** 2 / norm2)
+            if ratio > _LARGEST_SPREAD:
+                norms[j] = np.inf
+            else:
+                spread = max(spread, ratio)
+    return spread
+
+
+@kernel
+def _price_all(
+    X: Columns, residuals: NDArray[np.float64], scales: Vector, lo: int, hi: int, ratios: Ratios, ceiling: Ratios
+) -> Vector:
+    n = scales.size
+    largest = np.zeros(n)
+    for j in range(lo, hi):
+        top = ceiling[j]
+        ratio = np.float32(0.0)
+        for k in range(n):
+            corr = dot_column(X, j, residuals[k])
+            largest[k] = max(largest[k], abs(corr))
+            ratio = np.float32(corr * scales[k])
+            top = max(top, abs(ratio))
+        ratios[j] = ratio
+        ceiling[j] = top
+    return largest
+
+
+@kernel
+def _distance(left: Vector, right: Vector, share: float, residual: Vector) -> tuple[float, float]:
+    """Return ||e|| and the largest of ||r||, ||r_1|| and ||r_2||, bounded by their sum."""
+    total = norms = 0.0
+    for i in range(residual.size - 1):
+        total += (residual[i] - ((1.0 - share) * left[i] + share * right[i])) ** 2
+        norms += residual[i] ** 2 + left[i] ** 2 + right[i] ** 2
+    return np.sqrt(total), np.sqrt(norms)
+
+
+@kernel
+def _suspects(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
+    found = np.empty(hi - lo, np.int64)
+    n = 0
+    for j in range(lo, hi):
+        if (float(ceiling[j]) + float(norms[j]) * eta) * _ROUND_UP > 1.0:
+            found[n] = j
+            n += 1
+    return found[:n].copy()
