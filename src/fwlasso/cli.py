@@ -32,7 +32,7 @@ EXIT_INCOMPLETE = 3
 
 app = typer.Typer(
     name="fwlasso",
-    help="Lasso paths on millions of features by stochastic Frank-Wolfe.",
+    help="Certified Lasso paths on millions of features.",
     epilog="Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is kept.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -58,7 +58,7 @@ def _version(wanted: bool) -> None:
 def _options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
 ) -> None:
-    """Lasso paths on millions of features by stochastic Frank-Wolfe."""
+    """Certified Lasso paths on millions of features."""
 
 
 Out = Annotated[Path | None, typer.Option(help="Folder for path.npz, path.png and report.html.")]
@@ -74,14 +74,18 @@ def path(
     target: Annotated[
         str | None, typer.Option(help="Response: a column of csv and parquet; a file beside npz and npy.")
     ] = None,
-    alphas: Annotated[int | None, typer.Option(help="Points on a grid of penalties.")] = None,
-    radii: Annotated[int | None, typer.Option(help="Points on a grid of l1 norms. [default: 100]")] = None,
+    alphas: Annotated[int | None, typer.Option(help="Points on a grid of penalties. [default: 100]")] = None,
+    radii: Annotated[int | None, typer.Option(help="Points on a grid of l1 norms. [default for sfw, fw: 100]")] = None,
     eps: Annotated[float, typer.Option(help="Ratio of the ends of the grid.")] = 1e-2,
     standardize: Annotated[bool, typer.Option(help="Scale the columns to unit variance.")] = False,
     intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
-    solver: Annotated[str, typer.Option(help="sfw, fw or cd.")] = "sfw",
-    stop: Annotated[str, typer.Option(help="change, paper or gap.")] = "change",
-    tol: Annotated[float, typer.Option(help="Tolerance of the stopping rule.")] = 1e-3,
+    solver: Annotated[str, typer.Option(help="corrective, sfw, fw or cd.")] = "corrective",
+    stop: Annotated[
+        str | None, typer.Option(help="gap, change or paper. [default: gap; change for sfw and fw]")
+    ] = None,
+    tol: Annotated[
+        float | None, typer.Option(help="Tolerance of the stopping rule. [default: 1e-4 for gap, else 1e-3]")
+    ] = None,
     sample_size: Annotated[float | None, typer.Option(help="Columns per step: a number, or a share below 1.")] = None,
     block_size: Annotated[int | None, typer.Option(help="Neighbouring columns drawn together.")] = None,
     max_iter: Annotated[int, typer.Option(help="Iterations per point.")] = 10_000,
@@ -108,8 +112,8 @@ def path(
         eps=eps,
         standardize=standardize,
         fit_intercept=intercept,
-        solver=solver,
-        stop=stop,
+        solver=solver,  # type: ignore[arg-type]
+        stop=stop,  # type: ignore[arg-type]
         tol=tol,
         sample_size=int(sample_size) if whole else sample_size,  # type: ignore[arg-type]
         block_size=block_size,
@@ -124,14 +128,13 @@ def path(
 def demo(
     order: Annotated[int, typer.Option(help="Degree of the product features.")] = 8,
     out: Out = Path("fwlasso-demo"),
-    seed: Seed = 0,
     threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Compute a path on embedded data: 442 diabetes patients, 43,758 product features of ten measurements.
 
-    Every point is solved until its duality gap over all columns is at most a thousandth of 1/2 ||y||^2.
+    Every point is certified: its duality gap over all columns is at most a millionth of 1/2 ||y||^2.
     """
     X, y, names = load_diabetes_products(order)
     _solve(
@@ -141,10 +144,7 @@ def demo(
         as_json,
         quiet,
         standardize=True,
-        eps=0.1,
-        stop="gap",
-        tol=1e-3,
-        random_state=seed,
+        tol=1e-6,
         n_threads=threads,
     )
 

@@ -25,10 +25,15 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Penalty.
     radius : float, optional
         Largest l1 norm of the coefficients. If it is given, it takes the place of `alpha`.
-    solver : {"auto", "sfw", "fw", "cd"}, default="auto"
-        "auto" is coordinate descent for `alpha` and stochastic Frank-Wolfe for `radius`.
-    stop, tol, sample_size, block_size, standardize, fit_intercept, random_state, max_iter, time_limit, n_threads
-        As in `lasso_path`. The default of `stop` is "gap": a single model is solved to a certified accuracy.
+    solver : {"corrective", "sfw", "fw", "cd"}, default="corrective"
+        As in `lasso_path`.
+    stop : {"gap", "change", "paper"}, default="gap"
+        As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
+    tol, sample_size, block_size, standardize, fit_intercept, random_state, max_iter, time_limit, n_threads
+        As in `lasso_path`.
+    warm_start : bool, default=False
+        Start from the coefficients of the last fit, which are kept where they are a solution already. The other
+        solvers than "corrective" start from zero.
 
     Attributes
     ----------
@@ -50,7 +55,7 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 50))
     >>> y = 4 * X[:, 3] + rng.standard_normal(100)
-    >>> model = Lasso(radius=3.0, random_state=0).fit(X, y)
+    >>> model = Lasso(radius=3.0).fit(X, y)
     >>> int(np.argmax(model.coef_)), bool(np.abs(model.coef_).sum() <= 3.0 + 1e-9)
     (3, True)
     """
@@ -60,9 +65,9 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         alpha: float = 1.0,
         *,
         radius: float | None = None,
-        solver: str = "auto",
+        solver: str = "corrective",
         stop: str = "gap",
-        tol: float = 1e-3,
+        tol: float | None = None,
         sample_size: Any = None,
         block_size: int | None = None,
         standardize: bool = False,
@@ -71,6 +76,7 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         max_iter: int = 100_000,
         time_limit: float | None = None,
         n_threads: int | None = None,
+        warm_start: bool = False,
     ) -> None:
         self.alpha = alpha
         self.radius = radius
@@ -85,6 +91,7 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.n_threads = n_threads
+        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any) -> "Lasso":
         """Fit the model.
@@ -99,10 +106,8 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         settings = self.get_params()
-        alpha, radius = settings.pop("alpha"), settings.pop("radius")
+        alpha, radius, warm_start = (settings.pop(name) for name in ("alpha", "radius", "warm_start"))
         penalized = radius is None
-        if settings["solver"] == "auto":
-            settings["solver"] = "cd" if penalized else "sfw"
         options = Options(
             alphas=_one_value("alpha", alpha) if penalized else None,
             radii=None if penalized else _one_value("radius", radius),
@@ -111,8 +116,10 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             certify=True,
             **settings,
         )
+        last: Vector | None = getattr(self, "coef_", None) if warm_start else None
         validate_data(self, X, skip_check_array=True)
-        path = solve_path(X, y, options)
+        start = last if last is not None and last.size == self.n_features_in_ else None
+        path = solve_path(X, y, options, start)
         self.path_ = path
         self.coef_ = path.coef(0)
         self.intercept_ = float(path.intercepts[0])

@@ -72,17 +72,21 @@ def lasso_path(
     alphas, radii : int or array, optional
         The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest
         alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
-        solution for that last alpha, found by coordinate descent, and starts at `eps` times it. By default 100
-        radii for the Frank-Wolfe solvers and 100 alphas for coordinate descent.
+        solution for that last alpha and starts at `eps` times it. By default 100 alphas, and 100 radii for "sfw"
+        and "fw".
     eps : float, default=1e-2
         Ratio of the ends of an automatic grid.
-    solver : {"sfw", "fw", "cd"}, default="sfw"
-        Stochastic Frank-Wolfe, deterministic Frank-Wolfe, or cyclic coordinate descent (alphas only).
-    stop : {"change", "paper", "gap"}, default="change"
-        When a point is done. "change": a step changes no coefficient by more than tol ||y|| / (root mean square of
-        the column norms). "paper": by more than tol, in absolute terms. "gap": the duality gap over all columns is
-        at most tol / 2 ||y||^2. One small step is weak evidence of a solution; the gap is a proof.
-    tol : float, default=1e-3
+    solver : {"corrective", "sfw", "fw", "cd"}, default="corrective"
+        "corrective" is the certified path: exact solutions on a working set, interpolation between them, and a
+        duality gap over all columns for every point at the cost of some 15 passes over the data. "sfw" is
+        stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe, "cd" cyclic coordinate descent (alphas only).
+    stop : {"gap", "change", "paper"}, optional
+        When a point is done. "gap": the duality gap over all columns is at most tol / 2 ||y||^2: a proof. "change": a
+        step changes no coefficient by more than tol ||y|| / (root mean square of the column norms). "paper": by more
+        than tol, in absolute terms. The last two are weak evidence of a solution. By default "gap" for "corrective",
+        which has no other, and "cd", and "change" for "sfw" and "fw".
+    tol : float, optional
+        By default 1e-4 for "gap" and 1e-3 for the other rules.
     sample_size : int, float, rule or None
         How many columns a step of "sfw" looks at: a number, a share of all, or a rule such as `QuantileRule`. By
         default 1 % of the columns, at least 194.
@@ -97,7 +101,7 @@ def lasso_path(
     random_state : int, RandomState or None
         Seed of the draws. The same seed gives the same path, for any number of threads.
     max_iter : int, default=10_000
-        Iterations per point.
+        Iterations per point; of "corrective", rounds of descent and Newton steps per solution.
     time_limit : float, optional
         Seconds for the solver; then the points solved so far are returned.
     callback : callable, optional
@@ -118,9 +122,9 @@ def lasso_path(
     >>> rng = np.random.default_rng(0)
     >>> X = np.asfortranarray(rng.standard_normal((60, 300)))
     >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + 0.1 * rng.standard_normal(60)
-    >>> path = lasso_path(X, y, radii=[1.0, 3.0, 5.0], stop="gap", tol=1e-2, random_state=0)
-    >>> bool(path.gaps.max() <= 1e-2)
-    True
+    >>> path = lasso_path(X, y, tol=1e-6)
+    >>> len(path), bool(path.gaps.max() <= 1e-6)
+    (100, True)
     """
     options = Options(
         alphas, radii, eps, solver, stop, tol, sample_size, block_size, standardize, fit_intercept, random_state,
@@ -129,8 +133,8 @@ def lasso_path(
     return solve_path(X, y, options)
 
 
-def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
-    """Compute the path that `options` ask for; see `lasso_path`."""
+def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) -> LassoPath:
+    """Compute the path that `options` ask for; see `lasso_path`. `start` are coefficients near its first point."""
     watch = Watch(options.time_limit, options.callback)
     seconds: dict[str, float] = {}
     with Workers(options.threads) as workers, watch.guard():
@@ -144,7 +148,7 @@ def solve_path(X: Any, y: Any, options: Options) -> LassoPath:
             cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
         with _timed(seconds, "solve"):
             seed = options.draw_seed()
-            outcomes, ending = _solve(problem, forms, options, seed, workers, watch)
+            outcomes, ending = _solve(problem, forms, options, seed, start, workers, watch)
             ending = ending or cut
         with _timed(seconds, "certify"):
             wanted = options.certify and ending is not Status.INTERRUPTED
@@ -193,13 +197,20 @@ def _forms(problem: Problem, options: Options, workers: Workers, watch: Watch) -
 
 
 def _solve(
-    problem: Problem, forms: list[Form], options: Options, seed: int, workers: Workers, watch: Watch
+    problem: Problem,
+    forms: list[Form],
+    options: Options,
+    seed: int,
+    start: Vector | None,
+    workers: Workers,
+    watch: Watch,
 ) -> tuple[list[Outcome], Status | None]:
     """Solve the points by the solver asked for; return them, and what ended the path early, if anything did."""
     tell = partial(_tell, watch, problem, forms)
     if options.solver == "corrective":
         goal = options.tolerance * 0.5 * problem.yy
-        return corrective.follow(problem, forms, goal, options.max_iter, workers, tell)
+        guess = None if start is None else problem.from_user_units(start)
+        return corrective.follow(problem, forms, goal, options.max_iter, workers, tell, guess)
     solver: Solver = CoordinateDescent()
     if options.solver != "cd":
         rule = options.size_rule if options.solver == "sfw" else None
@@ -353,7 +364,7 @@ def _warn_unless_converged(path: LassoPath, n_points: int, options: Options) -> 
     if path.ending is not None:
         what = f"The path has {len(path)} of {n_points} points. {path.ending.sentence}"
     else:
-        what = f"{len(unfinished)} of {len(path)} points did not meet stop={options.rule!r}, tol={options.tolerance:g}. "
-        what += f"{unfinished[0].sentence}"
+        asked = f"stop={options.rule!r}, tol={options.tolerance:g}"
+        what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {unfinished[0].sentence}"
     gap = "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."
     warnings.warn(what + gap, ConvergenceWarning, stacklevel=4)

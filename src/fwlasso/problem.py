@@ -69,6 +69,14 @@ class Problem(NamedTuple):
         coefs = self.X.factors[indices] * weights
         return coefs, float(self.y_mean - self.X.means[indices] @ coefs)
 
+    def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
+        """Return the columns with a nonzero coefficient and w_j = b_j / f_j; constant columns have none."""
+        indices = np.flatnonzero(coefs)
+        if not isinstance(self.X, Standardized):
+            return indices, coefs[indices]
+        factors = self.X.factors[indices]
+        return indices[factors > 0.0], coefs[indices[factors > 0.0]] / factors[factors > 0.0]
+
 
 def as_response(y: Any, n_samples: int) -> Vector:
     """Return y as finite float64 of length `n_samples`, or raise a ValueError that names it."""

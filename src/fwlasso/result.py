@@ -30,7 +30,7 @@ class Counters:
 
     iterations: NDArray[np.int64]  # of every point
     dot_products: int  # z_j'v asked for by the solver, the z_j'y included: the paper's count
-    passes: float  # columns looked at by setup, grid, solver and certificates, as multiples of all columns
+    passes: float  # columns read by setup, grid, solver and certificates over all columns, a working set left out
     seconds: dict[str, float]  # by phase: setup, grid, solve, certify
 
     @property

@@ -16,7 +16,7 @@ def warm_up(
     sparse: Sequence[bool] = (False, True),
     dtypes: Sequence[Any] = (np.float64,),
     fit_intercept: bool = True,
-    solvers: Sequence[str] = ("sfw",),
+    solvers: Sequence[str] = ("corrective",),
 ) -> None:
     """Compile the kernels for these kinds of data, or load them from the cache.
 
@@ -41,4 +41,4 @@ def warm_up(
             for solver in solvers:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    lasso_path(X, y, solver=solver, fit_intercept=fit_intercept, max_iter=2, random_state=0)  # type: ignore[arg-type]
+                    lasso_path(X, y, solver=solver, fit_intercept=fit_intercept, random_state=0)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ two solutions of the penalized problem, certified in its own form.
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -27,11 +27,13 @@ from ..status import Status
 from .duplicates import Duplicates
 from .gram import Indices
 from .nodes import Node, Span, extend, make_span, mix_coefs, zero_node
-from .references import Anchors, Ratios, Reference, first_reference, make_reach
+from .references import Anchors, Reference, first_reference, make_reach
 from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
 _SOLVE, _ACCEPT, _MIX = 0.3, 0.5, 0.8
+# Where radii beyond the norm of all solutions are asked for, the last node has correlations of at most lambda.
+_SOLVE_LAST = 1e-9
 # Distances on a logarithmic scale of penalties: between knots, and between nodes at first.
 _STRIDE, _FIRST_STEP = 0.4, 0.1
 # A node is solved again with more columns at most so often; bisections between two nodes.
@@ -60,14 +62,27 @@ class PathEnded(Exception):  # noqa: N818
         self.status = status
 
 
+#: Columns and coefficients to start from.
+Guess = tuple[Indices, Vector]
+
+
 def follow(
-    problem: Problem, forms: Sequence[Form], goal: float, max_iter: int, workers: Workers, tell: Tell
+    problem: Problem,
+    forms: Sequence[Form],
+    goal: float,
+    max_iter: int,
+    workers: Workers,
+    tell: Tell,
+    guess: Guess | None = None,
 ) -> tuple[list[Outcome], Status | None]:
-    """Solve points from sparse to dense to duality gaps of at most `goal`; return them, and what ended them early."""
+    """Solve points from sparse to dense to duality gaps of at most `goal`; return them, and what ended them early.
+
+    With a `guess` of its solution, the first point is solved at once.
+    """
     path = _Follower(problem, forms, goal, max_iter, workers, tell)
     try:
         with one_blas_thread():
-            path.run()
+            path.run(guess)
     except PathEnded as ended:
         if path.outcomes and len(path.outcomes) == len(forms):
             return path.outcomes, None
@@ -92,12 +107,13 @@ class _Follower:
         self._members = _NO_COLUMNS  # places in the working set
         self._last = zero_node(problem)
         self._step = _FIRST_STEP
+        self._floor = 0.0
         self._price_together = False
         self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
         self._n_rounds = self._n_dots = self._n_priced = 0  # since the last point
         self.outcomes: list[Outcome] = []
 
-    def run(self) -> None:
+    def run(self, guess: Guess | None) -> None:
         """Fill `outcomes`; raises PathEnded."""
         problem = self._problem
         left = self._last
@@ -105,16 +121,19 @@ class _Follower:
             self._emit(left)
         if not self._rest:
             return
-        floor = self._floor()
+        floor = self._floor = self._smallest_penalty()
         stops = np.array([max(form.weight, floor) for form in self._rest[::-1] if isinstance(form, Penalty)])
         reach, reference, before = make_reach(problem), first_reference(problem), None
         anchor = left.residual
         while self._rest and left.weight > floor:
-            end = _next_penalty(stops, left.weight, _STRIDE, floor)
+            nodes = self._solve_guess(guess)
+            guess = None
+            if not nodes:
+                end = _next_penalty(stops, left.weight, _STRIDE, floor)
+                predicted = self._predict(reference, before, end, _TIMES_ACTIVE * left.columns.size)
+                self._members = np.union1d(self._work.places(predicted), self._work.places(left.columns))
+                nodes = self._solve_to(end, left, stops)
             anchors = Anchors(reach, reference.weight, anchor)
-            predicted = self._predict(reference, before, end, 4 * left.columns.size)
-            self._members = np.union1d(self._work.places(predicted), self._work.places(left.columns))
-            nodes = self._solve_to(end, left, stops)
             priced = nodes if self._price_together else nodes[-1:]
             anchor = nodes[-1].residual
             before, (reference, largest) = reference, anchors.add(problem, reference, priced, self._workers)
@@ -140,7 +159,7 @@ class _Follower:
     def _rest(self) -> Sequence[Form]:
         return self._forms[len(self.outcomes) :]
 
-    def _floor(self) -> float:
+    def _smallest_penalty(self) -> float:
         """Return the smallest penalty that is solved.
 
         For radii beyond the norm of all solutions, delta lambda bounds the gap of a solution for lambda.
@@ -148,8 +167,13 @@ class _Follower:
         smallest = _SMALLEST * self._problem.lambda_max
         last = self._rest[-1]
         if isinstance(last, Ball):
-            return max(smallest, _ACCEPT * self._goal / last.radius)
-        return max(smallest, last.weight) if last.weight == 0.0 else last.weight
+            return max(smallest, 0.5 * _ACCEPT * self._goal / last.radius)
+        return last.weight or smallest
+
+    def _form_at(self, weight: float) -> Form:
+        """Return the form that a node must be certified in: the last one also answers radii beyond all solutions."""
+        last = self._forms[-1]
+        return last if weight == self._floor and isinstance(last, Ball) else Penalty(weight)
 
     def _emit(self, node: Node) -> None:
         point = len(self.outcomes)
@@ -179,6 +203,17 @@ class _Follower:
             found = found[np.argpartition(-ratios, n_most)[:n_most]]
         return self._duplicates.distinct(found)
 
+    def _solve_guess(self, guess: Guess | None) -> list[Node]:
+        """Solve the first point on the columns of a guess, if there is a use for it."""
+        if guess is None or guess[0].size == 0:
+            return []
+        form = self._forms[0]
+        self._members = self._work.start_at(*guess)
+        weight = form.weight if isinstance(form, Penalty) else self._work.penalty(self._members)
+        if not self._floor <= weight < self._problem.lambda_max:
+            return []
+        return [self._solve(*guess, weight, _ACCEPT)]
+
     def _solve_to(self, end: float, left: Node, stops: Vector) -> list[Node]:
         """Solve on the working set from `left` on, at as many penalties as it takes to interpolate, to `end`."""
         nodes = [left]
@@ -191,14 +226,16 @@ class _Follower:
             before = last
         return nodes[1:]
 
-    def _solve(self, columns: Indices, coefs: Vector, weight: float) -> Node:
+    def _solve(self, columns: Indices, coefs: Vector, weight: float, accuracy: float = _SOLVE) -> Node:
         """Solve on the working set from some coefficients."""
         places = self._work.start_at(columns, coefs)
         if not np.isin(places, self._members).all():
             self._members = np.union1d(self._members, places)
         point = len(self.outcomes)
+        if isinstance(self._form_at(weight), Ball):
+            accuracy = _SOLVE_LAST
         solved = self._work.solve(
-            self._members, weight, _SOLVE * self._goal, self._max_iter,
+            self._members, weight, accuracy * self._goal, self._max_iter,
             lambda n_rounds, gap: self._look(point, self._last, self._n_rounds + n_rounds, gap, done=False),
         )  # fmt: skip
         self._n_rounds += solved.n_rounds
@@ -244,12 +281,13 @@ class _Follower:
     def _certify(self, anchors: Anchors, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given their largest correlations where known."""
         certified = []
+        limit = _ACCEPT * self._goal
         n_most = 0
         for solved, bound in zip(nodes, bounds, strict=True):
             node = solved._replace(max_corr=bound)
             violators = anchors.violators() if bound < math.inf else _NO_COLUMNS
             n_rounds = 0
-            while self._gap(Penalty(node.weight), node) > _ACCEPT * self._goal and n_rounds < _MAX_ROUNDS:
+            while self._gap(self._form_at(node.weight), node) > limit and n_rounds < _MAX_ROUNDS:
                 if violators.size:
                     new = self._work.places(self._duplicates.distinct(violators))
                     self._members = np.union1d(self._members, new)

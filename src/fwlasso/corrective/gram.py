@@ -43,9 +43,7 @@ def empty_gram() -> Gram:
 def with_places(gram: Gram, n_places: int) -> Gram:
     """Return `gram` with room for `n_places` places."""
     more = np.full(n_places - gram.slot_of.size, -1, np.int64)
-    return gram._replace(
-        slot_of=np.concatenate([gram.slot_of, more]), row_of=np.concatenate([gram.row_of, more])
-    )
+    return gram._replace(slot_of=np.concatenate([gram.slot_of, more]), row_of=np.concatenate([gram.row_of, more]))
 
 
 def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices, workers: Workers) -> Gram:

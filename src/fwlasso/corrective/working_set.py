@@ -13,7 +13,18 @@ from ..parallel import Workers
 from ..problem import Problem
 from ..solvers.run import BURST_BYTES
 from ..status import Status
-from .gram import LARGEST_GRAM, Gram, Indices, append, delete, empty_gram, factorize, substitute, with_cosines, with_places
+from .gram import (
+    LARGEST_GRAM,
+    Gram,
+    Indices,
+    append,
+    delete,
+    empty_gram,
+    factorize,
+    substitute,
+    with_cosines,
+    with_places,
+)
 from .nodes import Node
 
 # Coordinate descent looks at its gap after this many epochs.
@@ -120,6 +131,14 @@ class WorkingSet:
                 factorize(self._gram, active)
             else:
                 look(rounds.n, gap)
+
+    def penalty(self, members: Indices) -> float:
+        """Return the penalty that the coefficients belong to, a'X'r / ||a||_1."""
+        work = self._work
+        _refresh(self._problem, work, members)
+        _price(self._problem, work, members, 0.0)
+        coefs = work.coefs[members]
+        return float(coefs @ work.corrs[members] / np.abs(coefs).sum())
 
     def node(self, members: Indices, weight: float) -> Node:
         """Return where we stand after `solve` as a node."""
