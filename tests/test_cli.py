@@ -154,15 +154,25 @@ def test_help_of_path_tells_its_options():
 # A path ------------------------------------------------------------------------------------------------------
 
 SETTINGS = {
+    "": {},
     "--radii 5": {"radii": 5},
-    "--alphas 4 --tol 1e-4": {"alphas": 4, "tol": 1e-4},
+    "--alphas 4 --tol 1e-6": {"alphas": 4, "tol": 1e-6},
+    "--alphas 4 --stop gap --max-iter 500 --threads 2": {"alphas": 4, "stop": "gap", "max_iter": 500},
+    "--radii 3 --standardize --no-intercept": {"radii": 3, "standardize": True, "fit_intercept": False},
     "--solver cd --alphas 3 --eps 0.1": {"solver": "cd", "alphas": 3, "eps": 0.1},
     "--solver fw --radii 3 --no-intercept": {"solver": "fw", "radii": 3, "fit_intercept": False},
-    "--radii 3 --standardize --seed 7 --threads 1": {"radii": 3, "standardize": True, "random_state": 7},
-    "--radii 3 --sample-size 2 --block-size 1": {"radii": 3, "sample_size": 2, "block_size": 1},
-    "--radii 3 --sample-size 0.5": {"radii": 3, "sample_size": 0.5},
-    "--radii 3 --stop gap --tol 0.01": {"radii": 3, "stop": "gap", "tol": 0.01},
-    "--radii 2 --stop paper --time-limit 1000": {"radii": 2, "stop": "paper", "time_limit": 1000.0},
+    "--solver sfw": {"solver": "sfw"},
+    "--solver sfw --radii 3 --standardize --seed 7 --threads 1": {
+        "solver": "sfw", "radii": 3, "standardize": True, "random_state": 7,
+    },
+    "--solver sfw --radii 3 --sample-size 2 --block-size 1": {
+        "solver": "sfw", "radii": 3, "sample_size": 2, "block_size": 1,
+    },
+    "--solver sfw --radii 3 --sample-size 0.5": {"solver": "sfw", "radii": 3, "sample_size": 0.5},
+    "--solver sfw --radii 3 --stop gap --tol 0.01": {"solver": "sfw", "radii": 3, "stop": "gap", "tol": 0.01},
+    "--solver sfw --radii 2 --stop paper --time-limit 1000": {
+        "solver": "sfw", "radii": 2, "stop": "paper", "time_limit": 1000.0,
+    },
 }
 
 
@@ -181,15 +191,28 @@ def test_path_is_that_of_the_library(table, tmp_path, options):
     ("name", "write"),
     [("a.csv", write_csv), ("a.svm", write_svm), ("a.npy", write_npy), ("a.npz", write_sparse)],
 )
-def test_files_of_every_kind_give_the_same_path(tmp_path, name, write):
-    points = call_json("path", write(tmp_path / name), "--radii", 3, "--stop", "gap", "--tol", 1e-2)["points"]
-    expected = lasso_path(X, Y, radii=3, stop="gap", tol=1e-2, random_state=0)
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+def test_files_of_every_kind_give_the_same_path(tmp_path, name, write, solver):
+    options = ("--solver", solver, "--radii", 3, "--stop", "gap", "--tol", 1e-2)
+    points = call_json("path", write(tmp_path / name), *options)["points"]
+    expected = lasso_path(X, Y, solver=solver, radii=3, stop="gap", tol=1e-2, random_state=0)
     np.testing.assert_allclose([point["radius"] for point in points], expected.radii, rtol=1e-6)
     np.testing.assert_allclose([point["r2"] for point in points], expected.r2, atol=1e-6)
 
 
-def test_path_has_a_hundred_points_unless_told_otherwise(table):
-    assert len(call_json("path", table, "--max-iter", 50, "--tol", 0.1)["points"]) == 100
+@pytest.mark.parametrize(("solver", "grid"), [("corrective", "alphas"), ("sfw", "radii")])
+def test_path_has_a_hundred_points_unless_told_otherwise(table, solver, grid):
+    record = call_json("path", table, "--solver", solver)
+    assert len(record["points"]) == 100
+    assert record["settings"]["grid"] == grid
+
+
+def test_path_is_certified_unless_told_otherwise(table):
+    record = call_json("path", table)
+    expected = {"solver": "corrective", "stop": "gap", "tol": 1e-4, "grid": "alphas"}
+    assert expected.items() <= record["settings"].items()
+    assert {point["status"] for point in record["points"]} == {"certified"}
+    assert max(point["gap"] for point in record["points"]) <= 1e-4
 
 
 def test_target_is_chosen_by_name(table, tmp_path):
@@ -223,14 +246,22 @@ def test_path_without_active_features_is_printed(tmp_path):
     assert kept_in(tmp_path / "out")[0].coefs.nnz == 0
 
 
+UNFINISHED = ("--solver", "sfw", "--alphas", 3, "--max-iter", 1)
+
+
 def test_quiet_prints_nothing(table):
-    result = call("path", table, "--radii", 3, "--quiet", "--max-iter", 1)
+    result = call("path", table, *UNFINISHED, "--quiet")
     assert (result.stdout, result.stderr) == ("", "")
 
 
 def test_points_short_of_the_tolerance_are_told(table):
-    result = call("path", table, "--alphas", 3, "--max-iter", 1)
-    assert re.search(r"points did not meet .* increase max_iter", plain(result.stderr))
+    result = call("path", table, *UNFINISHED)
+    assert re.search(r"points did not meet stop='change', tol=0.001\. .* increase max_iter", plain(result.stderr))
+
+
+def test_points_that_rounding_keeps_from_the_tolerance_are_told(table):
+    result = call("path", table, "--alphas", 3, "--tol", 0)
+    assert re.search(r"points did not meet stop='gap', tol=0\. .* increase tol", plain(result.stderr))
 
 
 def test_where_the_result_is_kept_is_told(table, tmp_path):
@@ -251,11 +282,12 @@ def test_kept_results_are_replaced(table, tmp_path):
 # JSON --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
 @pytest.mark.parametrize("grid", ["--radii", "--alphas"])
 @pytest.mark.parametrize("scale", [1.0, 1e-9])
-def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale):
+def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale, solver):
     file = write_csv(tmp_path / "table.csv", y=scale * Y)
-    record = call_json("path", file, grid, 4, "--out", tmp_path / "out")
+    record = call_json("path", file, grid, 4, "--solver", solver, "--out", tmp_path / "out")
     path, _ = kept_in(tmp_path / "out")
     assert set(record) == {"points", "ending", "dot_products", "passes", "seconds", "settings"}
     frame = path.to_frame()
@@ -274,13 +306,24 @@ def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale):
 
 
 def test_json_leaves_stderr_empty(table):
-    assert call("path", table, "--radii", 2, "--json", "--max-iter", 1).stderr == ""
+    assert call("path", table, *UNFINISHED, "--json").stderr == ""
 
 
 # Early endings -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("grid", ["--radii 4", "--alphas 4", "--solver cd --alphas 4", "--radii 1"])
+@pytest.mark.parametrize(
+    "grid",
+    [
+        "--radii 4",
+        "--alphas 4",
+        "--radii 1",
+        "--solver sfw --radii 4",
+        "--solver sfw --alphas 4",
+        "--solver sfw --radii 1",
+        "--solver cd --alphas 4",
+    ],
+)
 def test_time_limit_keeps_what_is_solved(table, tmp_path, grid):
     limit = ("--time-limit", 1e-9)
     record = call_json("path", table, *grid.split(), *limit, "--out", tmp_path / "out", exit_code=INCOMPLETE)
@@ -305,7 +348,8 @@ def ctrl_c():
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch):
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch, solver):
     def interrupted(*data, callback, **settings):
         def show(now):
             callback(now)
@@ -315,9 +359,13 @@ def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch):
         return lasso_path(*data, callback=show, **settings)
 
     monkeypatch.setattr(cli, "lasso_path", interrupted)
-    record = call_json("path", table, "--radii", 4, "--out", tmp_path / "out", exit_code=INCOMPLETE)
+    options = ("--solver", solver, "--radii", 4, "--out", tmp_path / "out")
+    record = call_json("path", table, *options, exit_code=INCOMPLETE)
     assert record["ending"] == "interrupted"
-    assert [point["gap"] for point in record["points"]] == [None, None]
+    if solver == "sfw":  # no closing pass
+        assert [point["gap"] for point in record["points"]] == [None, None]
+    else:  # these are known already
+        assert max(point["gap"] for point in record["points"]) <= 1e-4
     path, report = kept_in(tmp_path / "out")
     assert path.ending is Status.INTERRUPTED
     assert len(path) == 2
@@ -357,7 +405,9 @@ def test_bad_file_ends_with_a_sentence(call_main, tmp_path, name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--solver lars", "solver must be one of sfw, fw, cd"),
+        ("--solver lars", "solver must be one of corrective, sfw, fw, cd"),
+        ("--stop change", "stop: solver='corrective' stops on the gap, got stop='change'"),
+        ("--solver auto", "solver must be one of"),
         ("--stop never", "stop must be one of"),
         ("--eps 2", "eps must be"),
         ("--tol -1", "tol must be"),
@@ -382,7 +432,10 @@ def test_bad_option_ends_with_a_sentence(call_main, table, options, message):
     assert message in stderr
 
 
-@pytest.mark.parametrize("arguments", [("path",), ("paths",), ("demo", "--order", "x"), ("demo", "--order", "-1")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("path",), ("paths",), ("demo", "--order", "x"), ("demo", "--order", "-1"), ("demo", "--seed", "1")],
+)
 def test_bad_command_ends_with_a_sentence(call_main, arguments):
     exit_code, stdout, stderr = call_main(*arguments)
     assert exit_code == BAD_INPUT
@@ -427,18 +480,18 @@ def test_demo(tmp_path, monkeypatch):
     path, report = kept_in(tmp_path / "fwlasso-demo")
     assert path.coefs.shape == (66, 100)
     assert path.feature_names[:3] == ("1", "age", "sex")
-    assert path.settings["standardize"] is True
-    assert path.gaps.max() <= 0.01
+    expected = {"solver": "corrective", "stop": "gap", "tol": 1e-6, "standardize": True, "grid": "alphas"}
+    assert expected.items() <= path.settings.items()
+    assert path.gaps.max() <= 1e-6
+    assert set(path.statuses) == {Status.CERTIFIED}
     assert "diabetes, products of order 2" in report
 
 
 def test_demo_as_json(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first, second, other = (
-        call_json("demo", "--order", 1, "--seed", seed, "--out", "kept")["settings"]["seed"] for seed in (1, 1, 2)
-    )
-    assert first == second != other
-    assert len(kept_in(tmp_path / "kept")[0]) == 100
+    first, second = (call_json("demo", "--order", 1, "--out", "kept", "--threads", n)["points"] for n in (1, 2))
+    assert first == second
+    assert len(first) == len(kept_in(tmp_path / "kept")[0]) == 100
 
 
 # As a program ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from fwlasso.columns import (
     add_column,
     as_design,
     column_moments,
+    column_shift,
     cut_columns,
     dot_column,
     nbytes,
@@ -26,6 +27,11 @@ def dots(X, v):
 @kernel
 def moments(X):
     return [column_moments(X, j) for j in range(shape(X)[1])]
+
+
+@kernel
+def shifts(X):
+    return np.array([column_shift(X, j) for j in range(shape(X)[1])])
 
 
 @kernel
@@ -54,6 +60,25 @@ def test_column_moments_are_mean_and_centred_sum_of_squares(case: Case):
     mean, squares = np.array(moments(case.problem.X)).T
     np.testing.assert_allclose(mean, case.Z.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(squares, ((case.Z - case.Z.mean(axis=0)) ** 2).sum(axis=0), rtol=1e-10, atol=1e-12)
+
+
+def test_column_shift_leads_from_the_formed_columns_to_the_memory(case: Case):
+    """The columns z_j + shift_j 1 are those in memory, times f_j where they are scaled."""
+    X = case.problem.X
+    stored = getattr(X, "columns", X)
+    values = stored.values if hasattr(stored, "values") else sp.csc_array(stored[:3], shape=case.Z.shape).toarray()
+    np.testing.assert_allclose(case.Z + shifts(X), getattr(X, "factors", 1.0) * values, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(shifts(stored), 0.0)
+
+
+def test_add_column_adds_the_formed_column_and_its_shift(case: Case):
+    m, p = case.Z.shape
+    for j in range(p):
+        a = np.zeros(p)
+        a[j] = -3.0
+        v = sample_vector(np.zeros(m))
+        combine(case.problem.X, a, v)
+        np.testing.assert_allclose(v[:-1], -3.0 * (case.Z[:, j] + shifts(case.problem.X)[j]), rtol=1e-11, atol=1e-12)
 
 
 def test_moments_survive_a_large_mean():

@@ -74,13 +74,22 @@ def soft(x: np.ndarray, threshold: float) -> np.ndarray:
     return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
 
 
-@pytest.mark.parametrize(("method", "tol"), [("fw", 1e-4), ("sfw", 1e-4), ("cd", 1e-10)])
-def test_orthogonal_designs_have_a_closed_form(method, tol, rng):
+@pytest.mark.parametrize(
+    ("method", "tol", "name"),
+    [
+        ("fw", 1e-4, "radii"),
+        ("sfw", 1e-4, "radii"),
+        ("cd", 1e-10, "alphas"),
+        ("corrective", 1e-10, "alphas"),
+        ("corrective", 1e-10, "radii"),
+    ],
+)
+def test_orthogonal_designs_have_a_closed_form(method, tol, name, rng):
     Q, _ = np.linalg.qr(rng.standard_normal((30, 12)))
     y = Q @ (10 * rng.standard_normal(12)) + rng.standard_normal(30)
     lam = 3.0
     expected = soft(Q.T @ y, lam)
-    grid = {"alphas": [lam / 30]} if method == "cd" else {"radii": [np.abs(expected).sum()]}
+    grid = {name: [lam / 30 if name == "alphas" else np.abs(expected).sum()]}
     path = lasso_path(
         Q, y, solver=method, stop="gap", tol=tol, fit_intercept=False, sample_size=0.5, max_iter=200_000,
         random_state=0, **grid,
@@ -95,7 +104,7 @@ def test_orthogonal_designs_have_a_closed_form(method, tol, rng):
 def test_rescaling_or_reflecting_y_rescales_the_path(factor, rng):
     X, y = random_values(rng, 20, 50), rng.standard_normal(20)
     radii = np.array([0.5, 1.0, 2.0])
-    settings = {"random_state": 3, "sample_size": 15, "block_size": 4}
+    settings = {"solver": "sfw", "random_state": 3, "sample_size": 15, "block_size": 4}
     path = lasso_path(X, y, radii=radii, **settings)
     scaled = lasso_path(X, factor * y, radii=abs(factor) * radii, **settings)
     np.testing.assert_array_equal(scaled.coefs.toarray(), factor * path.coefs.toarray())
@@ -106,7 +115,8 @@ def test_rescaling_or_reflecting_y_rescales_the_path(factor, rng):
 def test_flipping_the_sign_of_columns_flips_their_coefficients(rng):
     X, y = random_values(rng, 20, 50), rng.standard_normal(20)
     signs = rng.choice([-1.0, 1.0], 50)
-    paths = [lasso_path(Z, y, radii=[1.0, 2.0], random_state=3, sample_size=15) for Z in (X, X * signs)]
+    settings = {"radii": [1.0, 2.0], "solver": "sfw", "random_state": 3, "sample_size": 15}
+    paths = [lasso_path(Z, y, **settings) for Z in (X, X * signs)]
     np.testing.assert_array_equal(paths[1].coefs.toarray(), signs[:, None] * paths[0].coefs.toarray())
 
 
@@ -137,7 +147,9 @@ def test_any_small_problem_ends_feasible_with_an_honest_gap(seed, m, p, radius):
     X = random_values(rng, m, p)
     X[:, rng.random(p) < 0.2] = 1.5
     y = rng.standard_normal(m)
-    path = lasso_path(X, y, radii=[radius], random_state=seed, sample_size=0.5, fit_intercept=bool(seed % 2))
+    path = lasso_path(
+        X, y, radii=[radius], solver="sfw", random_state=seed, sample_size=0.5, fit_intercept=bool(seed % 2)
+    )
     coef = path.coef(0)
     assert np.abs(coef).sum() <= radius * (1 + 1e-9)
     loss = ((y - X @ coef - path.intercepts[0]) ** 2).sum()

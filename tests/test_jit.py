@@ -3,6 +3,7 @@
 Every process of these tests has its own cache directory, so that none of them sees what others have compiled.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from numba.core.errors import TypingError
 
 import fwlasso
 from fwlasso._jit import IN_ORDER, by_type, kernel
-from fwlasso.columns import Csc, Dense, add_column, as_design, column_moments, dot_column, shape
+from fwlasso.columns import Csc, Dense, add_column, as_design, column_moments, column_shift, dot_column, shape
 from fwlasso.forms import Ball, best_scale, duality_gap, line_search
 from fwlasso.iterate import correlation, zero
 from fwlasso.oracle import scan_active
@@ -122,8 +123,8 @@ def test_path_without_a_writable_cache(tmp_path, package_copy):
     # Files where numba would want folders: not even root can write a cache there.
     a_file = tmp_path / "file"
     a_file.touch()
-    for folder in (package_copy / "fwlasso", package_copy / "fwlasso" / "solvers"):
-        (folder / "__pycache__").touch()
+    for folder in (".", "solvers", "corrective"):
+        (package_copy / "fwlasso" / folder / "__pycache__").touch()
     code = """
 import logging, sys
 said = []
@@ -148,20 +149,29 @@ print(all(status.converged for status in path.statuses), path.gaps.max() < 0.1)
 
 # Plain Python ------------------------------------------------------------------------------------------------
 
+METHODS = [
+    ("corrective", "gap", "alphas"),
+    ("corrective", "gap", "radii"),
+    ("sfw", "change", "radii"),
+    ("sfw", "gap", "radii"),
+    ("fw", "change", "radii"),
+    ("fw", "gap", "radii"),
+    ("cd", "change", "alphas"),
+    ("cd", "gap", "alphas"),
+]
 ALL_PATHS = """
-import sys, numpy as np, scipy.sparse as sp, fwlasso
+import json, sys, numpy as np, scipy.sparse as sp, fwlasso
 rng = np.random.default_rng(3)
 X = np.asfortranarray(rng.standard_normal((15, 25)) * (rng.random((15, 25)) < 0.5))
 y = X[:, :3] @ [2.0, -1.0, 1.0] + 0.1 * rng.standard_normal(15)
 found = {}
-for solver in ("sfw", "fw", "cd"):
+grids = {"alphas": [0.5, 0.1], "radii": [0.5, 2.0]}
+for solver, stop, name in json.loads(sys.argv[2]):
     for kind, design in {"dense": X, "sparse": sp.csc_array(X)}.items():
-        for stop in ("change", "gap"):
-            grid = {"alphas": [0.5, 0.1]} if solver == "cd" else {"radii": [0.5, 2.0]}
-            path = fwlasso.lasso_path(
-                design, y, solver=solver, stop=stop, standardize=True, sample_size=8, random_state=0, **grid
-            )
-            found[f"{solver} {kind} {stop}"] = np.vstack([path.coefs.toarray(), path.intercepts, path.gaps])
+        path = fwlasso.lasso_path(
+            design, y, solver=solver, stop=stop, standardize=True, sample_size=8, random_state=0, **{name: grids[name]}
+        )
+        found[f"{solver} {stop} {name} {kind}"] = np.vstack([path.coefs.toarray(), path.intercepts, path.gaps])
 np.savez(sys.argv[1], **found)
 """
 
@@ -172,17 +182,16 @@ def both_ways(tmp_path_factory):
     folder = tmp_path_factory.mktemp("both_ways")
     found = []
     for name, disabled in (("plain", 1), ("compiled", None)):
-        run_python(ALL_PATHS, folder / f"{name}.npz", NUMBA_DISABLE_JIT=disabled)
+        run_python(ALL_PATHS, folder / f"{name}.npz", json.dumps(METHODS), NUMBA_DISABLE_JIT=disabled)
         with np.load(folder / f"{name}.npz") as arrays:
             found.append(dict(arrays))
     return found
 
 
-@pytest.mark.parametrize("stop", ["change", "gap"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
-def test_plain_python_gives_the_compiled_answer(both_ways, solver, kind, stop):
-    plain, compiled = (found[f"{solver} {kind} {stop}"] for found in both_ways)
+@pytest.mark.parametrize("method", METHODS, ids=" ".join)
+def test_plain_python_gives_the_compiled_answer(both_ways, method, kind):
+    plain, compiled = (found[" ".join([*method, kind])] for found in both_ways)
     assert np.count_nonzero(compiled[:25]) > 2
     np.testing.assert_allclose(plain, compiled, rtol=1e-9, atol=1e-12)
 
@@ -306,6 +315,7 @@ def test_dispatch_refuses_unknown_types(stranger):
         (dot_column, 2),
         (add_column, 3),
         (column_moments, 1),
+        (column_shift, 1),
         (shape, 0),
         (line_search, 6),
         (duality_gap, 5),

@@ -35,6 +35,31 @@ def test_coefficients_go_back_to_the_units_of_the_user(case: Case, rng):
     np.testing.assert_allclose(dense[:, active] @ coefs + intercept, expected, rtol=1e-9, atol=1e-9)
 
 
+def test_coefficients_come_back_from_the_units_of_the_user(case: Case, rng):
+    active = np.array([1, 5, 6, 33])
+    weights = rng.standard_normal(4)
+    coefs = np.zeros(40)
+    coefs[active], _ = case.problem.to_user_units(active, weights)
+    indices, back = case.problem.from_user_units(coefs)
+    np.testing.assert_array_equal(indices, active)
+    np.testing.assert_allclose(back, weights, rtol=1e-15)
+
+
+def test_no_coefficients_come_back_as_none(case: Case):
+    indices, weights = case.problem.from_user_units(np.zeros(40))
+    assert indices.size == weights.size == 0
+    assert np.issubdtype(indices.dtype, np.integer)
+
+
+@pytest.mark.parametrize("units", ["centred", "standardized"])
+def test_coefficients_of_constant_columns_do_not_come_back(units, rng):
+    values = np.column_stack([rng.standard_normal(7), np.full(7, 3.0), rng.standard_normal(7)])
+    problem = make_case(values, rng.standard_normal(7), units=units).problem
+    indices, weights = problem.from_user_units(np.array([2.0, 5.0, -1.0]))
+    np.testing.assert_array_equal(indices, [0, 2])
+    np.testing.assert_allclose(problem.to_user_units(indices, weights)[0], [2.0, -1.0], rtol=1e-15)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
 @pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
 def test_nan_infinity_and_overflow_in_x_are_found_in_the_first_pass(bad, wrap):

@@ -100,7 +100,9 @@ def test_nothing_is_fetched(report, path):
     assert all(style.count("url(") == style.count("url(#") for style in styles)
 
 
-def test_every_point_has_its_row(report, path):
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+def test_every_point_has_its_row(report, solver):
+    path = solve(solver=solver)
     _, _, points = tables_of(report(path))
     assert [tuple(row) for row in points] == point_rows(path, range(len(path)))
     assert len(points) == len(path) == 7
@@ -119,9 +121,14 @@ def test_header_has_as_many_cells_as_the_rows(report, path):
 
 
 def test_missing_gaps_are_dashes(report):
-    summary, _, points = tables_of(report(solve(certify=False)))
+    summary, _, points = tables_of(report(solve(solver="sfw", certify=False)))
     assert [row[5] for row in points] == ["-"] * 7
     assert summary["largest gap"] == "not computed"
+
+
+def test_gaps_that_the_solver_has_found_are_shown_without_a_closing_pass(report, path):
+    _, _, points = tables_of(report(solve(certify=False)))
+    assert [float(row[5]) for row in points] == pytest.approx(path.gaps, rel=0.06)
 
 
 def test_one_missing_gap_is_a_dash(report, path):
@@ -174,7 +181,7 @@ def test_summary_tells_what_was_done(report, path):
     assert summary["dot products"] == f"{path.counters.dot_products:,}"
     assert float(summary["largest gap"]) == pytest.approx(path.gaps.max(), rel=0.01)
     assert list(path.counters.seconds) == [part.split()[0] for part in summary["seconds"].split(", ")]
-    for setting in ("solver=sfw", "tol=0.001", f"seed={path.settings['seed']}"):
+    for setting in ("solver=corrective", "stop=gap", "tol=0.0001", f"seed={path.settings['seed']}"):
         assert setting in summary["settings"].split(", ")
 
 

@@ -37,7 +37,7 @@ def path():
 
 
 def no_active():
-    return solve(y=np.ones(M), radii=3, stop="change")
+    return solve(y=np.ones(M), radii=3)
 
 
 # Shape and summary -------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_repr_tells_the_key_facts(path):
         "LassoPath",
         "6 points",
         "1,234,567 features",
-        "sfw",
+        "by corrective",
         "6 ... 1",
         "6 certified",
         "passes",
@@ -86,7 +86,7 @@ def test_repr_tells_the_key_facts(path):
 
 
 def test_repr_without_gaps_says_so():
-    assert "gap     not computed" in repr(solve(radii=2, stop="change", certify=False))
+    assert "gap     not computed" in repr(solve(radii=2, solver="sfw", stop="change", certify=False))
 
 
 @pytest.mark.parametrize("make", [no_active, lambda: solve(radii=[2.0])])
@@ -158,15 +158,17 @@ def test_score_wants_as_many_responses_as_rows(path, n_values):
         path.score(X, Y[:n_values])
 
 
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
 @pytest.mark.parametrize("standardize", [False, True])
-def test_r2_is_the_score_on_the_training_data(standardize):
-    path = solve(radii=4, standardize=standardize)
+def test_r2_is_the_score_on_the_training_data(standardize, solver):
+    path = solve(radii=4, standardize=standardize, solver=solver)
     np.testing.assert_allclose(path.r2, path.score(X, Y), atol=1e-9)
 
 
 # Coefficients ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
 @pytest.mark.parametrize("grid", [{"radii": 4}, {"alphas": 4}], ids=["radii", "alphas"])
 @pytest.mark.parametrize(
     ("units", "scale"),
@@ -177,8 +179,8 @@ def test_r2_is_the_score_on_the_training_data(standardize):
     ],
     ids=["as given", "about the mean", "about zero"],
 )
-def test_scaled_coefs_are_those_that_the_norm_is_of(grid, units, scale):
-    path = solve(**grid, **units)
+def test_scaled_coefs_are_those_that_the_norm_is_of(grid, units, scale, solver):
+    path = solve(solver=solver, **grid, **units)
     np.testing.assert_allclose(path.scaled_coefs.toarray(), path.coefs.toarray() * scale[:, np.newaxis], rtol=1e-9)
     norms = np.abs(path.scaled_coefs.toarray()).sum(axis=0)
     assert (norms <= path.radii * (1 + 1e-9)).all()
@@ -299,10 +301,20 @@ def stopped():
         return solve(radii=5, callback=lambda now: now.point == 1 and now.done)
 
 
+def precise():
+    with pytest.warns(ConvergenceWarning, match="increase tol"):
+        path = solve(alphas=3, tol=0.0)
+    assert Status.PRECISION in path.statuses
+    return path
+
+
 PATHS = {
     "named": lambda: solve(pd.DataFrame(X, columns=NAMES), alphas=4),
     "unnamed": lambda: solve(radii=4),
-    "without gaps": lambda: solve(radii=2, certify=False),
+    "by Frank-Wolfe": lambda: solve(radii=4, solver="sfw"),
+    "without gaps": lambda: solve(radii=2, solver="sfw", stop="change", certify=False),
+    "without a closing pass": lambda: solve(radii=2, certify=False),
+    "as precise as it gets": precise,
     "stopped": stopped,
     "without coefficients": no_active,
     "sparse": lambda: solve(sp.csc_array(X), alphas=4, solver="cd", standardize=True),
@@ -379,12 +391,26 @@ def test_load_refuses_a_newer_format(tmp_path, path):
 # The record of the call --------------------------------------------------------------------------------------
 
 
-def test_settings_are_those_of_the_call():
-    settings = solve(radii=2, tol=1e-3, standardize=True, sample_size=5).settings
-    expected = {"solver": "sfw", "stop": "gap", "tol": 1e-3, "standardize": True, "grid": "radii", "n_samples": M}
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+def test_settings_are_those_of_the_call(solver):
+    settings = solve(radii=2, solver=solver, tol=1e-3, standardize=True, sample_size=5).settings
+    expected = {"solver": solver, "stop": "gap", "tol": 1e-3, "standardize": True, "grid": "radii", "n_samples": M}
     assert expected.items() <= settings.items()
     assert "5" in settings["sample_size"]
     json.dumps(settings)
+
+
+@pytest.mark.parametrize(
+    ("solver", "expected"),
+    [
+        ("corrective", {"stop": "gap", "tol": 1e-4, "grid": "alphas"}),
+        ("sfw", {"stop": "change", "tol": 1e-3, "grid": "radii"}),
+        ("cd", {"stop": "gap", "tol": 1e-4, "grid": "alphas"}),
+    ],
+)
+def test_settings_tell_what_was_left_to_the_solver(solver, expected):
+    settings = lasso_path(X, Y, solver=solver, random_state=0).settings
+    assert {"solver": solver, **expected}.items() <= settings.items()
 
 
 def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():

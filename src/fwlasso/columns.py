@@ -1,11 +1,12 @@
 """Storage of the design matrix: everything that knows how a column lies in memory.
 
-A storage is a NamedTuple and five functions, the *column protocol*:
+A storage is a NamedTuple and six functions, the *column protocol*:
 
 - ``dot_column(X, j, v)``: z_j'v
 - ``add_column(X, j, a, v)``: v += a z_j, in place
 - ``column_moments(X, j)``: mean of column j and its sum of squares about that mean
 - ``column_shift(X, j)``: the constant that centring has taken off column j
+- ``column_entries(X, j)``: how many numbers are stored of column j
 - ``shape(X)``: (m, p)
 
 Vectors over samples, `v` above, have length m + 1: the last entry carries their sum (`sample_vector`). It is
@@ -73,6 +74,11 @@ def column_shift(X: Columns, j: int) -> float:
 
 
 @by_type
+def column_entries(X: Columns, j: int) -> int:
+    """Return how many numbers column j has in memory: the cost of a dot product with it."""
+
+
+@by_type
 def shape(X: Columns) -> tuple[int, int]:
     """Return the number of samples and of features."""
 
@@ -115,6 +121,11 @@ def _(X, j):
     return 0.0
 
 
+@column_entries.register(Dense)
+def _(X, j):
+    return X.values.shape[0]
+
+
 @shape.register(Dense)
 def _(X):
     return X.values.shape
@@ -155,6 +166,11 @@ def _(X, j):
     return 0.0
 
 
+@column_entries.register(Csc)
+def _(X, j):
+    return X.indptr[j + 1] - X.indptr[j]
+
+
 @shape.register(Csc)
 def _(X):
     return X.n_rows, X.indptr.size - 1
@@ -184,6 +200,11 @@ def _(X, j):
 @column_shift.register(Standardized)
 def _(X, j):
     return X.factors[j] * X.means[j]
+
+
+@column_entries.register(Standardized)
+def _(X, j):
+    return column_entries(X.columns, j)
 
 
 @shape.register(Standardized)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf
 
 from .._jit import kernel
-from ..columns import Columns, Vector, add_column, dot_column, shape
+from ..columns import Vector, add_column, column_entries, dot_column
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 
@@ -69,11 +69,12 @@ def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices
     known = np.flatnonzero(slot_of >= 0)
     column_of = np.empty(n_all, np.int64)
     column_of[slot_of[known]] = columns[known]
-    n_bytes = missing.size * n_all * (problem.nbytes // problem.xty.size)
-    workers.run(
-        lambda lo, hi: _fill(problem.X, problem.norms2, column_of, gram.cosines, n_old + lo, n_old + hi),
-        even_cuts(missing.size, n_bytes),
-    )
+    work = missing.size * n_all * (problem.nbytes // problem.xty.size)
+    for chunk, n_scattered in ((_fill_from_new, missing.size), (_fill_from_old, n_all)):
+        workers.run(
+            lambda lo, hi, chunk=chunk: chunk(problem, column_of, n_old, gram.cosines, lo, hi),  # type: ignore[misc]
+            even_cuts(n_scattered, work),
+        )
     return gram
 
 
@@ -93,26 +94,51 @@ def factorize(gram: Gram, places: Indices) -> None:
             append(gram, place)
 
 
+# Of two columns the one with more entries is spread over a vector, and the other one is multiplied with it.
+
+
 @kernel
-def _fill(X: Columns, norms2: Vector, columns: Indices, cosines: Matrix, lo: int, hi: int) -> None:
-    """Fill rows and columns lo..hi of the cosines, as far as the slots before each of them go."""
-    m = shape(X)[0]
-    v = np.empty(m + 1)
-    for slot in range(lo, hi):
+def _fill_from_new(problem: Problem, columns: Indices, n_old: int, cosines: Matrix, lo: int, hi: int) -> None:
+    """Fill the cosines of new slots n_old + lo..hi with those before them that have no more entries."""
+    X, v = problem.X, np.empty(problem.y.size)
+    for slot in range(n_old + lo, n_old + hi):
         j = columns[slot]
-        v[:] = 0.0
-        add_column(X, j, 1.0 / np.sqrt(norms2[j]), v)
-        constant = v[m] / m
-        if constant != 0.0:
-            for i in range(m):
-                v[i] -= constant
-            v[m] = 0.0
+        _spread(problem, j, v)
         for other in range(slot):
             k = columns[other]
-            cosine = dot_column(X, k, v) / np.sqrt(norms2[k])
-            cosines[slot, other] = cosine
-            cosines[other, slot] = cosine
+            if column_entries(X, k) <= column_entries(X, j):
+                cosines[slot, other] = cosines[other, slot] = dot_column(X, k, v) / np.sqrt(problem.norms2[k])
         cosines[slot, slot] = 1.0 + _RIDGE
+
+
+@kernel
+def _fill_from_old(problem: Problem, columns: Indices, n_old: int, cosines: Matrix, lo: int, hi: int) -> None:
+    """Fill the cosines of slots lo..hi with new ones after them that have fewer entries."""
+    X, v = problem.X, np.empty(problem.y.size)
+    for other in range(lo, hi):
+        k = columns[other]
+        is_spread = False
+        for slot in range(max(n_old, other + 1), columns.size):
+            j = columns[slot]
+            if column_entries(X, k) > column_entries(X, j):
+                if not is_spread:
+                    _spread(problem, k, v)
+                    is_spread = True
+                cosines[slot, other] = cosines[other, slot] = dot_column(X, j, v) / np.sqrt(problem.norms2[j])
+
+
+@kernel
+def _spread(problem: Problem, j: int, v: Vector) -> None:
+    """Fill v with z_j / ||z_j||, without a constant part."""
+    m = v.size - 1
+    for i in range(m + 1):
+        v[i] = 0.0
+    add_column(problem.X, j, 1.0 / np.sqrt(problem.norms2[j]), v)
+    constant = v[m] / m
+    if constant != 0.0:
+        for i in range(m):
+            v[i] -= constant
+        v[m] = 0.0
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, dot_column
+from ..columns import Vector, add_column, column_entries, dot_column
 from ..forms import Penalty, duality_gap
 from ..parallel import Workers
 from ..problem import Problem
@@ -17,6 +17,7 @@ from .gram import (
     LARGEST_GRAM,
     Gram,
     Indices,
+    Matrix,
     append,
     delete,
     empty_gram,
@@ -42,6 +43,7 @@ _FEW_VIOLATORS = (4, 0.1, 0.5)
 # What the compiled loop asks for.
 _DONE, _COSINES, _FACTOR, _LOOK = 0, 1, 2, 3
 _CG_ITERATIONS, _CG_ACCURACY = 60, 1e-2
+_NEWTON_NEXT = 1e9
 
 
 class Solved(NamedTuple):
@@ -112,13 +114,12 @@ class WorkingSet:
     def solve(self, members: Indices, weight: float, goal: float, max_rounds: int, look: Look) -> Solved:
         """Minimise over `members` from where we stand, until the gap over them is at most `goal`."""
         problem, work = self._problem, self._work
-        n_epochs = self._affordable_epochs(int(np.count_nonzero(work.coefs[: self._n_places])))
         n_dots_in_burst = int(BURST_BYTES / self._bytes_per_column)
-        rounds = Rounds(0, 0, math.inf, 0)
+        rounds = Rounds(0, 0.0, math.inf, 0)
         n_dots = 0
         while True:
             asked, gap, rounds, dots = _solve(
-                problem, work, self._gram, members, weight, goal, n_epochs, n_dots_in_burst, rounds, max_rounds
+                problem, work, self._gram, members, weight, goal, n_dots_in_burst, rounds, max_rounds
             )
             n_dots += dots
             if asked == _DONE:
@@ -151,18 +152,11 @@ class WorkingSet:
         largest = max(weight, float(corrs.max(initial=0.0)), -float(corrs.min(initial=0.0)))
         return Node(weight, columns, coefs, work.residual.copy(), qq, qy, float(np.abs(coefs).sum()), largest)
 
-    def _affordable_epochs(self, n_active: int) -> int:
-        """Return for how many epochs coordinate descent costs no more than a Newton step, roughly."""
-        epoch = max(1, n_active) * (40.0 + self._bytes_per_column / 4.0)
-        newton = 2e4 + min(n_active**3 / 60.0, 10.0 * n_active**2)
-        return int(min(100.0, max(3.0, newton / epoch)))
-
-
 class Rounds(NamedTuple):
     """Where the rounds on a problem are, kept over the calls of `_solve`."""
 
     n: int
-    n_epochs: int  # since the last Newton step
+    n_epochs: float  # since the last Newton step
     best: float  # gap
     n_idle: int  # Newton steps since the gap was halved
 
@@ -175,7 +169,6 @@ def _solve(
     members: Indices,
     weight: float,
     goal: float,
-    n_affordable: int,
     n_dots_in_burst: int,
     rounds: Rounds,
     max_rounds: int,
@@ -184,7 +177,10 @@ def _solve(
     _refresh(problem, work, members)
     n, n_epochs, best, n_idle = rounds
     n_dots = 0
+    gap = np.inf
+    settled = False
     while True:
+        last_gap = gap
         gap = _price(problem, work, members, weight)
         n_dots += members.size
         if gap < 0.5 * best:
@@ -196,21 +192,42 @@ def _solve(
             return _DONE, gap, Rounds(n, n_epochs, best, n_idle), n_dots + members.size
         if n_dots > n_dots_in_burst:
             return _LOOK, gap, Rounds(n, n_epochs, best, n_idle), n_dots
-        settled = n_epochs >= n_affordable
-        if not settled:
-            listed = _listed(work, members, weight)
-            epochs, n_flips = _descend(problem, work, listed, weight)
-            n_epochs += epochs
-            n_dots += (epochs + 1) * listed.size
-            settled = n_flips <= _SETTLED * listed.size or n_epochs >= n_affordable
-        if settled:
+        n_more = 0.0
+        if settled and goal > 0.0:  # at the rate of the last epochs
+            n_more = _EPOCHS * np.log(gap / goal) / np.log(last_gap / gap) if gap < last_gap else np.inf
+        listed = _listed(work, members, weight)
+        if n_epochs == 0.0 or n_epochs + n_more < _affordable_epochs(problem, work, gram, listed):
+            n_flips = _descend(problem, work, listed, weight)
+            settled = n_flips <= _SETTLED * listed.size
+            n_epochs += _EPOCHS
+            n_dots += _EPOCHS * listed.size
+        else:
             asked, dots = _newton(problem, work, gram, members, weight)
             n_dots += dots
             if asked != _DONE:
-                return asked, gap, Rounds(n, n_affordable, best, n_idle), n_dots
-            n_epochs = 0
+                return asked, gap, Rounds(n, _NEWTON_NEXT, best, n_idle), n_dots
+            n_epochs = 0.0
+            settled = False
             n_idle += 1
         n += 1
+
+
+@kernel
+def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices) -> float:
+    """Return for how many epochs coordinate descent costs no more than a Newton step, roughly.
+
+    In nanoseconds: of an epoch, some per column and per entry; of Newton's step, the cosines of new columns and a
+    factorization, or iterations that cost as much as epochs.
+    """
+    n = listed.size
+    if n > LARGEST_GRAM:
+        return _CG_ITERATIONS
+    entries = n_new = 0
+    for k in listed:
+        entries += column_entries(problem.X, work.columns[k])
+        n_new += gram.slot_of[k] < 0
+    epoch = 30.0 * n + 2.0 * entries
+    return 4.0 * (1e4 + n**3 / 60.0 + n_new * entries * 0.3) / max(epoch, 1.0)
 
 
 @kernel
@@ -276,30 +293,82 @@ def _refresh(problem: Problem, work: Work, members: Indices) -> None:
 
 
 @kernel
-def _descend(problem: Problem, work: Work, listed: Indices, weight: float) -> tuple[int, int]:
-    """Take epochs of coordinate descent until one changes no sign; return how many, and the changes of the last.
-
-    The correlations of `listed` are those of the residual afterwards.
-    """
+def _descend(problem: Problem, work: Work, listed: Indices, weight: float) -> int:
+    """Take epochs of coordinate descent, then extrapolate them; return how many signs changed in the last epoch."""
     coefs, residual = work.coefs, work.residual
-    n_epochs = n_flips = 0
-    while n_epochs < _EPOCHS and (n_flips > 0 or n_epochs < 2):
+    past_coefs, past_residuals = np.empty((_EPOCHS + 1, listed.size)), np.empty((_EPOCHS + 1, residual.size))
+    n_flips = 0
+    for epoch in range(_EPOCHS + 1):
+        for i in range(listed.size):
+            past_coefs[epoch, i] = coefs[listed[i]]
+        for i in range(residual.size):
+            past_residuals[epoch, i] = residual[i]
+        if epoch == _EPOCHS:
+            break
         n_flips = 0
         for k in listed:
             j = work.columns[k]
             norm2 = problem.norms2[j]
             aim = coefs[k] * norm2 + dot_column(problem.X, j, residual)
             new = np.sign(aim) * max(abs(aim) - weight, 0.0) / norm2
-            old = coefs[k]
-            if new != old:
-                add_column(problem.X, j, old - new, residual)
+            if new != coefs[k]:
+                add_column(problem.X, j, coefs[k] - new, residual)
+                n_flips += coefs[k] * new <= 0.0
                 coefs[k] = new
-                if new * old <= 0.0:
-                    n_flips += 1
-        n_epochs += 1
-    for k in listed:
-        work.corrs[k] = dot_column(problem.X, work.columns[k], residual)
-    return n_epochs, n_flips
+    _extrapolate(work, listed, weight, past_coefs, past_residuals)
+    return n_flips
+
+
+@kernel
+def _extrapolate(work: Work, listed: Indices, weight: float, past_coefs: Matrix, past_residuals: Matrix) -> None:
+    """Go to the mix of past epochs whose last steps cancel best (Anderson), if the objective falls that way.
+
+    With the steps u_k the mix is z / sum(z), U'U z = 1. It sums to one, so that the residuals are mixed alike.
+    """
+    n = listed.size
+    products, mix = np.empty((_EPOCHS, _EPOCHS)), np.ones(_EPOCHS)
+    trace = 0.0
+    for a in range(_EPOCHS):
+        for b in range(a + 1):
+            total = 0.0
+            for i in range(n):
+                total += (past_coefs[a + 1, i] - past_coefs[a, i]) * (past_coefs[b + 1, i] - past_coefs[b, i])
+            products[a, b] = products[b, a] = total
+        trace += products[a, a]
+    for a in range(_EPOCHS):
+        products[a, a] += 1e-10 * trace
+    # Gauss without pivots: the matrix is positive definite.
+    for a in range(_EPOCHS):
+        for b in range(a + 1, _EPOCHS):
+            factor = products[b, a] / products[a, a]
+            for c in range(a, _EPOCHS):
+                products[b, c] -= factor * products[a, c]
+            mix[b] -= factor * mix[a]
+    total = 0.0
+    for a in range(_EPOCHS - 1, -1, -1):
+        for b in range(a + 1, _EPOCHS):
+            mix[a] -= products[a, b] * mix[b]
+        mix[a] /= products[a, a]
+        total += mix[a]
+    m = work.residual.size - 1
+    change = 0.0
+    mixed_coefs, mixed_residual = np.zeros(n), np.zeros(m + 1)
+    for a in range(_EPOCHS):
+        share = mix[a] / total
+        for i in range(n):
+            mixed_coefs[i] += share * past_coefs[a + 1, i]
+        for i in range(m + 1):
+            mixed_residual[i] += share * past_residuals[a + 1, i]
+    before, after = work.residual[m] / m, mixed_residual[m] / m
+    for i in range(m):
+        change += 0.5 * ((mixed_residual[i] - after) ** 2 - (work.residual[i] - before) ** 2)
+    for i in range(n):
+        change += weight * (abs(mixed_coefs[i]) - abs(work.coefs[listed[i]]))
+    if change < 0.0:
+        for i in range(n):
+            work.coefs[listed[i]] = mixed_coefs[i]
+        for i in range(m + 1):
+            work.residual[i] = mixed_residual[i]
 
 
 @kernel

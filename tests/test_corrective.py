@@ -1,0 +1,693 @@
+"""The certified path against an independent judge: plain numpy in long double, on formed columns, over all of them."""
+
+import os
+import signal
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso as ReferenceLasso
+
+from conftest import STORAGES, UNITS, make_case, random_values
+from fwlasso import LassoPath, Status, lasso_path
+from fwlasso.corrective import follow
+from fwlasso.forms import Ball, Penalty
+from fwlasso.parallel import Workers
+
+EPS = 2.0**-53
+
+# The judge ---------------------------------------------------------------------------------------------------
+
+
+class Exact(NamedTuple):
+    """The columns z_j and the response in long double."""
+
+    Z: np.ndarray
+    y: np.ndarray
+
+    @property
+    def half_yy(self) -> np.longdouble:
+        return self.y @ self.y / 2 or np.longdouble(1.0)
+
+    @property
+    def lambda_max(self) -> float:
+        return float(np.abs(self.Z.T @ self.y).max())
+
+    @property
+    def norms(self) -> np.ndarray:
+        return np.sqrt((self.Z**2).sum(axis=0))
+
+    def size(self, norm: Any) -> Any:
+        """An l1 norm in units of ||y|| over the largest ||z_j||."""
+        return norm * self.norms.max() / (np.sqrt(2 * self.half_yy))
+
+
+def exact(values: Any, y: Any, fit_intercept: bool, standardize: bool) -> Exact:
+    """Form the columns z_j, in long double."""
+    values = values.toarray() if sp.issparse(values) else np.asarray(values)
+    Z, y = values.astype(np.longdouble), np.asarray(y).astype(np.longdouble)
+    if fit_intercept:
+        Z, y = Z - Z.mean(axis=0), y - y.mean()
+    if standardize:
+        scale = np.sqrt((Z**2).mean(axis=0))
+        Z = np.divide(Z, scale, out=np.zeros_like(Z), where=scale > 0)
+    return Exact(Z, y)
+
+
+def recomputed_gap(given: Exact, form: Ball | Penalty, a: np.ndarray) -> np.longdouble:
+    """The relative duality gap over all columns, from its definition: primal minus dual."""
+    r = given.y - given.Z @ a
+    corrs = given.Z.T @ r
+    largest = np.abs(corrs).max()
+    if isinstance(form, Ball):
+        return (form.radius * largest - a @ corrs) / given.half_yy
+    rr, yr = r @ r, given.y @ r
+    s = yr / rr if rr > 0 else np.longdouble(0.0)
+    if largest > 0:
+        s = np.clip(s, -form.weight / largest, form.weight / largest)
+    dual = given.y @ given.y / 2 - ((given.y - s * r) ** 2).sum() / 2
+    return (rr / 2 + form.weight * np.abs(a).sum() - dual) / given.half_yy
+
+
+def rounding(given: Exact, form: Ball | Penalty, l1: Any) -> float:
+    """What float64 cannot tell of a relative gap.
+
+    The residual is off by u (||y|| + ||a||_1 max ||z_j||), m terms long, and the gap multiplies that by the norm.
+    """
+    size = given.size(l1)
+    other = given.size(np.longdouble(form.radius)) if isinstance(form, Ball) else size
+    return float(8 * (given.y.size + 8) * EPS * (1 + size) * (1 + max(size, other)))
+
+
+def forms_of(path: LassoPath) -> list[Ball | Penalty]:
+    if path.settings["grid"] == "radii":
+        return [Ball(np.longdouble(radius)) for radius in path.radii]
+    return [Penalty(path.settings["n_samples"] * np.longdouble(alpha)) for alpha in path.alphas]
+
+
+def judge(path: LassoPath, values: Any, y: Any, *, certified: bool = True) -> np.ndarray:
+    """Check all that a path claims; return the recomputed gaps.
+
+    A point may miss its tolerance only where `rounding` is of the size of the tolerance, or `certified` is False.
+    """
+    fit_intercept, standardize = path.settings["fit_intercept"], path.settings["standardize"]
+    given = exact(values, y, fit_intercept, standardize)
+    tol = path.settings["tol"]
+    weights = path.scaled_coefs.toarray().astype(np.longdouble)
+    fitted = given.Z @ weights
+    corrs = given.Z.T @ (given.y[:, None] - fitted)
+    gaps = np.zeros(len(path), np.longdouble)
+    for k, form in enumerate(forms_of(path)):
+        a, c = weights[:, k], corrs[:, k]
+        l1 = np.abs(a).sum()
+        slack = 1e-12 + rounding(given, form, l1)
+        gaps[k] = recomputed_gap(given, form, a)
+        claimed = path.gaps[k]
+        assert claimed >= gaps[k] - slack, f"point {k}: claimed {claimed:.3e}, is {gaps[k]:.3e}"
+        if isinstance(form, Ball):
+            assert l1 <= form.radius * (1 + 1e-9), f"point {k}: outside the ball"
+        if path.statuses[k] is Status.CERTIFIED:
+            assert claimed <= tol
+            assert gaps[k] <= tol + slack
+        else:
+            assert path.statuses[k] is Status.PRECISION
+            assert claimed > tol
+            assert not certified or tol < 10 * slack, f"point {k}: gap {claimed:.3e}, rounding {slack:.1e}, tol {tol:.0e}"
+        # Each term of the gap is at most the gap: correlations and signs are right as far as that goes.
+        bound = (claimed + slack) * given.half_yy
+        if isinstance(form, Ball):
+            assert (np.abs(a) * np.abs(c).max() - a * c <= bound).all()
+        else:
+            blur = given.norms * np.sqrt(2 * bound)
+            assert (np.abs(c) <= form.weight + blur).all()
+            assert (form.weight * np.abs(a) - a * c <= bound + np.abs(a) * blur).all()
+            assert ((np.sign(a) == np.sign(c)) | (np.abs(a) * (form.weight - blur) <= bound)).all()
+            assert l1 == pytest.approx(path.radii[k], rel=1e-12)
+        r2 = 1 - ((given.y - fitted[:, k]) ** 2).sum() / (2 * given.half_yy)
+        if given.y @ given.y > 0:
+            assert path.r2[k] == pytest.approx(float(r2), abs=1e-9 + slack)
+    # The coefficients for the columns as given make the same predictions.
+    values = values.toarray() if sp.issparse(values) else np.asarray(values)
+    mean = np.asarray(y).astype(np.longdouble).mean() if fit_intercept else 0.0
+    predicted = values.astype(np.longdouble) @ path.coefs.toarray() + path.intercepts
+    sizes = np.abs(values).astype(np.longdouble) @ np.abs(path.coefs.toarray()) + np.abs(path.intercepts)
+    assert (np.abs(predicted - fitted - mean) <= 1e-13 * (sizes + np.abs(fitted) + np.abs(mean))).all()
+    assert ((path.coefs.toarray() != 0) == (path.scaled_coefs.toarray() != 0)).all()
+    assert path.ending is None
+    return gaps
+
+
+def solve(values: Any, y: Any, **options: Any) -> LassoPath:
+    """Solve, with or without a warning that rounding was met: `judge` decides whether that is an excuse."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return lasso_path(values, y, **options)
+
+
+@pytest.fixture
+def data(rng):
+    values = random_values(rng, 30, 40)
+    return values, values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
+
+
+# Certificates on every kind of storage -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", [{"alphas": 12, "eps": 1e-3}, {"radii": 12}, {"radii": [0.0, 0.2, 0.8, 1.6, 50.0]}])
+def test_certificates_hold_for_every_storage_and_unit(storage, units, grid, data):
+    values, y = data
+    fit_intercept, standardize = UNITS[units]
+    path = lasso_path(
+        STORAGES[storage](values), y, fit_intercept=fit_intercept, standardize=standardize, tol=1e-6, **grid
+    )
+    assert set(path.statuses) == {Status.CERTIFIED}
+    assert judge(path, values, y).max() <= 1e-6
+
+
+@pytest.mark.parametrize("grid", [{"alphas": 8}, {"radii": 8}])
+@pytest.mark.parametrize("kind", ["row-major", "memory map", "row-major memory map", "int64", "int8", "bool", "csr"])
+def test_certificates_hold_for_other_data(kind, grid, data, tmp_path):
+    values, y = data
+    values = np.round(2 * values)
+    if "map" in kind:
+        np.save(tmp_path / "X.npy", np.ascontiguousarray(values) if "row" in kind else np.asfortranarray(values))
+        X = np.load(tmp_path / "X.npy", mmap_mode="r")
+        assert isinstance(X, np.memmap)
+        assert not X.flags.writeable
+    else:
+        values = values != 0 if kind == "bool" else values
+        X = {
+            "row-major": np.ascontiguousarray,
+            "int64": lambda a: a.astype(np.int64),
+            "int8": lambda a: a.astype(np.int8),
+            "bool": lambda a: a,
+            "csr": sp.csr_array,
+        }[kind](values)
+    path = lasso_path(X, y, tol=1e-7, standardize=True, **grid)
+    assert set(path.statuses) == {Status.CERTIFIED}
+    assert judge(path, values, y).max() <= 1e-7
+
+
+@pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(("offset", "level"), [(0.0, 1e8), (10.0, 1e6), (100.0, 1e8), (1e3, 0.0), (1e3, 1e3), (1e4, 0.0)])
+def test_means_of_columns_and_response_do_not_spoil_the_certificate(wrap, standardize, offset, level, rng):
+    """Of a column with a mean of 1e4 deviations four digits are left for the rest, and eight of such a response."""
+    X = np.round(rng.standard_normal((20, 30)), 3) + offset
+    y = X[:, 0] - X[:, 1] + 0.5 * np.round(rng.standard_normal(20), 3) + level
+    lost = max(1.0, offset) * max(1.0, offset, level)
+    for grid in ({"alphas": 6}, {"radii": [0.5, 1.0, 2.0]}):
+        path = solve(wrap(X), y, tol=1e-9, standardize=standardize, **grid)
+        given = exact(X, y, True, standardize)
+        for k, form in enumerate(forms_of(path)):
+            gap = recomputed_gap(given, form, path.scaled_coefs.toarray()[:, k].astype(np.longdouble))
+            assert path.gaps[k] >= gap - 1e-15 * lost
+
+
+def test_a_claim_is_about_the_coefficients_that_are_returned(data):
+    """The judge is not fooled: other coefficients have other gaps."""
+    values, y = data
+    path = lasso_path(values, y, alphas=[0.1], tol=1e-8)
+    given = exact(values, y, True, False)
+    a = path.coef(0).astype(np.longdouble)
+    assert recomputed_gap(given, Penalty(np.longdouble(3.0)), a) <= 1e-8
+    a[np.flatnonzero(a)[0]] *= 1.01
+    assert recomputed_gap(given, Penalty(np.longdouble(3.0)), a) > 1e-7
+
+
+def test_objectives_are_those_of_a_reference_solver(data):
+    values, y = data
+    path = lasso_path(values, y, alphas=10, eps=1e-3, tol=1e-7)
+    for k in range(10):
+        best = ReferenceLasso(path.alphas[k], tol=1e-13, max_iter=10**6).fit(values, y)
+        ours, theirs = (
+            0.5 * ((y - values @ b - c) ** 2).sum() + 30 * path.alphas[k] * np.abs(b).sum()
+            for b, c in ((path.coef(k), path.intercepts[k]), (best.coef_, best.intercept_))
+        )
+        assert -1e-10 <= (ours - theirs) / (0.5 * ((y - y.mean()) ** 2).sum()) <= path.gaps[k] + 1e-10
+
+
+# Random problems ---------------------------------------------------------------------------------------------
+
+
+class Given(NamedTuple):
+    """A random problem and what is asked of it."""
+
+    values: np.ndarray
+    y: np.ndarray
+    options: dict[str, Any]
+    storage: str
+
+    @property
+    def exact(self) -> Exact:
+        return exact(self.values, self.y, self.options["fit_intercept"], self.options["standardize"])
+
+    def solve(self, **grid: Any) -> LassoPath:
+        return solve(STORAGES[self.storage](self.values), self.y, **self.options, **grid)
+
+
+def plain(rng, X):
+    return X
+
+
+def integers(rng, X):
+    return rng.integers(-3, 4, X.shape).astype(float)
+
+
+def zeros_and_constants(rng, X):
+    X = X * (rng.random(X.shape[1]) < 0.7)
+    X[:, rng.random(X.shape[1]) < 0.3] = rng.choice([1.0, 0.1, -7.0])
+    return X
+
+
+def thinned(rng, X):
+    return X * (rng.random(X.shape) < 0.3)
+
+
+def copied(rng, X):
+    p = X.shape[1]
+    return X[:, rng.integers(0, p, p)] * rng.choice([-1.0, 1.0], p)
+
+
+def nearly_copied(rng, X):
+    p = X.shape[1]
+    return X[:, rng.integers(0, max(1, p // 3), p)] * rng.choice([-1.0, 1.0], p) + (
+        10.0 ** rng.integers(-12, -2) * rng.standard_normal(X.shape)
+    )
+
+
+def correlated(rng, X):
+    return X + np.sqrt(999.0) * rng.standard_normal((X.shape[0], 1))  # at .999
+
+
+def rescaled(rng, X):
+    return X * 10.0 ** rng.integers(-8, 9, X.shape[1])
+
+
+def dependent(rng, X):
+    return X[:, :2] @ rng.standard_normal((X[:, :2].shape[1], X.shape[1]))
+
+
+TWISTS = [plain, integers, zeros_and_constants, thinned, copied, nearly_copied, correlated, rescaled, dependent]
+
+
+@st.composite
+def problems(draw, twists=TWISTS, smallest_tol=-9):
+    m, p = draw(st.sampled_from([1, 2, 3, 5, 12, 25])), draw(st.sampled_from([1, 2, 4, 10, 40]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.standard_normal((m, p))
+    for twist in draw(st.lists(st.sampled_from(twists), min_size=1, max_size=2)):
+        X = twist(rng, X)
+    signal = X[:, :3] @ rng.standard_normal(min(3, p)) / (np.abs(X[:, :3]).max() or 1.0)
+    noise = draw(st.sampled_from([0.0, 0.1, 1.0]))
+    y = signal + noise * rng.standard_normal(m) + draw(st.sampled_from([0.0, 5.0]))
+    options = {
+        "fit_intercept": draw(st.booleans()),
+        "standardize": draw(st.booleans()),
+        "tol": 10.0 ** draw(st.integers(smallest_tol, -4)),
+    }
+    return Given(X, y, options, draw(st.sampled_from(["dense64", "csc64"])))
+
+
+def shares(values):
+    return st.lists(st.sampled_from(values), min_size=1, max_size=8)
+
+
+def unit_norm(given: Given) -> float:
+    """||y|| over the largest ||z_j||: the l1 norm of a solution is some multiple of it."""
+    return float(1 / given.exact.size(1.0)) if given.exact.norms.max() > 0 else 1.0
+
+
+@settings(max_examples=200)
+@given(problems(), shares([1.5, 1.0, 0.999, 0.9, 0.5, 0.3, 0.1, 0.05, 0.01, 0.003, 0.001]))
+def test_penalized_paths_are_certified(given, alphas):
+    path = given.solve(alphas=given.exact.lambda_max / given.y.size * np.array(alphas))
+    assert len(path) == len(alphas)
+    judge(path, given.values, given.y)
+
+
+@settings(max_examples=200)
+@given(problems(), shares([0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0]))
+def test_constrained_paths_are_certified(given, radii):
+    path = given.solve(radii=unit_norm(given) * np.array(radii))
+    assert len(path) == len(radii)
+    judge(path, given.values, given.y)
+
+
+@settings(max_examples=80)
+@given(problems(), shares([0.5, 10.0, 100.0, 1e4]))
+def test_radii_beyond_all_solutions_are_certified(given, radii):
+    path = given.solve(radii=unit_norm(given) * np.array(radii))
+    judge(path, given.values, given.y)
+
+
+@settings(max_examples=100)
+@given(problems([nearly_copied]), st.booleans(), st.integers(2, 20))
+def test_automatic_grids_over_near_duplicates_are_certified(given, over_radii, n_points):
+    path = given.solve(eps=1e-2, **{"radii" if over_radii else "alphas": n_points})
+    assert len(path) == n_points
+    judge(path, given.values, given.y)
+
+
+@settings(max_examples=60)
+@given(problems(smallest_tol=-6), st.sampled_from([(0.0,), (1.0, 0.1, 0.0), (1e-3, 1e-12, 0.0), (0.0, 0.0)]))
+def test_paths_down_to_no_penalty_end(given, alphas):
+    """With no penalty there is no dual point: the last points need not be certified, but must be least squares."""
+    path = given.solve(alphas=given.exact.lambda_max / given.y.size * np.array(alphas))
+    judge(path, given.values, given.y, certified=False)
+    best = np.linalg.lstsq(given.exact.Z.astype(float), given.exact.y.astype(float), rcond=1e-13)[0]
+    rest = ((given.exact.y - given.exact.Z @ best) ** 2).sum() / (2 * given.exact.half_yy)
+    assert path.r2[-1] >= 1 - rest - 1e-4 or given.exact.lambda_max == 0.0
+
+
+@settings(max_examples=60)
+@given(problems([plain, integers, thinned, rescaled]), st.integers(-100, 100), st.booleans())
+def test_units_of_the_response_do_not_matter(given, exponent, over_radii):
+    """By a power of two, not even for the bits."""
+    unit = 2.0**exponent
+    one = unit_norm(given) if over_radii else given.exact.lambda_max / given.y.size
+    grid = one * np.array([0.7, 0.2, 0.05])
+    name = "radii" if over_radii else "alphas"
+    path, scaled = given.solve(**{name: grid}), given._replace(y=unit * given.y).solve(**{name: unit * grid})
+    np.testing.assert_array_equal(scaled.coefs.toarray(), unit * path.coefs.toarray())
+    np.testing.assert_array_equal(scaled.gaps, path.gaps)
+    assert scaled.statuses == path.statuses
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-30, 1e30, 1e100])
+@pytest.mark.parametrize("of", ["response", "columns"])
+@pytest.mark.parametrize("grid", ["alphas", "radii"])
+def test_extreme_units_are_certified(unit, of, grid, data):
+    values, y = data
+    values, y = (values, unit * y) if of == "response" else (unit * values, y)
+    path = lasso_path(values, y, tol=1e-6, **{grid: 6})
+    assert set(path.statuses) == {Status.CERTIFIED}
+    judge(path, values, y)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-17])
+@pytest.mark.parametrize("grid", [{"alphas": 30, "eps": 1e-4}, {"radii": 30}, {"radii": [1.0, 1.0 + 1e-15, 1e3]}])
+def test_a_tolerance_below_rounding_ends_with_what_rounding_leaves(tol, grid, data):
+    values, y = data
+    path = solve(values, y, tol=tol, **grid)
+    assert judge(path, values, y).max() <= 1e-11
+    assert set(path.statuses) <= {Status.CERTIFIED, Status.PRECISION}
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-6])
+def test_penalties_that_crowd_ever_closer_end(tol, data):
+    values, y = data
+    crowd = 0.3 * (1.0 + 0.3 ** np.arange(40))
+    for grid in ({"alphas": crowd}, {"radii": crowd[::-1]}):
+        path = solve(values, y, tol=tol, **grid)
+        assert len(path) == 40
+        judge(path, values, y, certified=tol > 0.0)
+
+
+# Equal answers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("grid", [{"alphas": 6}, {"radii": [0.1, 0.5, 2.0]}])
+def test_storages_agree(units, grid, data, tmp_path):
+    values, y = data
+    fit_intercept, standardize = UNITS[units]
+    options = {"fit_intercept": fit_intercept, "standardize": standardize, "tol": 1e-13, **grid}
+    np.save(tmp_path / "X.npy", np.asfortranarray(values))
+    reference = lasso_path(np.asfortranarray(values), y, **options)
+    scale = np.abs(reference.predict(values)).max()
+    for X in (
+        np.ascontiguousarray(values),
+        np.load(tmp_path / "X.npy", mmap_mode="r"),
+        *(wrap(values) for wrap in STORAGES.values()),
+    ):
+        path = lasso_path(X, y, **options)
+        np.testing.assert_allclose(path.predict(values), reference.predict(values), rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(
+            path.scaled_coefs.toarray(), reference.scaled_coefs.toarray(), rtol=0, atol=1e-8 * abs(reference.scaled_coefs).max()
+        )
+
+
+@pytest.mark.parametrize("grid", [{"alphas": 6}, {"radii": [0.1, 0.5, 2.0]}])
+@pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
+def test_single_precision_data_give_the_same_path_to_single_precision(grid, wrap, rng):
+    values = rng.standard_normal((30, 40)) + 3.0
+    y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30)
+    options = {"standardize": True, "tol": 1e-13, **grid}
+    double, single = (lasso_path(wrap(values.astype(kind)), y, **options) for kind in (np.float64, np.float32))
+    assert not np.array_equal(double.coefs.toarray(), single.coefs.toarray())
+    np.testing.assert_allclose(single.coefs.toarray(), double.coefs.toarray(), rtol=0, atol=1e-5 * abs(double.coefs).max())
+    judge(single, values.astype(np.float32), y)
+
+
+@pytest.mark.parametrize("grid", [{"alphas": 15, "eps": 0.05}, {"radii": 15, "eps": 0.05}])
+@pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
+def test_the_same_bits_for_any_number_of_threads(wrap, grid):
+    rng = np.random.default_rng(1)
+    X = np.asfortranarray(rng.standard_normal((150, 15_000)))
+    y = X[:, :8] @ rng.standard_normal(8) + 0.5 * rng.standard_normal(150)
+    X = wrap(X)
+    paths = [lasso_path(X, y, tol=1e-6, n_threads=n, standardize=True, **grid) for n in (1, 2, 3)]
+    assert set(paths[0].statuses) == {Status.CERTIFIED}
+    for path in paths[1:]:
+        np.testing.assert_array_equal(path.coefs.toarray(), paths[0].coefs.toarray())
+        np.testing.assert_array_equal(path.gaps, paths[0].gaps)
+        np.testing.assert_array_equal(path.intercepts, paths[0].intercepts)
+        assert path.counters.passes == paths[0].counters.passes
+
+
+def test_the_same_call_gives_the_same_bits(data):
+    first, second = (lasso_path(*data, alphas=20, tol=1e-7) for _ in range(2))
+    np.testing.assert_array_equal(first.coefs.toarray(), second.coefs.toarray())
+    np.testing.assert_array_equal(first.gaps, second.gaps)
+
+
+# Along the grid ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+def test_a_point_of_a_path_is_what_a_fit_of_that_point_alone_gives(name, data):
+    values, y = data
+    path = lasso_path(values, y, tol=1e-9, **{name: 12})
+    half_yy = 0.5 * ((y - y.mean()) ** 2).sum()
+    for k in range(12):
+        alone = lasso_path(values, y, tol=1e-9, **{name: [getattr(path, name)[k]]})
+        assert alone.statuses == (Status.CERTIFIED,)
+        # Each is within sqrt(2 gap) of the fitted values of the solution.
+        distance = np.linalg.norm(path.predict(values, k) - alone.predict(values, 0))
+        assert distance <= np.sqrt(2 * half_yy) * (np.sqrt(path.gaps[k]) + np.sqrt(alone.gaps[0])) + 1e-9
+
+
+@pytest.mark.parametrize(("name", "grid"), [("alphas", [0.1, 0.7, 0.3, 0.1, 5.0, 0.3]), ("radii", [2.0, 0.1, 0.5, 2.0, 0.0])])
+def test_grids_out_of_order_and_with_repeated_values_are_sorted_from_sparse_to_dense(name, grid, data):
+    values, y = data
+    path = lasso_path(values, y, tol=1e-8, **{name: grid})
+    wanted = np.sort(grid)[::-1] if name == "alphas" else np.sort(grid)
+    np.testing.assert_allclose(getattr(path, name), wanted, rtol=1e-15)
+    judge(path, values, y)
+    tidy = lasso_path(values, y, tol=1e-8, **{name: np.unique(grid)})
+    for k, value in enumerate(wanted):
+        (twin,) = np.flatnonzero(np.isclose(getattr(tidy, name), value, rtol=1e-12))
+        np.testing.assert_allclose(path.predict(values, k), tidy.predict(values, twin), atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+@pytest.mark.parametrize("n_points", [1, 2])
+def test_the_shortest_grids_are_certified(name, n_points, data):
+    values, y = data
+    path = lasso_path(values, y, tol=1e-8, **{name: n_points})
+    assert path.statuses == (Status.CERTIFIED,) * n_points
+    judge(path, values, y)
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_the_path_over_radii_is_the_path_over_alphas_at_its_norms(units, data):
+    values, y = data
+    fit_intercept, standardize = UNITS[units]
+    options = {"tol": 1e-10, "fit_intercept": fit_intercept, "standardize": standardize}
+    over_alphas = lasso_path(values, y, alphas=10, **options)
+    over_radii = lasso_path(values, y, radii=over_alphas.radii, **options)
+    scale = np.linalg.norm(y)
+    np.testing.assert_allclose(over_radii.predict(values), over_alphas.predict(values), rtol=0, atol=1e-4 * scale)
+    np.testing.assert_allclose(over_radii.alphas[1:], over_alphas.alphas[1:], rtol=1e-3)
+
+
+def test_the_number_of_points_does_not_change_them(data):
+    values, y = data
+    alphas = np.geomspace(1.0, 0.01, 33)
+    long, short = lasso_path(values, y, alphas=alphas, tol=1e-9), lasso_path(values, y, alphas=alphas[::8], tol=1e-9)
+    np.testing.assert_allclose(long.predict(values)[:, ::8], short.predict(values), atol=2e-3)
+    judge(long, values, y)
+
+
+def test_the_path_starts_at_zero_and_fits_ever_better(data):
+    values, y = data
+    path = lasso_path(values, y, alphas=50, eps=1e-3, tol=1e-9)
+    assert path.n_active[0] == 0
+    assert path.gaps[0] == 0.0
+    assert (np.diff(path.r2) >= -1e-8).all()
+    assert (np.diff(path.radii) >= -1e-6).all()
+
+
+@pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("grid", [{"alphas": 10, "eps": 1e-3}, {"radii": 10}])
+def test_the_coefficient_of_copies_is_on_the_first_of_them(wrap, standardize, grid, rng):
+    values = random_values(rng, 40, 12)
+    y = values[:, :5] @ [2.0, -1.0, 0.5, 1.0, -1.0] + 0.3 * rng.standard_normal(40)
+    order = rng.permutation(np.repeat(np.arange(12), 4))
+    X = values[:, order] * rng.choice([-1.0, 1.0], order.size)
+    path = lasso_path(wrap(X), y, tol=1e-8, standardize=standardize, **grid)
+    judge(path, X, y)
+    _, firsts = np.unique(order, return_index=True)
+    used = np.unique(path.coefs.indices)
+    assert used.size > 5
+    assert np.isin(used, firsts).all()
+
+
+def test_the_coefficient_of_copies_is_on_the_first_of_them_however_many_come_up_at_once(rng):
+    values = rng.standard_normal((50, 1200)) + 1.5 * rng.standard_normal((50, 1))
+    y = values.mean(axis=1) + 0.05 * rng.standard_normal(50)
+    order = rng.permutation(np.repeat(np.arange(1200), 3))
+    X = np.asfortranarray(values[:, order])
+    path = lasso_path(X, y, alphas=10, tol=1e-6)
+    judge(path, X, y)
+    _, firsts = np.unique(order, return_index=True)
+    assert np.isin(np.unique(path.coefs.indices), firsts).all()
+
+
+# Endings -----------------------------------------------------------------------------------------------------
+
+
+def assert_begins(path, whole):
+    """The points of `path` are, to the bit, the first ones of `whole`."""
+    n = len(path)
+    assert path.statuses == whole.statuses[:n]
+    np.testing.assert_array_equal(path.coefs.toarray(), whole.coefs[:, :n].toarray())
+    np.testing.assert_array_equal(path.gaps, whole.gaps[:n])
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the watch, at a standstill unless a test moves it."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    return clock
+
+
+@pytest.fixture
+def python_handles_interrupts():
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+@pytest.mark.parametrize("n_points", [1, 4, 11])
+@pytest.mark.parametrize("ending", [Status.STOPPED, Status.TIMED_OUT, Status.INTERRUPTED])
+def test_what_ends_a_path_early_keeps_the_points_so_far(
+    name, n_points, ending, data, clock, python_handles_interrupts
+):
+    whole = lasso_path(*data, tol=1e-7, **{name: 12})
+    told = []
+
+    def callback(progress):
+        told.append(progress)
+        if progress.done and progress.point + 1 == n_points:
+            if ending is Status.STOPPED:
+                return True
+            if ending is Status.TIMED_OUT:
+                clock.now += 100.0
+            else:
+                os.kill(os.getpid(), signal.SIGINT)
+        return None
+
+    with pytest.warns(ConvergenceWarning, match=f"The path has {n_points} of 12 points"):
+        path = lasso_path(*data, tol=1e-7, callback=callback, time_limit=50.0, **{name: 12})
+    assert path.ending is ending
+    assert len(path) == n_points
+    assert_begins(path, whole)
+    assert told[-1].done
+    assert told[-1].point == n_points - 1
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+def test_an_end_between_points_leaves_the_unfinished_one_out(name, data):
+    whole = lasso_path(*data, tol=1e-7, **{name: 12})
+    told = []
+
+    def callback(progress):
+        told.append(progress)
+        return progress.point >= 3 and not progress.done
+
+    with pytest.warns(ConvergenceWarning, match="The callback asked to stop"):
+        path = lasso_path(*data, tol=1e-7, callback=callback, **{name: 12})
+    assert path.ending is Status.STOPPED
+    assert 3 <= len(path) < 12
+    assert_begins(path, whole)
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+def test_an_end_before_the_first_point_returns_zero_with_its_gap(name, data):
+    values, y = data
+    grid = [0.2, 0.1] if name == "alphas" else [1.0, 2.0]
+    with pytest.warns(ConvergenceWarning, match="The path has 1 of 2 points"):
+        path = lasso_path(values, y, callback=lambda progress: True, tol=1e-7, **{name: grid})
+    assert path.statuses == (Status.STOPPED,)
+    assert path.n_active.tolist() == [0]
+    assert path.gaps[0] == pytest.approx(float(recomputed_gap(exact(values, y, True, False), forms_of(path)[0], np.zeros(40))))
+
+
+def test_an_end_with_the_last_point_is_no_early_end(data):
+    path = lasso_path(*data, alphas=6, tol=1e-7, callback=lambda progress: progress.done and progress.point == 5)
+    assert path.ending is None
+    assert len(path) == 6
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+def test_the_callback_sees_every_point_in_order(name, data):
+    told = []
+    path = lasso_path(*data, tol=1e-7, callback=told.append, **{name: 12})
+    points = [progress.point for progress in told]
+    assert points == sorted(points)
+    done = [progress for progress in told if progress.done]
+    assert [progress.point for progress in done] == list(range(12))
+    np.testing.assert_allclose([progress.parameter for progress in done], getattr(path, name), rtol=1e-12)
+    assert [progress.gap for progress in done] == path.gaps.tolist()
+    assert [progress.n_active for progress in done] == path.n_active.tolist()
+    assert [progress.n_iter for progress in done] == path.counters.iterations.tolist()
+    assert any(not progress.done for progress in told)
+
+
+def test_a_limit_on_iterations_is_named(data):
+    values, y = data
+    with pytest.warns(ConvergenceWarning, match="increase max_iter"):
+        path = lasso_path(values, y, alphas=[0.01], tol=1e-10, max_iter=1)
+    assert path.statuses == (Status.MAX_ITER,)
+    given = exact(values, y, True, False)
+    gap = recomputed_gap(given, forms_of(path)[0], path.coef(0).astype(np.longdouble))
+    assert path.gaps[0] == pytest.approx(float(gap), rel=1e-6)
+
+
+@pytest.mark.parametrize("forms", [[Penalty(5.0), Penalty(1.0)], [Ball(0.0), Ball(0.5), Ball(1.0)]])
+def test_follow_tells_each_point_once_when_it_is_done(forms, data):
+    case = make_case(*data, units="centred")
+    done, goal = [], 1e-6 * 0.5 * case.problem.yy
+
+    def tell(point, iterate, n_iter, gap, *, done: bool, seen=done):
+        if done:
+            seen.append((point, gap))
+
+    with Workers(1) as workers:
+        outcomes, ending = follow(case.problem, forms, goal, 1000, workers, tell)
+    assert ending is None
+    assert done == [(k, outcome.gap) for k, outcome in enumerate(outcomes)]
+    assert len(outcomes) == len(forms)
+    assert all(outcome.gap <= goal for outcome in outcomes)
