@@ -10,11 +10,12 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import fwlasso.solvers.frank_wolfe as frank_wolfe
 from fwlasso import lasso_path, parallel
 from fwlasso.columns import Csc, Dense, Standardized, as_design, cut_columns, nbytes
-from fwlasso.parallel import Workers, even_cuts, n_chunks, resolve_threads
+from fwlasso.parallel import Workers, even_cuts, n_chunks, one_blas_thread, resolve_threads
 
 CHUNK = parallel._CHUNK_BYTES
 
@@ -139,6 +140,70 @@ def test_number_of_threads(monkeypatch, given, stated, expected):
     assert resolve_threads(given) == expected
 
 
+# BLAS --------------------------------------------------------------------------------------------------------
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture
+def three_blas_threads():
+    with threadpool_limits(3, user_api="blas"):
+        assert blas_threads() == {3}
+        yield
+
+
+@pytest.mark.usefixtures("three_blas_threads")
+def test_blas_has_one_thread_within_the_context_only():
+    for _ in range(2):
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {3}
+
+
+@pytest.mark.usefixtures("three_blas_threads")
+def test_an_error_gives_blas_its_threads_back():
+    with pytest.raises(ArithmeticError), one_blas_thread():
+        raise ArithmeticError
+    assert blas_threads() == {3}
+
+
+@pytest.mark.usefixtures("three_blas_threads")
+def test_contexts_within_each_other_give_blas_its_threads_back():
+    with one_blas_thread():
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {3}
+
+
+@pytest.mark.usefixtures("three_blas_threads")
+def test_contexts_that_overlap_give_blas_its_threads_back():
+    """Paths in several threads: the first to come is the first to go."""
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    within_second = blas_threads()
+    second.__exit__(None, None, None)
+    assert within_second == {1}
+    assert blas_threads() == {3}
+
+
+@pytest.mark.usefixtures("three_blas_threads")
+def test_a_certified_path_has_one_blas_thread_and_gives_the_others_back():
+    seen = []
+    X, y = data("dense")
+    lasso_path(X, y, alphas=4, callback=lambda now: seen.append(blas_threads()))
+    assert seen
+    assert all(n_threads == {1} for n_threads in seen)
+    assert blas_threads() == {3}
+    with pytest.raises(ArithmeticError):
+        lasso_path(X, y, alphas=4, callback=lambda now: 1 // 0)
+    assert blas_threads() == {3}
+
+
 # Workers -----------------------------------------------------------------------------------------------------
 
 
@@ -235,8 +300,8 @@ def data(kind):
 
 def solve(kind, solver, stop="change", **options):
     X, y = data(kind)
-    options["alphas" if solver == "cd" else "radii"] = 4
-    options["tol"] = 0.02 if stop == "gap" else 1e-3
+    options.setdefault("alphas" if solver in ("corrective", "cd") else "radii", 4)
+    options["tol"] = {"change": 1e-3, "gap": 1e-6 if solver == "corrective" else 0.02}[stop]
     return lasso_path(X, y, solver=solver, stop=stop, sample_size=0.5, standardize=True, random_state=7, **options)
 
 
@@ -267,6 +332,16 @@ def seen_scans(monkeypatch):
     return seen
 
 
+@pytest.mark.parametrize("grid", ["alphas", "radii"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_the_same_certified_bits_for_any_number_of_threads(monkeypatch, kind, grid):
+    options = {"alphas": None, grid: 12}
+    whole = bits(solve(kind, "corrective", "gap", n_threads=1, **options))
+    cut_finely(monkeypatch, kind)
+    for n_threads in (1, 2, 4):
+        assert bits(solve(kind, "corrective", "gap", n_threads=n_threads, **options)) == whole, n_threads
+
+
 @pytest.mark.parametrize("stop", ["change", "gap"])
 @pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -281,12 +356,13 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch, seen_scans, kind, 
         assert min(seen_scans) >= 8
 
 
-def test_the_same_bits_on_data_of_real_size():
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+def test_the_same_bits_on_data_of_real_size(solver):
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((500, 6000)))  # 24 MB
     assert len(cut_columns(Dense(X))) > 8
     y = X[:, :5].sum(axis=1) + 0.1 * rng.standard_normal(500)
-    options = {"radii": [1.0, 4.0], "sample_size": 0.9, "random_state": 0}
+    options = {"radii": [1.0, 4.0], "solver": solver, "sample_size": 0.9, "random_state": 0}
     assert n_chunks(int(0.9 * X.nbytes)) > 8
     first, *others = (bits(lasso_path(X, y, n_threads=n_threads, **options)) for n_threads in (1, 2, 4))
     assert all(other == first for other in others)
@@ -296,7 +372,8 @@ def test_the_same_bits_on_data_of_real_size():
 def test_paths_in_several_threads(monkeypatch, finely):
     if finely:
         cut_finely(monkeypatch, "sparse")
-    jobs = [(kind, solver) for solver in ("sfw", "cd", "sfw", "cd") for kind in ("dense", "sparse")]
+    methods = [("corrective", "gap"), ("sfw", "change"), ("cd", "change")] * 2
+    jobs = [(kind, *method) for method in methods for kind in ("dense", "sparse")]
     alone = [bits(solve(*job, n_threads=1)) for job in jobs]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda job: bits(solve(*job, n_threads=2)), jobs))
@@ -304,18 +381,19 @@ def test_paths_in_several_threads(monkeypatch, finely):
     assert helpers() == set()
 
 
-def path_with_threads(X, y):
+def path_with_threads(X, y, solver):
     """A path, and the number of threads that it would use by default: run in joblib's workers."""
-    return bits(lasso_path(X, y, radii=3, random_state=7)), resolve_threads(None)
+    return bits(lasso_path(X, y, radii=3, solver=solver, random_state=7)), resolve_threads(None)
 
 
-def test_paths_in_joblib_processes():
+@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+def test_paths_in_joblib_processes(solver):
     X, y = data("dense")
     tasks = [X[:, :1000], X[:, 1000:2000], X[:, 2000:]]
-    alone = [path_with_threads(part, y)[0] for part in tasks]
+    alone = [path_with_threads(part, y, solver)[0] for part in tasks]
     with joblib.parallel_config(backend="loky", inner_max_num_threads=3):
         # Arrays above max_nbytes reach the workers as read-only memory maps.
         run = joblib.Parallel(n_jobs=2, max_nbytes=1000)
-        found = run(joblib.delayed(path_with_threads)(part, y) for part in tasks)
+        found = run(joblib.delayed(path_with_threads)(part, y, solver) for part in tasks)
     assert [result for result, _ in found] == alone
     assert {n_threads for _, n_threads in found} == {3}

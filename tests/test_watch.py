@@ -18,7 +18,11 @@ X = np.asfortranarray(RNG.standard_normal((30, 80)))
 Y = X[:, :4] @ [3.0, -2.0, 2.0, 1.0] + 0.1 * RNG.standard_normal(30)
 RADII = np.array([2.0, 3.0, 4.0, 5.0, 6.0])
 # Many bursts per point: the gap is looked at after every four steps.
-SLOW = {"stop": "gap", "tol": 1e-3, "sample_size": 20}
+SLOW = {"solver": "sfw", "stop": "gap", "tol": 1e-3, "sample_size": 20}
+# Many looks per point: working sets are solved at several penalties for it.
+TIGHT = {"tol": 1e-7}
+WITHIN = pytest.mark.parametrize("options", [TIGHT, SLOW], ids=["corrective", "sfw"])
+BOTH = pytest.mark.parametrize("solver", ["corrective", "sfw"])
 
 
 def solve(y=Y, **options):
@@ -63,8 +67,8 @@ def after(n_points):
 
 
 def within(point):
-    """Say when work on a point has started and is not done."""
-    return lambda progress: progress.point == point and not progress.done
+    """Say when work on a point, or on one behind it where they are solved together, has started and is not done."""
+    return lambda progress: progress.point >= point and not progress.done
 
 
 def raise_interrupt():
@@ -98,7 +102,11 @@ def handler():
 # What the callback is told -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [SLOW, {}, {"solver": "fw"}], ids=["sfw gap", "sfw change", "fw"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, TIGHT, SLOW, {"solver": "sfw"}, {"solver": "fw"}],
+    ids=["corrective", "corrective tight", "sfw gap", "sfw change", "fw"],
+)
 def test_progress_over_radii(clock, options):
     callback = Recorder(lambda _: True, lambda: setattr(clock, "now", clock.now + 1.0))
     path = solve(callback=callback, **options)
@@ -128,10 +136,20 @@ def test_progress_between_bursts():
     assert [progress.gap for progress in callback.told if progress.done] == path.gaps.tolist()
 
 
-def test_progress_over_alphas():
+def test_progress_within_points_of_the_certified_path():
+    callback = Recorder()
+    path = solve(callback=callback, **TIGHT)
+    between = [progress for progress in callback.told if not progress.done]
+    assert len(between) > 10
+    assert all(progress.gap >= 0.0 for progress in between)
+    assert [progress.gap for progress in callback.told if progress.done] == path.gaps.tolist()
+
+
+@pytest.mark.parametrize("solver", ["corrective", "sfw", "cd"])
+def test_progress_over_alphas(solver):
     callback = Recorder()
     alphas = [1.0, 0.5, 0.1]
-    path = solve(radii=None, alphas=alphas, solver="cd", callback=callback)
+    path = solve(radii=None, alphas=alphas, solver=solver, callback=callback)
     done = [progress for progress in callback.told if progress.done]
     np.testing.assert_allclose([progress.parameter for progress in done], alphas, rtol=1e-12)
     assert {progress.n_points for progress in callback.told} == {3}
@@ -142,7 +160,7 @@ def test_progress_over_alphas():
 
 
 @pytest.mark.parametrize("n_points", [1, 2, 4])
-@pytest.mark.parametrize("solver", ["sfw", "fw"])
+@pytest.mark.parametrize("solver", ["corrective", "sfw", "fw"])
 def test_stop_after_a_point(n_points, solver):
     path = ended(Status.STOPPED, callback=Recorder(after(n_points), lambda: True), solver=solver)
     assert len(path) == n_points
@@ -150,13 +168,14 @@ def test_stop_after_a_point(n_points, solver):
     assert np.isfinite(path.gaps).all()
 
 
+@WITHIN
 @pytest.mark.parametrize("point", [1, 2, 4])
-def test_stop_within_a_point_leaves_it_out(point):
+def test_stop_within_a_point_leaves_it_out(point, options):
     callback = Recorder(within(point), lambda: True)
-    path = ended(Status.STOPPED, callback=callback, **SLOW)
-    assert callback.told[-1].point == point
-    assert len(path) == point
-    assert_begins(path, solve(**SLOW))
+    path = ended(Status.STOPPED, callback=callback, **options)
+    assert callback.told[-1].point == point or options is TIGHT and callback.told[-1].point > point
+    assert len(path) == callback.told[-1].point
+    assert_begins(path, solve(**options))
 
 
 def test_stop_within_the_first_point_keeps_what_there_is():
@@ -166,42 +185,60 @@ def test_stop_within_the_first_point_keeps_what_there_is():
     assert path.n_active[0] > 0
 
 
-def test_stop_on_a_path_over_alphas():
-    options = {"radii": None, "alphas": [1.0, 0.5, 0.1], "solver": "cd"}
+@pytest.mark.parametrize("grid", [{}, {"radii": None, "alphas": [0.5, 0.4, 0.3, 0.2, 0.1]}], ids=["radii", "alphas"])
+def test_stop_within_the_first_point_of_the_certified_path_answers_with_zero(grid):
+    path = ended(Status.STOPPED, callback=Recorder(within(0), lambda: True), **grid)
+    assert path.statuses == (Status.STOPPED,)
+    assert path.n_active[0] == 0
+    assert path.intercepts[0] == pytest.approx(Y.mean())
+    assert 1e-4 < path.gaps[0] <= 1.0 if grid else path.gaps[0] > 1e-4
+
+
+@pytest.mark.parametrize("solver", ["corrective", "sfw", "cd"])
+def test_stop_on_a_path_over_alphas(solver):
+    options = {"radii": None, "alphas": [1.0, 0.5, 0.1], "solver": solver}
     path = ended(Status.STOPPED, 3, callback=Recorder(after(2), lambda: True), **options)
     assert_begins(path, solve(**options))
     np.testing.assert_allclose(path.alphas, [1.0, 0.5], rtol=1e-12)
 
 
-def test_stop_after_the_last_point_is_no_early_ending():
-    path = solve(callback=Recorder(after(5), lambda: True))
+@BOTH
+def test_stop_after_the_last_point_is_no_early_ending(solver):
+    path = solve(callback=Recorder(after(5), lambda: True), solver=solver)
     assert path.ending is None
     assert len(path) == 5
 
 
+@BOTH
 @pytest.mark.parametrize("answer", [None, False, 0, "no"])
-def test_only_true_stops(answer):
-    path = solve(callback=lambda progress: answer)
+def test_only_true_stops(answer, solver):
+    path = solve(callback=lambda progress: answer, solver=solver)
     assert path.ending is None
     assert len(path) == 5
 
 
-def test_numpys_true_stops_too():
-    assert len(ended(Status.STOPPED, callback=lambda progress: np.float64(progress.point) >= 1)) == 2
+@BOTH
+def test_numpys_true_stops_too(solver):
+    def after_two(progress):
+        return np.float64(progress.point + progress.done) >= 2
+
+    assert len(ended(Status.STOPPED, callback=after_two, solver=solver)) == 2
 
 
-def test_a_stopped_path_has_the_largest_gap_in_its_warning():
-    with pytest.warns(ConvergenceWarning, match=r"largest relative duality gap is \d\.\d\de-?\d+"):
-        solve(callback=lambda progress: True)
+@BOTH
+def test_a_stopped_path_has_the_largest_gap_in_its_warning(solver):
+    with pytest.warns(ConvergenceWarning, match=r"largest relative duality gap is \d\.\d\de[-+]?\d+"):
+        solve(callback=lambda progress: True, solver=solver)
 
 
+@WITHIN
 @pytest.mark.parametrize("point", [0, 2])
-def test_an_error_in_the_callback_comes_out(point):
+def test_an_error_in_the_callback_comes_out(point, options):
     def fail():
         raise ValueError("from the callback")
 
     with pytest.raises(ValueError, match="from the callback"):
-        solve(callback=Recorder(within(point), fail), **SLOW)
+        solve(callback=Recorder(within(point), fail), **options)
     assert handler() is signal.default_int_handler
 
 
@@ -215,19 +252,23 @@ def tick(clock, seconds=1.0):
     return move
 
 
+@BOTH
 @pytest.mark.parametrize("n_points", [1, 3])
-def test_time_limit_after_a_point(clock, n_points):
+def test_time_limit_after_a_point(clock, n_points, solver):
     callback = Recorder(lambda progress: progress.done, tick(clock))
-    path = ended(Status.TIMED_OUT, callback=callback, time_limit=n_points)
+    path = ended(Status.TIMED_OUT, callback=callback, time_limit=n_points, solver=solver)
     assert len(path) == n_points
-    assert_begins(path, solve())
+    assert_begins(path, solve(solver=solver))
     assert np.isfinite(path.gaps).all()
 
 
-def test_time_limit_within_a_point_leaves_it_out(clock):
-    path = ended(Status.TIMED_OUT, callback=Recorder(within(2), tick(clock)), time_limit=1, **SLOW)
-    assert len(path) == 2
-    assert_begins(path, solve(**SLOW))
+@WITHIN
+def test_time_limit_within_a_point_leaves_it_out(clock, options):
+    callback = Recorder(within(2), tick(clock))
+    path = ended(Status.TIMED_OUT, callback=callback, time_limit=1, **options)
+    assert callback.told[-1].point == 2 or options is TIGHT and callback.told[-1].point > 2
+    assert len(path) == callback.told[-1].point
+    assert_begins(path, solve(**options))
 
 
 def test_time_limit_within_the_first_point_keeps_what_there_is(clock):
@@ -239,12 +280,14 @@ def test_time_limit_within_the_first_point_keeps_what_there_is(clock):
     assert path.gaps[0] > 1e-3
 
 
-@pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
+@pytest.mark.parametrize(
+    ("solver", "name"),
+    [("corrective", "alphas"), ("corrective", "radii"), ("sfw", "radii"), ("fw", "radii"), ("cd", "alphas")],
+)
 @pytest.mark.parametrize("grid", ["automatic", "given"])
-def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solver, grid):
+def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solver, name, grid):
     seconds = iter(range(1_000_000))  # every look at the clock takes a second
     monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: next(seconds)))
-    name = "alphas" if solver == "cd" else "radii"
     options = {"radii": None, name: 5 if grid == "automatic" else [0.1, 0.2, 0.3, 0.4, 0.5]}
     path = ended(Status.TIMED_OUT, solver=solver, time_limit=1e-6, **options)
     assert len(path) == 1
@@ -252,10 +295,11 @@ def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solve
     assert np.isfinite(path.gaps).all()
 
 
-def test_time_left_over_changes_nothing(clock):
-    path = solve(callback=Recorder(lambda progress: progress.done, tick(clock)), time_limit=6)
+@BOTH
+def test_time_left_over_changes_nothing(clock, solver):
+    path = solve(callback=Recorder(lambda progress: progress.done, tick(clock)), time_limit=6, solver=solver)
     assert path.ending is None
-    assert_begins(path, solve())
+    assert_begins(path, solve(solver=solver))
 
 
 @pytest.mark.parametrize(("elapsed", "expected"), [(0.0, None), (2.9, None), (3.0, Status.TIMED_OUT)])
@@ -271,42 +315,55 @@ def test_the_clock_starts_with_the_watch(clock, elapsed, expected):
 
 @pytest.mark.parametrize("interrupt", [raise_interrupt, send_interrupt])
 @pytest.mark.parametrize("n_points", [1, 3])
-def test_interrupt_after_a_point(interrupt, n_points):
-    path = ended(Status.INTERRUPTED, callback=Recorder(after(n_points), interrupt))
+@BOTH
+def test_interrupt_after_a_point(interrupt, n_points, solver):
+    path = ended(Status.INTERRUPTED, callback=Recorder(after(n_points), interrupt), solver=solver)
     assert len(path) == n_points
-    assert_begins(path, solve())
-    assert np.isnan(path.gaps).all()  # no more passes over the data
+    whole = solve(solver=solver)
+    assert_begins(path, whole)
+    if solver == "sfw":
+        assert np.isnan(path.gaps).all()  # no more passes over the data
+    else:
+        np.testing.assert_array_equal(path.gaps, whole.gaps[:n_points])  # the solver knows them
     assert handler() is signal.default_int_handler
 
 
 @pytest.mark.parametrize("interrupt", [raise_interrupt, send_interrupt])
 @pytest.mark.parametrize("point", [0, 2])
-def test_interrupt_within_a_point(interrupt, point):
-    path = ended(Status.INTERRUPTED, callback=Recorder(within(point), interrupt), **SLOW)
-    assert len(path) == max(1, point)
+@WITHIN
+def test_interrupt_within_a_point(interrupt, point, options):
+    callback = Recorder(within(point), interrupt)
+    path = ended(Status.INTERRUPTED, callback=callback, **options)
+    assert callback.told[-1].point == point or options is TIGHT and callback.told[-1].point > point
+    assert len(path) == max(1, callback.told[-1].point)
+    if point:
+        assert_begins(path, solve(**options))
     assert path.statuses[-1] is (Status.CERTIFIED if point else Status.INTERRUPTED)
     assert handler() is signal.default_int_handler
 
 
-def test_interrupt_ahead_of_the_first_point():
+@BOTH
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+def test_interrupt_ahead_of_the_first_point(solver, name):
     class Response:  # somebody presses Ctrl-C while the data are read
         def __array__(self, dtype=None, copy=None):
             send_interrupt()
             return Y.copy()
 
-    path = ended(Status.INTERRUPTED, y=Response(), radii=5)
+    path = ended(Status.INTERRUPTED, y=Response(), solver=solver, **{"radii": None, name: 5})
     assert len(path) == 1
     assert handler() is signal.default_int_handler
 
 
-def test_second_interrupt_is_pythons_own():
+@BOTH
+def test_second_interrupt_is_pythons_own(solver):
     def twice():
         send_interrupt()
         assert handler() is signal.default_int_handler
         with pytest.raises(KeyboardInterrupt):
             send_interrupt()
 
-    assert len(ended(Status.INTERRUPTED, callback=Recorder(after(2), twice))) == 2
+    assert len(ended(Status.INTERRUPTED, callback=Recorder(after(2), twice), solver=solver)) == 2
     assert handler() is signal.default_int_handler
 
 
@@ -358,9 +415,10 @@ def test_every_status_has_a_sentence(status):
     assert Status(status.value) is status
 
 
-def test_a_finished_path_is_silent():
+@pytest.mark.parametrize("options", [{}, TIGHT, SLOW], ids=["corrective", "corrective tight", "sfw"])
+def test_a_finished_path_is_silent(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        path = solve(**SLOW)
+        path = solve(**options)
     assert path.ending is None
     assert path.statuses == (Status.CERTIFIED,) * 5

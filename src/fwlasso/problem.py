@@ -37,6 +37,7 @@ class Problem(NamedTuple):
     norms2: Vector  # z_j'z_j
     yy: float  # y'y
     y_mean: float  # what was subtracted from y
+    centred: bool  # whether columns and y are centred
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -117,7 +118,7 @@ def build_problem(design: Design, y: Vector, fit_intercept: bool, standardize: b
         yy = float(response[:-1] @ response[:-1])
     if not np.isfinite(yy):
         raise ValueError("y has values too large for their squares to be finite")
-    return Problem(X, response, xty, norms2, yy, y_mean)
+    return Problem(X, response, xty, norms2, yy, y_mean, bool(fit_intercept))
 
 
 @kernel

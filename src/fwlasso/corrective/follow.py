@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..certificate import gap_of
@@ -31,7 +32,7 @@ from .references import Anchors, Reference, first_reference, make_reach
 from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
-_SOLVE, _ACCEPT, _MIX = 0.3, 0.5, 0.8
+_SOLVE, _ACCEPT, _MIX = 0.5, 0.65, 0.85
 # Where radii beyond the norm of all solutions are asked for, the last node has correlations of at most lambda.
 _SOLVE_LAST = 1e-9
 # Distances on a logarithmic scale of penalties: between knots, and between nodes at first.
@@ -42,8 +43,10 @@ _MAX_ROUNDS, _MAX_DEPTH = 50, 40
 _NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 4
 # All nodes are priced with their knot where the lazy oracle would leave more than this share of all columns.
 _MANY_SUSPECTS = 0.02
+# The next stride is longer after a knot that left fewer, and at most one node to solve again; but not too long.
+_FEW_SUSPECTS, _LONGER, _LONGEST_STRIDE = 0.005, 1.25, 0.8
 # The smallest penalty that is solved, as a share of the largest: what is asked for below is answered by it.
-_SMALLEST = 1e-9
+_SMALLEST = 1e-12
 
 _NO_COLUMNS = np.empty(0, np.int64)
 
@@ -102,13 +105,14 @@ class _Follower:
         self._max_iter = max_iter
         self._workers = workers
         self._tell = tell
-        self._work = WorkingSet(problem, workers)
+        self._radial = isinstance(forms[-1], Ball)
+        self._work = WorkingSet(problem, self._radial, workers)
         self._duplicates = Duplicates(problem)
         self._members = _NO_COLUMNS  # places in the working set
         self._last = zero_node(problem)
         self._step = _FIRST_STEP
         self._floor = 0.0
-        self._price_together = False
+        self._price_together = self._was_easy = False
         self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
         self._n_rounds = self._n_dots = self._n_priced = 0  # since the last point
         self.outcomes: list[Outcome] = []
@@ -125,11 +129,13 @@ class _Follower:
         stops = np.array([max(form.weight, floor) for form in self._rest[::-1] if isinstance(form, Penalty)])
         reach, reference, before = make_reach(problem), first_reference(problem), None
         anchor = left.residual
+        stride = _STRIDE
         while self._rest and left.weight > floor:
+            n_done = len(self.outcomes)
             nodes = self._solve_guess(guess)
             guess = None
             if not nodes:
-                end = _next_penalty(stops, left.weight, _STRIDE, floor)
+                end = _next_penalty(stops, left.weight, stride, floor)
                 predicted = self._predict(reference, before, end, _TIMES_ACTIVE * left.columns.size)
                 self._members = np.union1d(self._work.places(predicted), self._work.places(left.columns))
                 nodes = self._solve_to(end, left, stops)
@@ -146,6 +152,10 @@ class _Follower:
                     while self._rest and 0.0 < (share := span.share(self._rest[0])) <= 1.0:
                         self._emit(span.mix(share))
             left = nodes[-1]
+            if len(self.outcomes) == n_done:
+                stride *= 2.0  # there was nothing to answer
+            else:
+                stride = min(_LONGER * stride, _LONGEST_STRIDE) if self._was_easy else _STRIDE
         while self._rest:
             self._emit(left)
 
@@ -170,10 +180,17 @@ class _Follower:
             return max(smallest, 0.5 * _ACCEPT * self._goal / last.radius)
         return last.weight or smallest
 
-    def _form_at(self, weight: float) -> Form:
-        """Return the form that a node must be certified in: the last one also answers radii beyond all solutions."""
+    def _node_gap(self, node: Node) -> float:
+        """Return the gap that a node must be certified with; on a path over radii, also that for its own norm.
+
+        The last node answers radii beyond all solutions as well.
+        """
+        gap = self._gap(Penalty(node.weight), node)
+        if not self._radial:
+            return gap
         last = self._forms[-1]
-        return last if weight == self._floor and isinstance(last, Ball) else Penalty(weight)
+        radius = last.radius if node.weight == self._floor and isinstance(last, Ball) else node.l1
+        return max(gap, self._gap(Ball(radius), node))
 
     def _emit(self, node: Node) -> None:
         point = len(self.outcomes)
@@ -232,7 +249,7 @@ class _Follower:
         if not np.isin(places, self._members).all():
             self._members = np.union1d(self._members, places)
         point = len(self.outcomes)
-        if isinstance(self._form_at(weight), Ball):
+        if self._radial and weight == self._floor:
             accuracy = _SOLVE_LAST
         solved = self._work.solve(
             self._members, weight, accuracy * self._goal, self._max_iter,
@@ -280,41 +297,50 @@ class _Follower:
 
     def _certify(self, anchors: Anchors, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given their largest correlations where known."""
-        certified = []
-        limit = _ACCEPT * self._goal
-        n_most = 0
-        for solved, bound in zip(nodes, bounds, strict=True):
-            node = solved._replace(max_corr=bound)
-            violators = anchors.violators() if bound < math.inf else _NO_COLUMNS
-            n_rounds = 0
-            while self._gap(self._form_at(node.weight), node) > limit and n_rounds < _MAX_ROUNDS:
-                if violators.size:
-                    new = self._work.places(self._duplicates.distinct(violators))
-                    self._members = np.union1d(self._members, new)
-                    node = self._solve(node.columns, node.coefs, node.weight)
-                suspects = anchors.suspects(node, self._workers)
-                n_most = max(n_most, suspects.size)
-                corrs = self._price(suspects, node.residual)
-                node = node._replace(max_corr=max(node.weight, float(corrs.max(initial=0.0))))
-                new_violators = suspects[corrs > node.weight]
-                if n_rounds > 0 and np.isin(new_violators, violators).all():
-                    break  # those are worked with already: the gap is what it is
-                violators = new_violators
-                n_rounds += 1
-            certified.append(node)
-        self._price_together = n_most > _MANY_SUSPECTS * self._problem.xty.size
-        return certified
+        nodes = [node._replace(max_corr=bound) for node, bound in zip(nodes, bounds, strict=True)]
+        violators = anchors.violators()
+        n_most = n_solved = 0
+        unknown = [k for k, bound in enumerate(bounds) if bound == math.inf]
+        if unknown:
+            more, n_most = self._price(anchors, nodes, unknown)
+            violators = np.union1d(violators, more)
+        for _ in range(_MAX_ROUNDS):
+            still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > _ACCEPT * self._goal]
+            if not still_open:
+                break
+            places = self._work.places(self._duplicates.distinct(violators))
+            if n_solved > 0 and np.isin(places, self._members).all():
+                break  # these are worked with: the gap is as it is
+            self._members = np.union1d(self._members, places)
+            for k in still_open:
+                nodes[k] = self._solve(nodes[k].columns, nodes[k].coefs, nodes[k].weight)
+            n_solved += len(still_open)
+            violators, n_suspects = self._price(anchors, nodes, still_open)
+            n_most = max(n_most, n_suspects)
+        p = self._problem.xty.size
+        self._price_together |= n_most > _MANY_SUSPECTS * p
+        self._was_easy = not self._price_together and n_most < _FEW_SUSPECTS * p and n_solved <= 1
+        return nodes
 
-    def _price(self, columns: Indices, residual: Vector) -> Vector:
-        """Return |z_j'r| for some columns."""
-        problem, found = self._problem, np.empty(columns.size)
-        n_bytes = columns.size * (problem.nbytes // problem.xty.size)
-        self._workers.run(
-            lambda lo, hi: _correlate(problem.X, columns, residual, lo, hi, found), even_cuts(columns.size, n_bytes)
+    def _price(self, anchors: Anchors, nodes: list[Node], which: Sequence[int]) -> tuple[Indices, int]:
+        """Bound the correlations of some nodes over all columns, by pricing the suspects.
+
+        Return the columns with |z_j'r| > lambda at one of them, and the number of suspects.
+        """
+        problem = self._problem
+        suspects = anchors.suspects([nodes[k] for k in which], self._workers)
+        residuals = np.array([nodes[k].residual for k in which])
+        weights = np.array([nodes[k].weight for k in which])
+        violates = np.zeros(suspects.size, np.bool_)
+        largest = self._workers.run(
+            lambda lo, hi: _correlate(problem.X, suspects, residuals, weights, lo, hi, violates),
+            even_cuts(suspects.size, suspects.size * (problem.nbytes // problem.xty.size)),
         )
-        self._n_priced += columns.size
-        self._n_dots += columns.size
-        return found
+        for k, bound in zip(which, np.max(largest, axis=0), strict=True):
+            nodes[k] = nodes[k]._replace(max_corr=float(bound))
+        self._n_priced += suspects.size
+        self._n_dots += suspects.size * len(which)
+        return suspects[violates], suspects.size
 
 
 def _is_zero(form: Form, problem: Problem) -> bool:
@@ -332,9 +358,23 @@ def _next_penalty(stops: Vector, weight: float, step: float, least: float) -> fl
 
 
 @kernel
-def _correlate(X: Columns, columns: Indices, residual: Vector, lo: int, hi: int, found: Vector) -> None:
+def _correlate(
+    X: Columns,
+    columns: Indices,
+    residuals: NDArray[np.float64],
+    weights: Vector,
+    lo: int,
+    hi: int,
+    violates: NDArray[np.bool_],
+) -> Vector:
+    """Return max(lambda, |z_j'r|) of every residual over columns lo..hi, and tell which of them exceed lambda."""
+    largest = weights.copy()
     for k in range(lo, hi):
-        found[k] = abs(dot_column(X, columns[k], residual))
+        for row in range(weights.size):
+            corr = abs(dot_column(X, columns[k], residuals[row]))
+            largest[row] = max(largest[row], corr)
+            violates[k] |= corr > weights[row]
+    return largest
 
 
 @kernel

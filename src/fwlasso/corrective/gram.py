@@ -35,9 +35,10 @@ class Gram(NamedTuple):
 
 
 def empty_gram() -> Gram:
-    """Return a Gram without room."""
-    nothing = np.empty(0, np.int64)
-    return Gram(nothing, np.empty((0, 0)), nothing, nothing, np.empty((0, 0), order="F"), np.zeros(1, np.int64))
+    """Return a Gram of no columns."""
+    # Not of size zero: numba would take empty matrices to be of another layout, and compile everything twice.
+    nothing, room = np.empty(0, np.int64), np.empty(2, np.int64)
+    return Gram(nothing, np.empty((2, 2)), nothing, room, np.empty((2, 2), order="F"), np.zeros(1, np.int64))
 
 
 def with_places(gram: Gram, n_places: int) -> Gram:

@@ -102,9 +102,9 @@ class Anchors:
         e, r = _distance(self._residuals[left], self._residuals[right], share, node.residual)
         return (e + self._reach.rounding * r) / node.weight * (1.0 + 1e-12)
 
-    def suspects(self, node: Node, workers: Workers) -> NDArray[np.int64]:
-        """Return the columns that could have |z_j'r| > lambda at a node between the anchors."""
-        norms, eta = self._reach.norms, self.distance(node) * self._reach.unit
+    def suspects(self, nodes: Sequence[Node], workers: Workers) -> NDArray[np.int64]:
+        """Return the columns that could have |z_j'r| > lambda at one of these nodes between the anchors."""
+        norms, eta = self._reach.norms, max(map(self.distance, nodes)) * self._reach.unit
         cuts = even_cuts(norms.size, 8 * norms.size)
         return np.concatenate(workers.run(lambda lo, hi: _suspects(self._ceiling, norms, eta, lo, hi), cuts))
 

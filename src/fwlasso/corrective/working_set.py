@@ -74,8 +74,9 @@ class WorkingSet:
     A column keeps its place once it has one. What is worked on at a time is a list of places, the members.
     """
 
-    def __init__(self, problem: Problem, workers: Workers) -> None:
+    def __init__(self, problem: Problem, radial: bool, workers: Workers) -> None:
         self._problem = problem
+        self._radial = float(radial)  # whether it works for a path over radii
         self._workers = workers
         self._bytes_per_column = problem.nbytes / problem.xty.size
         self._place_of = np.full(problem.xty.size, -1, np.int32)
@@ -119,7 +120,7 @@ class WorkingSet:
         n_dots = 0
         while True:
             asked, gap, rounds, dots = _solve(
-                problem, work, self._gram, members, weight, goal, n_dots_in_burst, rounds, max_rounds
+                problem, work, self._gram, members, weight, self._radial, goal, n_dots_in_burst, rounds, max_rounds
             )
             n_dots += dots
             if asked == _DONE:
@@ -137,7 +138,7 @@ class WorkingSet:
         """Return the penalty that the coefficients belong to, a'X'r / ||a||_1."""
         work = self._work
         _refresh(self._problem, work, members)
-        _price(self._problem, work, members, 0.0)
+        _price(self._problem, work, members, 0.0, 0.0)
         coefs = work.coefs[members]
         return float(coefs @ work.corrs[members] / np.abs(coefs).sum())
 
@@ -168,6 +169,7 @@ def _solve(
     gram: Gram,
     members: Indices,
     weight: float,
+    radial: float,
     goal: float,
     n_dots_in_burst: int,
     rounds: Rounds,
@@ -181,14 +183,14 @@ def _solve(
     settled = False
     while True:
         last_gap = gap
-        gap = _price(problem, work, members, weight)
+        gap = _price(problem, work, members, weight, radial)
         n_dots += members.size
         if gap < 0.5 * best:
             n_idle = 0
             best = gap
         if gap <= goal or n >= max_rounds or n_idle > _MAX_IDLE:
             _refresh(problem, work, members)
-            gap = _price(problem, work, members, weight)
+            gap = _price(problem, work, members, weight, radial)
             return _DONE, gap, Rounds(n, n_epochs, best, n_idle), n_dots + members.size
         if n_dots > n_dots_in_burst:
             return _LOOK, gap, Rounds(n, n_epochs, best, n_idle), n_dots
@@ -227,7 +229,7 @@ def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices
         entries += column_entries(problem.X, work.columns[k])
         n_new += gram.slot_of[k] < 0
     epoch = 30.0 * n + 2.0 * entries
-    return 4.0 * (1e4 + n**3 / 60.0 + n_new * entries * 0.3) / max(epoch, 1.0)
+    return 2.0 * (1e4 + n**3 / 60.0 + n_new * entries * 0.3) / max(epoch, 1.0)
 
 
 @kernel
@@ -257,10 +259,11 @@ def _listed(work: Work, members: Indices, weight: float) -> Indices:
 
 
 @kernel
-def _price(problem: Problem, work: Work, members: Indices, weight: float) -> float:
+def _price(problem: Problem, work: Work, members: Indices, weight: float, radial: float) -> float:
     """Compute the correlations of `members` and return the gap over them.
 
-    q'y = sum a_j z_j'y and q'q = q'y - q'r = q'y - sum a_j z_j'r.
+    q'y = sum a_j z_j'y and q'q = q'y - q'r = q'y - sum a_j z_j'r. For a path over radii (`radial` is one, not zero) it
+    is the larger one of the gaps of both forms, for the penalty and for the norm of where we stand.
     """
     qy = qr = l1 = largest = 0.0
     for k in members:
@@ -273,12 +276,16 @@ def _price(problem: Problem, work: Work, members: Indices, weight: float) -> flo
             qy += a * problem.xty[j]
             qr += a * corr
             l1 += abs(a)
-    return duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)  # type: ignore[no-any-return]
+    gap = duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)
+    return max(gap, radial * (l1 * largest - qr))  # type: ignore[no-any-return]
 
 
 @kernel
 def _refresh(problem: Problem, work: Work, members: Indices) -> None:
-    """Compute the residual anew, without a constant part: see `iterate.refresh`."""
+    """Compute the residual anew; of centred data without a constant part.
+
+    What rounding leaves of it, the sum, is kept in the last place: means of columns may be large.
+    """
     residual = work.residual
     m = residual.size - 1
     for i in range(m + 1):
@@ -286,10 +293,16 @@ def _refresh(problem: Problem, work: Work, members: Indices) -> None:
     for k in members:
         if work.coefs[k] != 0.0:
             add_column(problem.X, work.columns[k], -work.coefs[k], residual)
-    constant = residual[m] / m
     for i in range(m):
-        residual[i] += problem.y[i] - constant
+        residual[i] += problem.y[i]
     residual[m] = 0.0
+    if problem.centred:
+        total = 0.0
+        for i in range(m):
+            total += residual[i]
+        for i in range(m):
+            residual[i] -= total / m
+            residual[m] += residual[i]
 
 
 @kernel

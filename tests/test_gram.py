@@ -1,0 +1,186 @@
+"""The factor is that of the cosines plus the ridge, whatever was appended and deleted before."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import Case, make_case, random_values
+from fwlasso.corrective import gram as grams
+from fwlasso.corrective.gram import append, delete, empty_gram, factorize, substitute, with_cosines, with_places
+from fwlasso.parallel import Workers
+
+RIDGE = 1e-12
+
+
+def unit_columns(case: Case, columns) -> np.ndarray:
+    Z = case.Z[:, columns]
+    return Z / np.linalg.norm(Z, axis=0)
+
+
+def gram_of(case: Case, columns: np.ndarray, places=None):
+    """A Gram whose place k holds columns[k], with the cosines of some places."""
+    places = np.arange(columns.size) if places is None else np.asarray(places)
+    with Workers(1) as workers:
+        return with_cosines(case.problem, with_places(empty_gram(), columns.size), places, columns, workers)
+
+
+def cosines_between(gram, places) -> np.ndarray:
+    slots = gram.slot_of[places]
+    assert (slots >= 0).all()
+    return gram.cosines[np.ix_(slots, slots)]
+
+
+def assert_factor(gram, unit: np.ndarray, places, atol=1e-10):
+    """The factor is that of these places, in some order: L L' = cosines + ridge, and L is lower triangular."""
+    n = int(gram.size[0])
+    assert sorted(gram.place_of[:n].tolist()) == sorted(places)
+    rows = gram.place_of[:n]
+    np.testing.assert_array_equal(gram.row_of[rows], np.arange(n))
+    assert (np.delete(gram.row_of, rows) == -1).all()
+    L = np.tril(gram.lower[:n, :n])
+    wanted = unit[:, rows].T @ unit[:, rows] + RIDGE * np.eye(n)
+    np.testing.assert_allclose(L @ L.T, wanted, rtol=0, atol=atol)
+    assert (np.diag(L) > 0).all()
+    if n and np.linalg.eigvalsh(wanted).min() > 1e-6:
+        np.testing.assert_allclose(L, np.linalg.cholesky(wanted), rtol=0, atol=1e-7)
+
+
+@pytest.fixture
+def problem(rng):
+    return make_case(random_values(rng, 30, 20, density=0.8), rng.standard_normal(30))
+
+
+def test_cosines_are_right_for_every_storage_and_unit(case, rng):
+    columns = rng.permutation(np.flatnonzero(case.problem.norms2 > 0))[:20]
+    gram = gram_of(case, columns)
+    unit = unit_columns(case, columns)
+    np.testing.assert_allclose(cosines_between(gram, np.arange(20)), unit.T @ unit, rtol=0, atol=1e-11)
+
+
+def test_cosines_do_not_depend_on_the_scale_of_columns(rng):
+    values = rng.standard_normal((15, 8))
+    scales = 10.0 ** np.array([-8, 8, -100, 100, 0, 3, -3, 1])
+    plain, scaled = (
+        gram_of(make_case(X, rng.standard_normal(15), units="centred"), np.arange(8)) for X in (values, values * scales)
+    )
+    np.testing.assert_allclose(cosines_between(scaled, np.arange(8)), cosines_between(plain, np.arange(8)), atol=1e-12)
+
+
+@pytest.mark.parametrize("units", ["centred", "standardized"])
+def test_cosines_of_columns_with_a_mean_are_those_of_the_rest(units, rng):
+    values = rng.standard_normal((40, 10)) + 1e3
+    gram = gram_of(make_case(values, rng.standard_normal(40), units=units), np.arange(10))
+    Z = values.astype(np.longdouble) - values.astype(np.longdouble).mean(axis=0)
+    unit = (Z / np.sqrt((Z**2).sum(axis=0))).astype(float)
+    np.testing.assert_allclose(cosines_between(gram, np.arange(10)), unit.T @ unit, rtol=0, atol=1e-8)
+
+
+def test_cosines_that_are_asked_for_later_fit_to_the_others(problem):
+    columns = np.arange(20)
+    gram = gram_of(problem, columns, [3, 7, 1])
+    factorize(gram, np.array([3, 1]))
+    with Workers(1) as workers:
+        for places in ([7, 2], [0, 1, 2, 3, 4, 5], list(range(20))):
+            gram = with_cosines(problem.problem, gram, np.array(places), columns, workers)
+            unit = unit_columns(problem, places)
+            np.testing.assert_allclose(cosines_between(gram, np.array(places)), unit.T @ unit, rtol=0, atol=1e-11)
+    assert_factor(gram, unit_columns(problem, columns), [3, 1])
+    append(gram, 15)
+    assert_factor(gram, unit_columns(problem, columns), [3, 1, 15])
+
+
+def test_cosines_beyond_the_cap_are_forgotten_and_those_asked_for_are_there(problem, monkeypatch):
+    monkeypatch.setattr(grams, "LARGEST_GRAM", 8)
+    columns, gram = np.arange(20), gram_of(problem, np.arange(20), [0, 1, 2, 3, 4])
+    with Workers(1) as workers:
+        gram = with_cosines(problem.problem, gram, np.array([10, 11, 2, 12, 13]), columns, workers)
+    places = np.array([10, 11, 2, 12, 13])
+    unit = unit_columns(problem, places)
+    np.testing.assert_allclose(cosines_between(gram, places), unit.T @ unit, rtol=0, atol=1e-11)
+    assert (gram.slot_of[[0, 1, 3, 4]] == -1).all()
+    factorize(gram, places)
+    assert_factor(gram, unit_columns(problem, columns), places.tolist())
+
+
+def test_the_same_cosines_for_any_number_of_threads(monkeypatch, problem):
+    monkeypatch.setattr("fwlasso.parallel._CHUNK_BYTES", 512)
+    found = []
+    for n_threads in (1, 3):
+        with Workers(n_threads) as workers:
+            gram = with_cosines(problem.problem, with_places(empty_gram(), 20), np.arange(20), np.arange(20), workers)
+        found.append(cosines_between(gram, np.arange(20)))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_a_gram_keeps_what_it_knows_when_there_are_more_places(problem):
+    gram = gram_of(problem, np.arange(6))
+    factorize(gram, np.array([4, 0, 2]))
+    more = with_places(gram, 20)
+    assert more.slot_of.size == more.row_of.size == 20
+    assert (more.slot_of[6:] == -1).all()
+    columns = np.arange(20)
+    with Workers(1) as workers:
+        more = with_cosines(problem.problem, more, np.array([4, 19, 2, 0]), columns, workers)
+    append(more, 19)
+    assert_factor(more, unit_columns(problem, columns), [4, 0, 2, 19])
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([4, 10, 40]), st.lists(st.integers(0, 9), min_size=1, max_size=60))
+def test_random_changes_lead_to_the_factor_of_what_is_left(seed, m, moves):
+    """Each move is one of the ten places: in if it is out, out if it is in. With m = 4 columns are dependent."""
+    rng = np.random.default_rng(seed)
+    case = make_case(rng.standard_normal((m, 10)) * 10.0 ** rng.integers(-3, 4, 10), rng.standard_normal(m))
+    gram = gram_of(case, np.arange(10))
+    unit = unit_columns(case, np.arange(10))
+    inside: list[int] = []
+    for place in moves:
+        if place in inside:
+            delete(gram, int(gram.row_of[place]))
+            inside.remove(place)
+        else:
+            append(gram, place)
+            inside.append(place)
+        # Beyond the rank the factor has the ridge, or a little more where rounding is more than that.
+        assert_factor(gram, unit, inside, atol=1e-10 if len(inside) <= m else 1e-9)
+    factorize(gram, np.array(inside, np.int64))
+    assert_factor(gram, unit, inside, atol=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12))
+def test_substitution_solves_the_system(seed, n):
+    rng = np.random.default_rng(seed)
+    case = make_case(rng.standard_normal((30, 12)), rng.standard_normal(30))
+    gram = gram_of(case, np.arange(12))
+    places = rng.permutation(12)[:n]
+    if rng.random() < 0.5:
+        factorize(gram, places)
+    else:
+        for place in places:
+            append(gram, place)
+    unit = unit_columns(case, gram.place_of[:n])
+    right = rng.standard_normal(n)
+    x = right.copy()
+    substitute(gram, x)
+    np.testing.assert_allclose((unit.T @ unit + RIDGE * np.eye(n)) @ x, right, atol=1e-10)
+    np.testing.assert_allclose(x, np.linalg.solve(unit.T @ unit + RIDGE * np.eye(n), right), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("twist", [0.0, 1e-12, 1e-8, 1e-4])
+def test_copies_have_a_finite_factor_whose_system_is_solved(twist, rng):
+    values = rng.standard_normal((20, 4))
+    values = np.column_stack([values, values + twist * rng.standard_normal((20, 4))])
+    case = make_case(values, rng.standard_normal(20))
+    gram, again = gram_of(case, np.arange(8)), gram_of(case, np.arange(8))
+    factorize(gram, np.arange(8))
+    for place in range(8):
+        append(again, place)
+    unit = unit_columns(case, np.arange(8))
+    for each in (gram, again):
+        assert_factor(each, unit, list(range(8)), atol=1e-10)
+        x = unit.T @ rng.standard_normal(20)  # in the range of the cosines
+        right = x.copy()
+        substitute(each, x)
+        assert np.isfinite(x).all()
+        np.testing.assert_allclose(unit.T @ (unit @ x), right, atol=1e-3)
