@@ -230,7 +230,7 @@ def test_objectives_are_those_of_a_reference_solver(data):
     values, y = data
     path = lasso_path(values, y, alphas=10, eps=1e-3, tol=1e-7)
     for k in range(10):
-        best = ReferenceLasso(path.alphas[k], tol=1e-13, max_iter=10**6).fit(values, y)
+        best = ReferenceLasso(path.alphas[k], tol=1e-12, max_iter=10**6).fit(values, y)
         ours, theirs = (
             0.5 * ((y - values @ b - c) ** 2).sum() + 30 * path.alphas[k] * np.abs(b).sum()
             for b, c in ((path.coef(k), path.intercepts[k]), (best.coef_, best.intercept_))

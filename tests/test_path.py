@@ -17,7 +17,6 @@ from fwlasso.grid import log_grid
 from fwlasso.iterate import zero
 from test_certificate import independent_gap
 
-
 HUGE_RANGE = np.array([[1e-8, 1e8], [2e-8, -1e8], [0.0, 1e8]])
 BOTH = pytest.mark.parametrize("solver", ["corrective", "sfw"])
 

@@ -48,7 +48,7 @@ def correlations(values: np.ndarray, units: str, residual: np.ndarray) -> np.nda
 
 
 def assert_none_is_missing(anchors: Anchors, values, units, node: Node, workers: Workers) -> np.ndarray:
-    suspects = anchors.suspects(node, workers)
+    suspects = anchors.suspects([node], workers)
     assert (np.diff(suspects) > 0).all()
     guilty = np.flatnonzero(correlations(values, units, node.residual) > node.weight)
     missing = np.setdiff1d(guilty, suspects)
@@ -169,7 +169,7 @@ def test_suspects_are_complete_and_few_along_a_real_path(storage, units, rng):
                 node = node_at(weight, residual_of(case, mix[:-1] + e, UNITS[units][0]))
                 assert_none_is_missing(anchors, values, units, node, workers)
                 if size <= 1e-9:
-                    assert anchors.suspects(node, workers).size < 200
+                    assert anchors.suspects([node], workers).size < 200
 
 
 @pytest.mark.parametrize("units", UNITS)
@@ -200,9 +200,14 @@ def test_three_anchors_serve_all_points_between_them(rng):
     residuals = [residual_of(case, np.exp(-k) * case.y + 0.1 * rng.standard_normal(40), True) for k in range(4)]
     with Workers(1) as workers:
         anchors = anchored(case, weights.tolist(), residuals, workers)
+        nodes = []
         for weight in np.linspace(weights[-1], weights[0], 23):
             residual = residual_of(case, rng.uniform(0.1, 1.0) * case.y + 0.1 * rng.standard_normal(40), True)
-            assert_none_is_missing(anchors, values, "standardized", node_at(float(weight), residual), workers)
+            nodes.append(node_at(float(weight), residual))
+            assert_none_is_missing(anchors, values, "standardized", nodes[-1], workers)
+        together = anchors.suspects(nodes, workers)
+        for node in nodes:
+            assert np.isin(anchors.suspects([node], workers), together).all()
 
 
 def test_violators_are_the_columns_that_exceed_the_penalty_at_an_anchor(rng):
@@ -243,7 +248,7 @@ def test_suspects_are_the_same_for_any_number_of_threads(monkeypatch, rng):
     for n_threads in (1, 2, 3):
         with Workers(n_threads) as workers:
             anchors = anchored(case, [lam, 0.5 * lam], [zero_node(case.problem).residual, residual], workers)
-            found.append(anchors.suspects(node_at(0.55 * lam, residual), workers))
+            found.append(anchors.suspects([node_at(0.55 * lam, residual)], workers))
     assert 0 < found[0].size < 900
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])

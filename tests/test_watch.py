@@ -173,7 +173,7 @@ def test_stop_after_a_point(n_points, solver):
 def test_stop_within_a_point_leaves_it_out(point, options):
     callback = Recorder(within(point), lambda: True)
     path = ended(Status.STOPPED, callback=callback, **options)
-    assert callback.told[-1].point == point or options is TIGHT and callback.told[-1].point > point
+    assert callback.told[-1].point == point or (options is TIGHT and callback.told[-1].point > point)
     assert len(path) == callback.told[-1].point
     assert_begins(path, solve(**options))
 
@@ -266,7 +266,7 @@ def test_time_limit_after_a_point(clock, n_points, solver):
 def test_time_limit_within_a_point_leaves_it_out(clock, options):
     callback = Recorder(within(2), tick(clock))
     path = ended(Status.TIMED_OUT, callback=callback, time_limit=1, **options)
-    assert callback.told[-1].point == 2 or options is TIGHT and callback.told[-1].point > 2
+    assert callback.told[-1].point == 2 or (options is TIGHT and callback.told[-1].point > 2)
     assert len(path) == callback.told[-1].point
     assert_begins(path, solve(**options))
 
@@ -334,7 +334,7 @@ def test_interrupt_after_a_point(interrupt, n_points, solver):
 def test_interrupt_within_a_point(interrupt, point, options):
     callback = Recorder(within(point), interrupt)
     path = ended(Status.INTERRUPTED, callback=callback, **options)
-    assert callback.told[-1].point == point or options is TIGHT and callback.told[-1].point > point
+    assert callback.told[-1].point == point or (options is TIGHT and callback.told[-1].point > point)
     assert len(path) == max(1, callback.told[-1].point)
     if point:
         assert_begins(path, solve(**options))

@@ -55,7 +55,7 @@ def test_the_gap_asked_for_is_reached_for_every_storage_and_unit(case):
         assert result.gap <= 1e-9 * 0.5 * case.problem.yy
         given = exact(case.Z, case.y, False, False)
         assert recomputed_gap(given, Penalty(weight), a.astype(np.longdouble)) <= 1e-9 + 1e-12
-        best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-14, max_iter=10**6).fit(case.Z, case.y).coef_
+        best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
         assert objective(case, weight, a) - objective(case, weight, best) <= 1e-9 * 0.5 * case.problem.yy
         np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4 * np.linalg.norm(case.y))
         assert node.weight == weight
@@ -89,7 +89,7 @@ def test_only_members_are_worked_with(rng):
         node = work.node(some, weight)
     assert result.status is Status.CERTIFIED
     assert set(node.columns) <= {1, 4, 7}
-    alone = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-14).fit(case.Z[:, [1, 4, 7]], case.y).coef_
+    alone = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12).fit(case.Z[:, [1, 4, 7]], case.y).coef_
     np.testing.assert_allclose(node.coefs, alone[np.flatnonzero(alone)], atol=1e-4)
 
 
@@ -196,7 +196,7 @@ def test_random_problems_have_the_objective_of_a_reference_solver(seed, share, u
     weight = share * case.problem.lambda_max or 1.0
     a, result, _ = solved(case, columns, weight, 1e-9)
     assert result.status is Status.CERTIFIED
-    best = ReferenceLasso(weight / m, fit_intercept=False, tol=1e-14, max_iter=10**6).fit(case.Z, case.y).coef_
+    best = ReferenceLasso(weight / m, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
     difference = objective(case, weight, a) - objective(case, weight, best)
     assert -1e-9 * case.problem.yy <= difference <= 1e-9 * case.problem.yy
 
@@ -231,7 +231,8 @@ def test_no_members_are_solved_by_zero(rng):
     np.testing.assert_allclose(node.residual[:-1], case.y)
 
 
-def test_the_look_between_bursts_can_end_the_work(monkeypatch, rng):
+def test_short_bursts_make_progress_and_the_look_between_them_can_end_the_work(monkeypatch, rng):
+    """One look at all members may read more than a burst is meant to: columns are long where samples are many."""
     monkeypatch.setattr("fwlasso.corrective.working_set.BURST_BYTES", 1)
     case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
     looks = []
@@ -240,6 +241,7 @@ def test_the_look_between_bursts_can_end_the_work(monkeypatch, rng):
         looks.append((n_rounds, gap))
         if len(looks) == 3:
             raise KeyboardInterrupt
+        assert len(looks) < 10_000, "no progress"
 
     with Workers(1) as workers:
         work = working_set(case.problem, workers)
@@ -247,7 +249,7 @@ def test_the_look_between_bursts_can_end_the_work(monkeypatch, rng):
         with pytest.raises(KeyboardInterrupt):
             work.solve(members, 0.01 * case.problem.lambda_max, 1e-12 * case.problem.yy, 1000, ending)
         assert [n for n, _ in looks] == sorted(n for n, _ in looks)
-        result = work.solve(members, 0.01 * case.problem.lambda_max, 1e-9 * case.problem.yy, 1000, look)
+        result = work.solve(members, 0.01 * case.problem.lambda_max, 1e-9 * case.problem.yy, 1000, ending)
     assert result.status is Status.CERTIFIED
 
 

@@ -153,6 +153,11 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
         with _timed(seconds, "certify"):
             wanted = options.certify and ending is not Status.INTERRUPTED
             gaps, n_passes = _certify(problem, forms, outcomes, workers, wanted)
+    if options.rule == "gap":  # the closing certificate may prove what the solver could not
+        outcomes = [
+            outcome._replace(status=Status.CERTIFIED) if gap <= options.tolerance else outcome
+            for outcome, gap in zip(outcomes, gaps, strict=True)
+        ]
 
     p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)

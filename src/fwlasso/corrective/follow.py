@@ -54,7 +54,8 @@ _NO_COLUMNS = np.empty(0, np.int64)
 class Tell(Protocol):
     """Told of the work on a point; names what ends the path, if anything does."""
 
-    def __call__(self, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool) -> Status | None: ...
+    def __call__(self, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool) -> Status | None:
+        """Take note of the rounds on a point and of its gap so far."""
 
 
 class PathEnded(Exception):  # noqa: N818
@@ -245,9 +246,7 @@ class _Follower:
 
     def _solve(self, columns: Indices, coefs: Vector, weight: float, accuracy: float = _SOLVE) -> Node:
         """Solve on the working set from some coefficients."""
-        places = self._work.start_at(columns, coefs)
-        if not np.isin(places, self._members).all():
-            self._members = np.union1d(self._members, places)
+        self._members = _union(self._members, self._work.start_at(columns, coefs))
         point = len(self.outcomes)
         if self._radial and weight == self._floor:
             accuracy = _SOLVE_LAST
@@ -308,10 +307,10 @@ class _Follower:
             still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > _ACCEPT * self._goal]
             if not still_open:
                 break
-            places = self._work.places(self._duplicates.distinct(violators))
-            if n_solved > 0 and np.isin(places, self._members).all():
+            members = _union(self._members, self._work.places(self._duplicates.distinct(violators)))
+            if n_solved > 0 and members.size == self._members.size:
                 break  # these are worked with: the gap is as it is
-            self._members = np.union1d(self._members, places)
+            self._members = members
             for k in still_open:
                 nodes[k] = self._solve(nodes[k].columns, nodes[k].coefs, nodes[k].weight)
             n_solved += len(still_open)
@@ -341,6 +340,14 @@ class _Follower:
         self._n_priced += suspects.size
         self._n_dots += suspects.size * len(which)
         return suspects[violates], suspects.size
+
+
+def _union(members: Indices, places: Indices) -> Indices:
+    """Return the union of `members`, which increase, with `places`; most often these are among them."""
+    if members.size == 0:
+        return np.unique(places)
+    at = np.minimum(np.searchsorted(members, places), members.size - 1)
+    return members if (members[at] == places).all() else np.union1d(members, places)
 
 
 def _is_zero(form: Form, problem: Problem) -> bool:
@@ -379,7 +386,7 @@ def _correlate(
 
 @kernel
 def _extrapolate(reference: Reference, before: Reference, weight: float) -> tuple[Indices, Vector]:
-    """Return the columns with |c| > _NEAR lambda here or at `weight`, c taken to be linear in lambda, and |c| / lambda."""
+    """Return the columns with |c| > _NEAR lambda here or at `weight`, and |c| / lambda; c taken as linear in lambda."""
     factor = (weight - reference.weight) / (reference.weight - before.weight)
     found, sizes = np.empty(0, np.int64), np.empty(0)
     for filling in (False, True):  # count, then fill: p numbers of room would be much

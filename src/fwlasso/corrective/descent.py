@@ -1,0 +1,189 @@
+"""Coordinate descent on a working set: what moves, how good it is, and epochs with extrapolation."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import kernel
+from ..columns import Vector, add_column, dot_column
+from ..forms import Penalty, duality_gap
+from ..problem import Problem
+from .gram import Indices, Matrix
+
+#: Epochs between two looks at the gap; an epoch that changes the signs of no more than this share is the last.
+EPOCHS, SETTLED = 5, 0.01
+# Violators are many if more than so many and more than this share of the active; then only the worst are taken, those
+# beyond this share of the largest violation.
+_FEW, _FEW_SHARE, _WORST = 4, 0.1, 0.5
+
+
+class Work(NamedTuple):
+    """The columns of the working set by place, their coefficients, and the residual: what moves."""
+
+    columns: Indices
+    coefs: Vector
+    corrs: Vector  # z_j'r
+    residual: Vector  # r = y - X a, a sample vector
+
+
+@kernel
+def refresh(problem: Problem, work: Work, members: Indices) -> None:
+    """Compute the residual anew; of centred data without a constant part.
+
+    What rounding leaves of it, the sum, is kept in the last place: means of columns may be large.
+    """
+    residual = work.residual
+    m = residual.size - 1
+    for i in range(m + 1):
+        residual[i] = 0.0
+    for k in members:
+        if work.coefs[k] != 0.0:
+            add_column(problem.X, work.columns[k], -work.coefs[k], residual)
+    for i in range(m):
+        residual[i] += problem.y[i]
+    residual[m] = 0.0
+    if problem.centred:
+        total = 0.0
+        for i in range(m):
+            total += residual[i]
+        for i in range(m):
+            residual[i] -= total / m
+            residual[m] += residual[i]
+
+
+@kernel
+def price(problem: Problem, work: Work, members: Indices, weight: float, radial: float) -> float:
+    """Compute the correlations of `members` and return the gap over them.
+
+    q'y = sum a_j z_j'y and q'q = q'y - q'r = q'y - sum a_j z_j'r. For a path over radii (`radial` is one, not zero) it
+    is the larger one of the gaps of both forms, for the penalty and for the norm of where we stand.
+    """
+    qy = qr = l1 = largest = 0.0
+    for k in members:
+        j = work.columns[k]
+        corr = dot_column(problem.X, j, work.residual)
+        work.corrs[k] = corr
+        largest = max(largest, abs(corr))
+        a = work.coefs[k]
+        if a != 0.0:
+            qy += a * problem.xty[j]
+            qr += a * corr
+            l1 += abs(a)
+    gap = duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)
+    return max(gap, radial * (l1 * largest - qr))  # type: ignore[no-any-return]
+
+
+@kernel
+def listed_places(work: Work, members: Indices, weight: float) -> Indices:
+    """Return the members that are active or should be; of many that should, those that should most.
+
+    Columns that violate are often correlated: with the worst of them active, the others cease to violate.
+    """
+    n_active = n_violate = 0
+    largest = weight
+    for k in members:
+        if work.coefs[k] != 0.0:
+            n_active += 1
+        elif abs(work.corrs[k]) > weight:
+            n_violate += 1
+            largest = max(largest, abs(work.corrs[k]))
+    least = weight
+    if n_violate > max(_FEW, _FEW_SHARE * n_active):
+        least += _WORST * (largest - weight)
+    listed = np.empty(n_active + n_violate, np.int64)
+    n = 0
+    for k in members:
+        if work.coefs[k] != 0.0 or abs(work.corrs[k]) > least:
+            listed[n] = k
+            n += 1
+    return listed[:n]
+
+
+@kernel
+def descend(problem: Problem, work: Work, listed: Indices, weight: float) -> tuple[int, int]:
+    """Take epochs of coordinate descent and extrapolate them; end early where hardly a sign changes.
+
+    Return how many signs changed in the last epoch, and the number of epochs.
+    """
+    coefs, residual = work.coefs, work.residual
+    past_coefs, past_residuals = np.empty((EPOCHS + 1, listed.size)), np.empty((EPOCHS + 1, residual.size))
+    n_flips = 0
+    for epoch in range(EPOCHS + 1):
+        for i in range(listed.size):
+            past_coefs[epoch, i] = coefs[listed[i]]
+        for i in range(residual.size):
+            past_residuals[epoch, i] = residual[i]
+        if epoch == EPOCHS:
+            break
+        n_flips = 0
+        for k in listed:
+            j = work.columns[k]
+            norm2 = problem.norms2[j]
+            aim = coefs[k] * norm2 + dot_column(problem.X, j, residual)
+            new = np.sign(aim) * max(abs(aim) - weight, 0.0) / norm2
+            if new != coefs[k]:
+                add_column(problem.X, j, coefs[k] - new, residual)
+                n_flips += coefs[k] * new <= 0.0
+                coefs[k] = new
+        if epoch > 0 and n_flips <= SETTLED * listed.size:
+            return n_flips, epoch + 1
+    _extrapolate(work, listed, weight, past_coefs, past_residuals)
+    return n_flips, EPOCHS
+
+
+@kernel
+def _extrapolate(work: Work, listed: Indices, weight: float, past_coefs: Matrix, past_residuals: Matrix) -> None:
+    """Go to the mix of past epochs whose last steps cancel best (Anderson), if the objective falls that way.
+
+    The shares sum to one, so that the residuals are mixed alike.
+    """
+    n = listed.size
+    shares = _anderson_shares(past_coefs)
+    m = work.residual.size - 1
+    change = 0.0
+    mixed_coefs, mixed_residual = np.zeros(n), np.zeros(m + 1)
+    for a in range(EPOCHS):
+        share = shares[a]
+        for i in range(n):
+            mixed_coefs[i] += share * past_coefs[a + 1, i]
+        for i in range(m + 1):
+            mixed_residual[i] += share * past_residuals[a + 1, i]
+    before, after = work.residual[m] / m, mixed_residual[m] / m
+    for i in range(m):
+        change += 0.5 * ((mixed_residual[i] - after) ** 2 - (work.residual[i] - before) ** 2)
+    for i in range(n):
+        change += weight * (abs(mixed_coefs[i]) - abs(work.coefs[listed[i]]))
+    if change < 0.0:
+        for i in range(n):
+            work.coefs[listed[i]] = mixed_coefs[i]
+        for i in range(m + 1):
+            work.residual[i] = mixed_residual[i]
+
+
+@kernel
+def _anderson_shares(past: Matrix) -> Vector:
+    """Return z / sum(z), (U'U + ridge) z = 1, for the steps u_k between the rows of `past`."""
+    n = past.shape[0] - 1
+    products, shares = np.empty((n, n)), np.ones(n)
+    trace = 0.0
+    for a in range(n):
+        for b in range(a + 1):
+            total = 0.0
+            for i in range(past.shape[1]):
+                total += (past[a + 1, i] - past[a, i]) * (past[b + 1, i] - past[b, i])
+            products[a, b] = products[b, a] = total
+        trace += products[a, a]
+    for a in range(n):
+        products[a, a] += 1e-10 * trace
+    # Gauss without pivots: the matrix is positive definite.
+    for a in range(n):
+        for b in range(a + 1, n):
+            factor = products[b, a] / products[a, a]
+            for c in range(a, n):
+                products[b, c] -= factor * products[a, c]
+            shares[b] -= factor * shares[a]
+    for a in range(n - 1, -1, -1):
+        for b in range(a + 1, n):
+            shares[a] -= products[a, b] * shares[b]
+        shares[a] /= products[a, a]
+    return shares / np.sum(shares)

@@ -1,0 +1,199 @@
+"""Newton's steps on the active columns of a working set."""
+
+import numpy as np
+
+from .._jit import kernel
+from ..columns import Vector, add_column, dot_column
+from ..problem import Problem
+from .descent import Work
+from .gram import LARGEST_GRAM, Gram, Indices, append, delete, substitute
+
+#: What a step asks for, that compiled code does not do: cosines of new columns, a factorization.
+DONE, COSINES, FACTOR = 0, 1, 2
+#: Iterations for a step without a factor; each costs as much as an epoch of coordinate descent.
+CG_ITERATIONS = 60
+_CG_ACCURACY, _CG_RIDGE = 1e-2, 1e-7
+# Steps in a row, with fewer columns each.
+_STEPS = 6
+# Up to so many changes a factor is changed column by column, and always if it has no more columns than this.
+_FEW_CHANGES, _COLUMNS_PER_CHANGE, _FEW_COLUMNS = 5, 20, 64
+# A step is halved down to this share of it before it is cut at the first zero.
+_SHORTEST = 0.05
+
+
+@kernel
+def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: float) -> tuple[int, int]:
+    """Take Newton steps on the active columns, as far as no sign changes or as the objective falls.
+
+    With c = X_A'r a step goes to a + d, G_AA d = c - lambda sign(a): the minimum where the signs are right. The
+    objective always falls at first. Where signs change, those coefficients are set to zero if the objective falls
+    that way; else the step is shortened, at last to the first zero. Dependent columns (G_AA singular up to the
+    ridge) have a long step along which X a does not change and the l1 norm falls: one of them leaves.
+
+    Return what is asked for, and the dot products. The correlations of the active columns must be those of r.
+    """
+    n_dots = 0
+    for _ in range(_STEPS):
+        active = _active(work, members)
+        if active.size == 0:
+            break
+        if active.size <= LARGEST_GRAM:
+            asked = _prepare(work, gram, active)
+            if asked != DONE:
+                return asked, n_dots
+            active = gram.place_of[: active.size].copy()
+        step, dots = _direction(problem, work, gram, active, weight)
+        n_flips = 0
+        for i in range(active.size):
+            a = work.coefs[active[i]]
+            n_flips += a * (a + step[i]) < 0.0
+        if n_flips > 0:
+            _shorten(problem, work, active, step, weight)
+        for i in range(active.size):
+            k = active[i]
+            a = work.coefs[k]
+            new = a + step[i] if a * (a + step[i]) > 0.0 else 0.0
+            add_column(problem.X, work.columns[k], a - new, work.residual)
+            work.coefs[k] = new
+        n_dots += dots + 2 * active.size
+        if n_flips == 0:
+            break
+        for k in active:
+            if work.coefs[k] != 0.0:
+                work.corrs[k] = dot_column(problem.X, work.columns[k], work.residual)
+    return DONE, n_dots
+
+
+@kernel
+def _active(work: Work, members: Indices) -> Indices:
+    """Return the members with a nonzero coefficient."""
+    active = np.empty(members.size, np.int64)
+    n = 0
+    for k in members:
+        if work.coefs[k] != 0.0:
+            active[n] = k
+            n += 1
+    return active[:n]
+
+
+@kernel
+def _direction(problem: Problem, work: Work, gram: Gram, active: Indices, weight: float) -> tuple[Vector, int]:
+    """Return Newton's step for `active`, which are the rows of the factor if there is one, and the dot products."""
+    n = active.size
+    norms, step = np.empty(n), np.empty(n)
+    for i in range(n):
+        k = active[i]
+        norms[i] = np.sqrt(problem.norms2[work.columns[k]])
+        step[i] = (work.corrs[k] - weight * np.sign(work.coefs[k])) / norms[i]
+    n_dots = 0
+    if n <= LARGEST_GRAM:
+        substitute(gram, step)
+    else:
+        n_dots = _conjugate_gradients(problem, work, active, norms, step)
+    for i in range(n):
+        step[i] /= norms[i]
+    return step, n_dots
+
+
+@kernel
+def _prepare(work: Work, gram: Gram, active: Indices) -> int:
+    """Bring the factor to the active columns, or ask for what it takes."""
+    n_new = n_gone = 0
+    for k in active:
+        if gram.slot_of[k] < 0:
+            return COSINES
+        n_new += gram.row_of[k] < 0
+    for row in range(gram.size[0]):
+        n_gone += work.coefs[gram.place_of[row]] == 0.0
+    if n_gone + n_new > _FEW_CHANGES + active.size // _COLUMNS_PER_CHANGE and active.size > _FEW_COLUMNS:
+        return FACTOR
+    for row in range(gram.size[0] - 1, -1, -1):
+        if work.coefs[gram.place_of[row]] == 0.0:
+            delete(gram, row)
+    for k in active:
+        if gram.row_of[k] < 0:
+            append(gram, k)
+    return DONE
+
+
+@kernel
+def _conjugate_gradients(problem: Problem, work: Work, active: Indices, norms: Vector, x: Vector) -> int:
+    """Replace x by the solution d of (cosines + ridge) d = x, as far as some iterations go; return the dots."""
+    n, m = active.size, work.residual.size - 1
+    v, image = np.empty(m + 1), np.empty(n)
+    rest, direction = x.copy(), x.copy()
+    x[:] = 0.0
+    rr = _square(rest)
+    enough = _CG_ACCURACY**2 * rr
+    n_iterations = 0
+    while n_iterations < CG_ITERATIONS and rr > enough:
+        v[:] = 0.0
+        for i in range(n):
+            add_column(problem.X, work.columns[active[i]], direction[i] / norms[i], v)
+        constant = v[m] / m
+        for i in range(m):
+            v[i] -= constant
+        v[m] = 0.0
+        curvature = 0.0
+        for i in range(n):
+            image[i] = dot_column(problem.X, work.columns[active[i]], v) / norms[i] + _CG_RIDGE * direction[i]
+            curvature += image[i] * direction[i]
+        a = rr / curvature
+        for i in range(n):
+            x[i] += a * direction[i]
+            rest[i] -= a * image[i]
+        last, rr = rr, _square(rest)
+        for i in range(n):
+            direction[i] = rest[i] + rr / last * direction[i]
+        n_iterations += 1
+    return 2 * n * n_iterations
+
+
+@kernel
+def _square(v: Vector) -> float:
+    """Return v'v."""
+    total = 0.0
+    for i in range(v.size):
+        total += v[i] * v[i]
+    return total
+
+
+@kernel
+def _shorten(problem: Problem, work: Work, active: Indices, step: Vector, weight: float) -> None:
+    """Shorten a step along which signs change, until the objective falls; at last to the first change."""
+    first, share = -1, np.inf
+    for i in range(active.size):
+        a = work.coefs[active[i]]
+        if a * (a + step[i]) < 0.0 and -a / step[i] < share:
+            first, share = i, -a / step[i]
+    factor = 1.0
+    while factor > share and factor > _SHORTEST:
+        if _falls(problem, work, active, step, weight):
+            return
+        factor *= 0.5
+        for i in range(active.size):
+            step[i] *= 0.5
+    for i in range(active.size):
+        step[i] *= share / factor
+    step[first] = -work.coefs[active[first]]
+
+
+@kernel
+def _falls(problem: Problem, work: Work, active: Indices, step: Vector, weight: float) -> bool:
+    """Tell whether the objective falls after `step`, with zero where the sign changes.
+
+    It changes by 1/2 ||X d||^2 - c'd + lambda (||a + d||_1 - ||a||_1).
+    """
+    m = work.residual.size - 1
+    v = np.zeros(m + 1)
+    change = 0.0
+    for i in range(active.size):
+        k = active[i]
+        a = work.coefs[k]
+        after = a + step[i] if a * (a + step[i]) > 0.0 else 0.0
+        add_column(problem.X, work.columns[k], after - a, v)
+        change += weight * (abs(after) - abs(a)) - work.corrs[k] * (after - a)
+    constant = v[m] / m
+    for i in range(m):
+        change += 0.5 * (v[i] - constant) ** 2
+    return change < 0.0
