@@ -186,4 +186,9 @@ def _anderson_shares(past: Matrix) -> Vector:
         for b in range(a + 1, n):
             shares[a] -= products[a, b] * shares[b]
         shares[a] /= products[a, a]
-    return shares / np.sum(shares)
+    total = 0.0
+    for a in range(n):
+        total += shares[a]
+    for a in range(n):
+        shares[a] /= total
+    return shares

@@ -122,12 +122,12 @@ def _conjugate_gradients(problem: Problem, work: Work, active: Indices, norms: V
     n, m = active.size, work.residual.size - 1
     v, image = np.empty(m + 1), np.empty(n)
     rest, direction = x.copy(), x.copy()
-    x[:] = 0.0
+    _clear(x)
     rr = _square(rest)
     enough = _CG_ACCURACY**2 * rr
     n_iterations = 0
     while n_iterations < CG_ITERATIONS and rr > enough:
-        v[:] = 0.0
+        _clear(v)
         for i in range(n):
             add_column(problem.X, work.columns[active[i]], direction[i] / norms[i], v)
         constant = v[m] / m
@@ -147,6 +147,12 @@ def _conjugate_gradients(problem: Problem, work: Work, active: Indices, norms: V
             direction[i] = rest[i] + rr / last * direction[i]
         n_iterations += 1
     return 2 * n * n_iterations
+
+
+@kernel
+def _clear(v: Vector) -> None:
+    for i in range(v.size):
+        v[i] = 0.0
 
 
 @kernel
