@@ -24,10 +24,10 @@ MORE_SEEDS = range(10, 50)  # ten seeds differ by chance more than the ways of s
 def run(results: Results, data: Path) -> None:
     results.section("Pyrim, product features of order 5, in the paper's units")
     X, y, *_ = SOURCES["pyrim"].problem(data)
-    exact = lasso_path(X, y, standardize=True, solver="cd", alphas=20, stop="gap", tol=1e-6, max_iter=10**6)
+    exact = lasso_path(X, y, standardize=True, alphas=20, tol=1e-6)
     radii = exact.radii[-1] * np.geomspace(0.01, 1.0, 100)
     results.add("largest radius, ||a||_1 at a hundredth of the largest penalty", radii[-1])
-    units: dict[str, Any] = {"radii": radii, "standardize": True, "stop": "paper", "tol": 1e-3, "certify": False}
+    units: dict[str, Any] = {"radii": radii, "standardize": True, "solver": "sfw", "stop": "paper", "certify": False}
 
     for share, (iterations, dot_products) in PUBLISHED.items():
         found = _paths(X, y, SEEDS, sample_size=share, block_size=1, **units)
