@@ -1,4 +1,4 @@
-"""Complete Lasso paths on millions of features, by stochastic Frank-Wolfe, with a duality gap for every point."""
+"""Complete Lasso paths on millions of features, with a duality gap over all columns for every point."""
 
 from .estimators import Lasso
 from .path import lasso_path
