@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -146,8 +147,6 @@ def judge(path: LassoPath, values: Any, y: Any, *, certified: bool = True) -> np
 
 def solve(values: Any, y: Any, **options: Any) -> LassoPath:
     """Solve, with or without a warning that rounding was met: `judge` decides whether that is an excuse."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return lasso_path(values, y, **options)

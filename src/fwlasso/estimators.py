@@ -121,7 +121,10 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         start = last if last is not None and last.size == self.n_features_in_ else None
         path = solve_path(X, y, options, start)
         self.path_ = path
-        self.coef_ = path.coef(0)
+        coef = path.coef(0)
+        # Where nothing was solved again, the coefficients are kept to the last bit, whatever units they went through.
+        unchanged = start is not None and path.counters.iterations[0] == 0 and np.allclose(coef, start, 1e-14, 0.0)
+        self.coef_ = start if unchanged else coef
         self.intercept_ = float(path.intercepts[0])
         self.dual_gap_ = float(path.gaps[0])
         self.n_iter_ = int(path.counters.iterations[0])

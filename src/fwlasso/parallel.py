@@ -8,9 +8,10 @@ several Python threads or processes at once.
 import functools
 import itertools
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -54,9 +55,31 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context with one BLAS thread: more fight with ours, and round differently."""
-    return _thread_pools().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+class _OneBlasThread:
+    """One BLAS thread while anybody asks for it: the first to enter limits, the last to leave restores."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_users = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            self._n_users += 1
+            if self._n_users == 1:
+                self._limit = _thread_pools().limit(limits=1, user_api="blas")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_users -= 1
+                if self._n_users == 0:
+                    self._limit.restore_original_limits()
+
+
+#: A context with one BLAS thread: more fight with ours, and round differently.
+one_blas_thread = _OneBlasThread()
 
 
 class Workers:

@@ -45,8 +45,8 @@ _NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 4
 _MANY_SUSPECTS = 0.02
 # The next stride is longer after a knot that left fewer, and at most one node to solve again; but not too long.
 _FEW_SUSPECTS, _LONGER, _LONGEST_STRIDE = 0.005, 1.25, 0.8
-# The smallest penalty that is solved, as a share of the largest: what is asked for below is answered by it.
-_SMALLEST = 1e-12
+# The smallest penalty that is solved, as a share of the largest: it answers alpha = 0, or radii beyond all solutions.
+_SMALLEST, _SMALLEST_RADIAL = 1e-9, 1e-15
 
 _NO_COLUMNS = np.empty(0, np.int64)
 
@@ -112,7 +112,7 @@ class _Follower:
         self._members = _NO_COLUMNS  # places in the working set
         self._last = zero_node(problem)
         self._step = _FIRST_STEP
-        self._floor = 0.0
+        self._floor = self._error = 0.0
         self._price_together = self._was_easy = False
         self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
         self._n_rounds = self._n_dots = self._n_priced = 0  # since the last point
@@ -126,9 +126,11 @@ class _Follower:
             self._emit(left)
         if not self._rest:
             return
+        reach = make_reach(problem)
+        self._error = reach.error
         floor = self._floor = self._smallest_penalty()
         stops = np.array([max(form.weight, floor) for form in self._rest[::-1] if isinstance(form, Penalty)])
-        reach, reference, before = make_reach(problem), first_reference(problem), None
+        reference, before = first_reference(problem), None
         anchor = left.residual
         stride = _STRIDE
         while self._rest and left.weight > floor:
@@ -143,7 +145,8 @@ class _Follower:
             anchors = Anchors(reach, reference.weight, anchor)
             priced = nodes if self._price_together else nodes[-1:]
             anchor = nodes[-1].residual
-            before, (reference, largest) = reference, anchors.add(problem, reference, priced, self._workers)
+            before = reference  # the one before is let go of first: p numbers
+            reference, largest = anchors.add(problem, before, priced, self._workers)
             self._n_priced += problem.xty.size
             bounds = [math.inf] * (len(nodes) - len(priced)) + largest.tolist()
             nodes = self._certify(anchors, nodes, bounds)
@@ -175,11 +178,12 @@ class _Follower:
 
         For radii beyond the norm of all solutions, delta lambda bounds the gap of a solution for lambda.
         """
-        smallest = _SMALLEST * self._problem.lambda_max
         last = self._rest[-1]
         if isinstance(last, Ball):
-            return max(smallest, 0.5 * _ACCEPT * self._goal / last.radius)
-        return last.weight or smallest
+            return max(
+                self._error, _SMALLEST_RADIAL * self._problem.lambda_max, 0.5 * _ACCEPT * self._goal / last.radius
+            )
+        return last.weight or _SMALLEST * self._problem.lambda_max
 
     def _node_gap(self, node: Node) -> float:
         """Return the gap that a node must be certified with; on a path over radii, also that for its own norm.
@@ -296,7 +300,8 @@ class _Follower:
 
     def _certify(self, anchors: Anchors, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given their largest correlations where known."""
-        nodes = [node._replace(max_corr=bound) for node, bound in zip(nodes, bounds, strict=True)]
+        # Correlations are known up to rounding: a claim of a gap must not hide behind it.
+        nodes = [node._replace(max_corr=bound + self._error) for node, bound in zip(nodes, bounds, strict=True)]
         violators = anchors.violators()
         n_most = n_solved = 0
         unknown = [k for k, bound in enumerate(bounds) if bound == math.inf]
@@ -336,7 +341,7 @@ class _Follower:
             even_cuts(suspects.size, suspects.size * (problem.nbytes // problem.xty.size)),
         )
         for k, bound in zip(which, np.max(largest, axis=0), strict=True):
-            nodes[k] = nodes[k]._replace(max_corr=float(bound))
+            nodes[k] = nodes[k]._replace(max_corr=float(bound) + self._error)
         self._n_priced += suspects.size
         self._n_dots += suspects.size * len(which)
         return suspects[violates], suspects.size

@@ -50,6 +50,8 @@ class Span(NamedTuple):
         """
         left, right = self.left, self.right
         if isinstance(form, Ball):
+            if abs(form.radius - right.l1) <= 1e-14 * form.radius:  # up to rounding it is the node
+                return 1.0
             return (form.radius - left.l1) / (right.l1 - left.l1) if right.l1 > left.l1 else math.inf
         return (left.weight - form.weight) / (left.weight - right.weight)
 
@@ -67,6 +69,8 @@ class Span(NamedTuple):
 
     def mix(self, share: float) -> Node:
         """Return (1 - t) left + t right."""
+        if share == 1.0:
+            return self.right
         left, right, rest = self.left, self.right, 1.0 - share
         columns, coefs = mix_coefs(left, right, share)
         qq, qy, _, max_corr = self._mixed(share)

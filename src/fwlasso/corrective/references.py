@@ -43,6 +43,7 @@ class Reach(NamedTuple):
     norms: Ratios  # at least ||z_j|| / unit; infinite for columns that are suspects always
     unit: float  # lambda_max / ||y||: the norms are of moderate size, whatever the units of X
     rounding: float  # times ||r||: what rounding can add to ||e||
+    error: float  # of computed correlations, by rounding: 4 u sqrt(m) ||y|| times the largest norm in memory
 
 
 def make_reach(problem: Problem) -> Reach:
@@ -50,8 +51,9 @@ def make_reach(problem: Problem) -> Reach:
     m, p = problem.shape
     norms = np.empty(p, np.float32)
     unit = problem.lambda_max / np.sqrt(problem.yy)
-    spread = _fill_norms(problem, unit, norms)
-    return Reach(norms, unit, 4.0 * (m + 8) * 2.0**-53 * spread)
+    spread, largest = _fill_norms(problem, unit, norms)
+    error = 4.0 * np.sqrt((m + 8) * problem.yy) * 2.0**-53 * largest
+    return Reach(norms, unit, 4.0 * (m + 8) * 2.0**-53 * spread, float(error))
 
 
 class Reference(NamedTuple):
@@ -114,20 +116,21 @@ class Anchors:
 
 
 @kernel
-def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> float:
-    """Fill ||z_j|| / unit; return the largest ratio of the norms of columns as they lie in memory to those of z_j."""
+def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> tuple[float, float]:
+    """Fill ||z_j|| / unit; return how much larger norms in memory are than those of z_j, and the largest of them."""
     m = problem.y.size - 1
-    spread = 1.0
+    spread, largest = 1.0, 0.0
     for j in range(norms.size):
         norm2 = problem.norms2[j]
         norms[j] = max(np.sqrt(norm2) / unit * _ROUND_UP, 1e-30)
         if norm2 > 0.0:
             ratio = np.sqrt(1.0 + m * column_shift(problem.X, j) ** 2 / norm2)
+            largest = max(largest, np.sqrt(norm2) * ratio)
             if ratio > _LARGEST_SPREAD:
                 norms[j] = np.inf
             else:
                 spread = max(spread, ratio)
-    return spread
+    return spread, largest
 
 
 @kernel
