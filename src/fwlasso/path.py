@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from . import corrective
@@ -152,12 +153,8 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
             ending = ending or cut
         with _timed(seconds, "certify"):
             wanted = options.certify and ending is not Status.INTERRUPTED
-            gaps, n_passes = _certify(problem, forms, outcomes, workers, wanted)
-    if options.rule == "gap":  # the closing certificate may prove what the solver could not
-        outcomes = [
-            outcome._replace(status=Status.CERTIFIED) if gap <= options.tolerance else outcome
-            for outcome, gap in zip(outcomes, gaps, strict=True)
-        ]
+            known = [outcome.status is Status.CERTIFIED or options.solver == "corrective" for outcome in outcomes]
+            gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
 
     p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
@@ -291,15 +288,20 @@ def _tell(
 
 
 def _certify(
-    problem: Problem, forms: list[Form], outcomes: list[Outcome], workers: Workers, price_all: bool
+    problem: Problem,
+    forms: list[Form],
+    outcomes: list[Outcome],
+    known: NDArray[np.bool_],
+    workers: Workers,
+    price_all: bool,
 ) -> tuple[Vector, int]:
     """Return the relative gap of every point over all columns, and the passes over the data it took.
 
-    Points that the solver has certified are taken at its word; the others are priced many at a time, or are NaN.
+    Where the solver's gap is `known` to be over all columns, it is taken at its word; the other points are priced,
+    many at a time, or are NaN.
     """
-    certified = np.array([outcome.status is Status.CERTIFIED for outcome in outcomes])
-    gaps = np.where(certified, [outcome.gap for outcome in outcomes], np.nan)
-    todo = np.flatnonzero(~certified).tolist() if price_all else []
+    gaps = np.where(known, [outcome.gap for outcome in outcomes], np.nan)
+    todo = np.flatnonzero(~known).tolist() if price_all else []
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
     for batch in batches:

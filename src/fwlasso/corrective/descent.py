@@ -52,8 +52,8 @@ def refresh(problem: Problem, work: Work, members: Indices) -> None:
 
 
 @kernel
-def price(problem: Problem, work: Work, members: Indices, weight: float, radial: float) -> float:
-    """Compute the correlations of `members` and return the gap over them.
+def price(problem: Problem, work: Work, members: Indices, weight: float, radial: float) -> tuple[float, float]:
+    """Compute the correlations of `members`; return the gap over them and the objective.
 
     q'y = sum a_j z_j'y and q'q = q'y - q'r = q'y - sum a_j z_j'r. For a path over radii (`radial` is one, not zero) it
     is the larger one of the gaps of both forms, for the penalty and for the norm of where we stand.
@@ -70,7 +70,8 @@ def price(problem: Problem, work: Work, members: Indices, weight: float, radial:
             qr += a * corr
             l1 += abs(a)
     gap = duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)
-    return max(gap, radial * (l1 * largest - qr))  # type: ignore[no-any-return]
+    objective = 0.5 * (problem.yy - qy - qr) + weight * l1
+    return max(gap, radial * (l1 * largest - qr)), objective
 
 
 @kernel

@@ -46,7 +46,7 @@ _MANY_SUSPECTS = 0.02
 # The next stride is longer after a knot that left fewer, and at most one node to solve again; but not too long.
 _FEW_SUSPECTS, _LONGER, _LONGEST_STRIDE = 0.005, 1.25, 0.8
 # The smallest penalty that is solved, as a share of the largest: it answers alpha = 0, or radii beyond all solutions.
-_SMALLEST, _SMALLEST_RADIAL = 1e-9, 1e-15
+_SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR = 1e-9, 1e-15, 1e-3
 
 _NO_COLUMNS = np.empty(0, np.int64)
 
@@ -178,12 +178,12 @@ class _Follower:
 
         For radii beyond the norm of all solutions, delta lambda bounds the gap of a solution for lambda.
         """
-        last = self._rest[-1]
+        last, lambda_max = self._rest[-1], self._problem.lambda_max
         if isinstance(last, Ball):
-            return max(
-                self._error, _SMALLEST_RADIAL * self._problem.lambda_max, 0.5 * _ACCEPT * self._goal / last.radius
-            )
-        return last.weight or _SMALLEST * self._problem.lambda_max
+            # Below the rounding of correlations there is nothing to solve, but for data that are all rounding.
+            smallest = min(max(self._error, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
+            return max(smallest, 0.5 * _ACCEPT * self._goal / last.radius)
+        return last.weight or _SMALLEST * lambda_max
 
     def _node_gap(self, node: Node) -> float:
         """Return the gap that a node must be certified with; on a path over radii, also that for its own norm.
@@ -221,8 +221,8 @@ class _Follower:
         before = before or Reference(2.0 * reference.weight, reference.ratios / np.float32(2.0))
         found, ratios = _extrapolate(reference, before, weight)
         n_most = max(_MOST_PREDICTED, n_most)
-        if found.size > n_most:
-            found = found[np.argpartition(-ratios, n_most)[:n_most]]
+        if found.size > n_most:  # copies of a column have the same ratio, and come or go together
+            found = found[ratios >= np.partition(ratios, -n_most)[-n_most]]
         return self._duplicates.distinct(found)
 
     def _solve_guess(self, guess: Guess | None) -> list[Node]:
@@ -277,7 +277,10 @@ class _Follower:
         if not open_shares or depth == _MAX_DEPTH:
             return []
         share = open_shares[len(open_shares) // 2]
-        node = self._solve(*mix_coefs(span.left, span.right, share), span.weight(share))
+        weight = span.weight(share)
+        if self._radial and depth % 2 == 1:  # the secant may creep along one side of a kink
+            weight = math.sqrt(span.left.weight * span.right.weight)
+        node = self._solve(*mix_coefs(span.left, span.right, share), weight)
         if anchors is not None:
             (node,) = self._certify(anchors, [node], [math.inf])
         return [

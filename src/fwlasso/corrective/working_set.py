@@ -17,8 +17,8 @@ from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosin
 from .newton import CG_ITERATIONS, COSINES, DONE, FACTOR, newton
 from .nodes import Node
 
-# Newton steps in which the gap must halve: else rounding is what is left of it.
-_MAX_IDLE = 12
+# In so many Newton steps the objective must fall by this share of the gap: else rounding is what is left of it.
+_MAX_IDLE, _PROGRESS = 12, 1e-3
 # What the compiled loop asks for beside what a Newton step does: a look at the clock.
 _LOOK = 3
 # More epochs than are ever affordable: a Newton step is next.
@@ -129,8 +129,8 @@ class Rounds(NamedTuple):
 
     n: int
     n_epochs: float  # since the last Newton step
-    best: float  # gap
-    n_idle: int  # Newton steps since the gap was halved
+    best: float  # objective
+    n_idle: int  # Newton steps since it fell
 
 
 @kernel
@@ -155,14 +155,14 @@ def _solve(
     last_epochs = EPOCHS
     while True:
         last_gap = gap
-        gap = price(problem, work, members, weight, radial)
+        gap, objective = price(problem, work, members, weight, radial)
         n_dots += members.size
-        if gap < 0.5 * best:
+        if objective < best - _PROGRESS * gap:  # the gap bounds what there is to gain
             n_idle = 0
-            best = gap
+            best = objective
         if gap <= goal or n >= max_rounds or n_idle > _MAX_IDLE:
             refresh(problem, work, members)
-            gap = price(problem, work, members, weight, radial)
+            gap, _ = price(problem, work, members, weight, radial)
             return DONE, gap, Rounds(n, n_epochs, best, n_idle), n_dots + members.size
         n_more = 0.0
         if settled and goal > 0.0:  # at the rate of the last epochs
