@@ -32,8 +32,10 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
 
     Return what is asked for, and the dot products. The correlations of the active columns must be those of r.
     """
-    n_dots = 0
-    for _ in range(_STEPS):
+    n_dots = n_steps = 0
+    n_most = _STEPS + max(0, _active(work, members).size - work.residual.size)  # dependent columns leave one by one
+    while n_steps < n_most:
+        n_steps += 1
         active = _active(work, members)
         if active.size == 0:
             break
