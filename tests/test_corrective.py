@@ -85,6 +85,16 @@ def rounding(given: Exact, form: Ball | Penalty, l1: Any) -> float:
     return float(8 * (given.y.size + 8) * EPS * (1 + size) * (1 + max(size, other)))
 
 
+def digits_lost(values: Any, fit_intercept: bool) -> float:
+    """How much larger columns are than what centring leaves of them: claims cover as much more rounding."""
+    if not fit_intercept:
+        return 1.0
+    X = np.asarray(values.toarray() if sp.issparse(values) else values).astype(np.longdouble)
+    centred = np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=0))
+    ratios = np.sqrt((X**2).sum(axis=0))[centred > 0] / centred[centred > 0]
+    return float(max(ratios, default=1.0))
+
+
 def forms_of(path: LassoPath) -> list[Ball | Penalty]:
     if path.settings["grid"] == "radii":
         return [Ball(np.longdouble(radius)) for radius in path.radii]
@@ -118,7 +128,7 @@ def judge(path: LassoPath, values: Any, y: Any, *, certified: bool = True) -> np
         else:
             assert path.statuses[k] is Status.PRECISION
             assert claimed > tol or tol < slack
-            assert not certified or tol < 10 * slack, (
+            assert not certified or tol < 10 * slack * digits_lost(values, fit_intercept), (
                 f"point {k}: gap {claimed:.3e}, rounding {slack:.1e}, tol {tol:.0e}"
             )
         # Each term of the gap is at most the gap: correlations and signs are right as far as that goes.
@@ -418,6 +428,7 @@ def test_penalties_that_crowd_ever_closer_end(tol, data):
 # Equal answers -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the tolerance is near rounding
 @pytest.mark.parametrize("units", UNITS)
 @pytest.mark.parametrize("grid", [{"alphas": 6}, {"radii": [0.1, 0.5, 2.0]}])
 def test_storages_agree(units, grid, data, tmp_path):

@@ -297,8 +297,8 @@ def test_degenerate_problems_end_well(solver, grid, X, y, fit_intercept, standar
     assert len(path) == 5
     assert np.isfinite(path.coefs.data).all()
     assert np.isfinite(path.intercepts).all()
-    # No point is worse than zero: its gap is at most 1/2 ||y||^2 for a penalty, and radius ||X'y||_inf for a radius. The
-    # claim of a point that rounding keeps from a certificate covers what rounding could hide, and may be larger.
+    # No point is worse than zero: its gap is at most 1/2 ||y||^2 for a penalty, and radius ||X'y||_inf for a radius.
+    # The claim of a point that rounding keeps from a certificate covers what rounding could hide: it may be larger.
     Z, r = plain_columns(X, fit_intercept, standardize), y - y.mean() if fit_intercept else y
     most = 1.0 if grid == "alphas" else path.radii * np.abs(Z.T @ r).max() / (0.5 * r @ r or 1.0)
     most = np.where([status is Status.PRECISION for status in path.statuses], np.inf, most)
