@@ -40,5 +40,5 @@ bench: .venv/.dev .venv-peers/.done
 	touch $@ .venv/.demo
 
 clean:
-	rm -rf .venv fwlasso-demo bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers fwlasso-demo bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
