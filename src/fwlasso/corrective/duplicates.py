@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..columns import Vector, add_column, dot_column, sample_vector
 from ..problem import Problem
-
-Indices = NDArray[np.int64]
+from .gram import Indices
 
 
 class Duplicates:

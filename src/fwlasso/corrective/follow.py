@@ -88,7 +88,7 @@ def follow(
         with one_blas_thread():
             path.run(guess)
     except PathEnded as ended:
-        if path.outcomes and len(path.outcomes) == len(forms):
+        if len(path.outcomes) == len(forms):  # it was asked for after the last point
             return path.outcomes, None
         return path.outcomes or [path.first_guess(ended.status)], ended.status
     return path.outcomes, None
