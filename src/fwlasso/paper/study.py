@@ -1,0 +1,65 @@
+"""A study is a list of parts; a part is tasks to run and a way to write what came out of them.
+
+Tasks are the unit of progress, of time left and of resuming: each leaves one record, and a record that is there is not
+computed again.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+#: What a task leaves: as JSON has it, curves as lists of numbers.
+Record: TypeAlias = dict[str, Any]
+
+
+class Setup(NamedTuple):
+    """What a study is asked to do."""
+
+    sets: tuple[str, ...]  # names of `fwlasso.datasets.fetch_paper_set`
+    n_seeds: int  # runs of every random method
+    data: Path | None  # folder of the data sets
+    out: Path  # folder of records, tables and figures
+    n_threads: int | None
+
+
+class Task(NamedTuple):
+    """One computation."""
+
+    key: str  # part/set/method/seed or the like: the name of its record
+    seconds: float  # expected, for the time left
+    run: Callable[[], Record]
+
+
+class Table(NamedTuple):
+    """Rows to be written as Markdown and CSV."""
+
+    name: str  # of its files
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    note: str = ""  # what to know when reading it
+
+
+class Figure(NamedTuple):
+    """A picture to be written as PNG and SVG."""
+
+    name: str  # of its files
+    title: str
+    draw: Callable[[], Any]  # gives a matplotlib figure
+
+
+class Findings(NamedTuple):
+    """What a part has to show. Sentences go to the results page, each with the numbers that it rests on."""
+
+    tables: list[Table]
+    figures: list[Figure]
+    sentences: list[str]
+
+
+class Part(NamedTuple):
+    """A piece of the study that can be asked for by name."""
+
+    name: str
+    title: str
+    tasks: Callable[[Setup], list[Task]]
+    show: Callable[[Setup, Mapping[str, Record]], Findings]  # from the records that are there, by key
