@@ -212,6 +212,21 @@ def test_a_limit_on_rounds_is_named_and_the_gap_is_that_of_the_point(rng):
     assert result.gap == pytest.approx(float(true), rel=1e-6)
 
 
+def test_the_gap_is_that_of_a_node_even_where_all_correlations_are_below_the_penalty(rng):
+    """Too long a start leaves |z'r| < lambda; a node knows no more than that none is above it."""
+    case = make_case(random_values(rng, 30, 5), rng.standard_normal(30))
+    best = np.abs(case.problem.xty).argmax()
+    weight = 0.5 * case.problem.lambda_max
+    norm2 = case.problem.norms2[best]
+    for excess in (1e-3, 1e-2, 0.1):
+        long = case.problem.xty[best] * (0.5 + excess) / norm2
+        _, result, node = solved(case, [best], weight, 1.0, start=(np.array([best]), np.array([long])))
+        assert result.n_rounds == 0
+        # lambda ||a||_1 - q'r with z'r = (0.5 - excess) z'y, where lambda = 0.5 z'y
+        assert result.gap == pytest.approx(excess * abs(long * case.problem.xty[best]))
+        assert result.gap == pytest.approx(weight * node.l1 - node.qy + node.qq)
+
+
 def test_a_gap_below_rounding_ends_by_precision(rng):
     case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
     a, result, _ = solved(case, np.arange(60), 0.01 * case.problem.lambda_max, 0.0)

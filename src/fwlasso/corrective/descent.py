@@ -55,10 +55,12 @@ def refresh(problem: Problem, work: Work, members: Indices) -> None:
 def price(problem: Problem, work: Work, members: Indices, weight: float, radial: float) -> tuple[float, float]:
     """Compute the correlations of `members`; return the gap over them and the objective.
 
-    q'y = sum a_j z_j'y and q'q = q'y - q'r = q'y - sum a_j z_j'r. For a path over radii (`radial` is one, not zero) it
-    is the larger one of the gaps of both forms, for the penalty and for the norm of where we stand.
+    q'y = sum a_j z_j'y and q'q = q'y - q'r = q'y - sum a_j z_j'r. Of the other columns no more will be known than that
+    |z_j'r| <= lambda, so that no smaller bound is used here. For a path over radii (`radial` is one, not zero) it is
+    the larger one of the gaps of both forms, for the penalty and for the norm of where we stand.
     """
-    qy = qr = l1 = largest = 0.0
+    qy = qr = l1 = 0.0
+    largest = weight
     for k in members:
         j = work.columns[k]
         corr = dot_column(problem.X, j, work.residual)
