@@ -380,7 +380,9 @@ def test_paths_down_to_no_penalty_end(given, alphas):
     path = given.solve(alphas=given.exact.lambda_max / given.y.size * np.array(alphas))
     judge(path, given.values, given.y, certified=False)
     best = np.linalg.lstsq(given.exact.Z.astype(float), given.exact.y.astype(float), rcond=1e-13)[0]
-    half_rest = ((given.exact.y - given.exact.Z @ best) ** 2).sum() / 2 + 1e-9 * given.exact.lambda_max * abs(best).sum()
+    half_rest = ((given.exact.y - given.exact.Z @ best) ** 2).sum() / 2 + 1e-9 * given.exact.lambda_max * abs(
+        best
+    ).sum()
     assert path.r2[-1] >= 1 - half_rest / given.exact.half_yy - 1e-4 or given.exact.lambda_max == 0.0
 
 

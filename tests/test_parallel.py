@@ -30,15 +30,15 @@ def assert_cuts(cuts, n_items):
     assert all(lo < hi for lo, hi in itertools.pairwise(cuts))
 
 
-@pytest.mark.parametrize("n_bytes", [0, 1, CHUNK, 8 * CHUNK - 1])
+@pytest.mark.parametrize("n_bytes", [0, 1, CHUNK, parallel._FEWEST_CHUNKS * CHUNK - 1])
 def test_small_work_is_one_chunk(n_bytes):
     assert n_chunks(n_bytes) == 1
     assert even_cuts(1000, n_bytes) == [0, 1000]
 
 
-@pytest.mark.parametrize("n_bytes", [8 * CHUNK, 100 * CHUNK, 10**9, 10**13])
+@pytest.mark.parametrize("n_bytes", [parallel._FEWEST_CHUNKS * CHUNK, 100 * CHUNK, 10**9, 10**13])
 def test_large_work_is_several_chunks(n_bytes):
-    assert 8 <= n_chunks(n_bytes) <= parallel._MAX_CHUNKS
+    assert parallel._FEWEST_CHUNKS <= n_chunks(n_bytes) <= parallel._MAX_CHUNKS
     assert n_chunks(n_bytes) <= n_chunks(2 * n_bytes)
 
 

@@ -351,14 +351,15 @@ def sample_vector(values: NDArray[Any]) -> Vector:
     return np.append(np.asarray(values, dtype=np.float64), np.sum(values, dtype=np.float64))
 
 
-def cut_columns(X: Columns) -> list[int]:
-    """Cut the columns into chunks of about equal work, for a scan of all of them."""
+def cut_columns(X: Columns, n_vectors: int = 1) -> list[int]:
+    """Cut the columns into chunks of about equal work, for products of all of them with some vectors."""
     if isinstance(X, Standardized):
-        return cut_columns(X.columns)
+        return cut_columns(X.columns, n_vectors)
     _, p = shape(X)
+    n_bytes = n_vectors * nbytes(X)
     if isinstance(X, Dense):
-        return even_cuts(p, nbytes(X))
-    shares = even_cuts(int(X.indptr[-1]), nbytes(X))
+        return even_cuts(p, n_bytes)
+    shares = even_cuts(int(X.indptr[-1]), n_bytes)
     return sorted({0, p, *np.searchsorted(X.indptr, np.array(shares[1:-1], X.indptr.dtype)).tolist()})
 
 

@@ -21,13 +21,13 @@ T = TypeVar("T")
 
 # A chunk of this many bytes is read in about 100 microseconds, ten times the cost of handing it out.
 _CHUNK_BYTES = 2 << 20
-_MAX_CHUNKS = 256
+_FEWEST_CHUNKS, _MAX_CHUNKS = 4, 256
 
 
 def n_chunks(n_bytes: int) -> int:
     """Return into how many chunks a scan of `n_bytes` is cut; one below the size where threads pay."""
     chunks = n_bytes // _CHUNK_BYTES
-    return min(chunks, _MAX_CHUNKS) if chunks >= 8 else 1
+    return min(chunks, _MAX_CHUNKS) if chunks >= _FEWEST_CHUNKS else 1
 
 
 def even_cuts(n_items: int, n_bytes: int) -> list[int]:

@@ -27,18 +27,20 @@ class Gram(NamedTuple):
     """Cosines by slot, and their Cholesky factor by row, for some of the places of the working set."""
 
     slot_of: Indices  # by place; -1: no cosines
+    column_of: Indices  # by slot
     cosines: Matrix  # by slot
     row_of: Indices  # by place; -1: not in the factor
     place_of: Indices  # by row of the factor
     lower: Matrix  # the factor L, column-major
-    size: Indices  # of one entry: rows of the factor
+    size: Indices  # of two entries: rows of the factor, slots
 
 
 def empty_gram() -> Gram:
     """Return a Gram of no columns."""
     # Not of size zero: numba would take empty matrices to be of another layout, and compile everything twice.
     nothing, room = np.empty(0, np.int64), np.empty(2, np.int64)
-    return Gram(nothing, np.empty((2, 2)), nothing, room, np.empty((2, 2), order="F"), np.zeros(1, np.int64))
+    square = np.empty((2, 2))
+    return Gram(nothing, room, square, nothing, room.copy(), np.asfortranarray(square), np.zeros(2, np.int64))
 
 
 def with_places(gram: Gram, n_places: int) -> Gram:
@@ -49,34 +51,44 @@ def with_places(gram: Gram, n_places: int) -> Gram:
 
 def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices, workers: Workers) -> Gram:
     """Return `gram` with the cosines of `places`, whose columns are columns[places]; others may be forgotten."""
-    slot_of = gram.slot_of
-    missing = places[slot_of[places] < 0]
-    n_old = int(slot_of.max(initial=-1)) + 1
-    if n_old + missing.size > LARGEST_GRAM:
-        slot_of[:] = -1
-        missing, n_old = places, 0
-    n_all = n_old + missing.size
-    slot_of[missing] = np.arange(n_old, n_all)
-    if n_all > gram.cosines.shape[0]:
-        room = min(LARGEST_GRAM, max(64, n_all, 2 * gram.cosines.shape[0]))
-        cosines = np.empty((room, room))
-        cosines[:n_old, :n_old] = gram.cosines[:n_old, :n_old]
-        lower = np.zeros((room, room), order="F")
-        n_rows = int(gram.size[0])
-        lower[:n_rows, :n_rows] = gram.lower[:n_rows, :n_rows]
-        place_of = np.empty(room, np.int64)
-        place_of[:n_rows] = gram.place_of[:n_rows]
-        gram = gram._replace(cosines=cosines, lower=lower, place_of=place_of)
-    known = np.flatnonzero(slot_of >= 0)
-    column_of = np.empty(n_all, np.int64)
-    column_of[slot_of[known]] = columns[known]
-    work = missing.size * n_all * (problem.nbytes // problem.xty.size)
-    for chunk, n_scattered in ((_fill_from_new, missing.size), (_fill_from_old, n_all)):
+    n_missing = int(np.count_nonzero(gram.slot_of[places] < 0))
+    n_old = int(gram.size[1])
+    if n_old + n_missing > LARGEST_GRAM:
+        gram.slot_of[:] = -1
+        n_missing, n_old = places.size, 0
+        gram.size[1] = 0
+    n_all = n_old + n_missing
+    if n_all > gram.column_of.size:
+        gram = _with_room(gram, min(LARGEST_GRAM, max(64, n_all, 2 * gram.column_of.size)))
+    take_slots(gram, places, columns)
+    work = n_missing * n_all * (problem.nbytes // problem.xty.size)
+    for fill, n_scattered in ((fill_from_new, n_missing), (fill_from_old, n_all)):
         workers.run(
-            lambda lo, hi, chunk=chunk: chunk(problem, column_of, n_old, gram.cosines, lo, hi),  # type: ignore[misc]
+            lambda lo, hi, fill=fill: fill(problem, gram, n_old, lo, hi),  # type: ignore[misc]
             even_cuts(n_scattered, work),
         )
     return gram
+
+
+def _with_room(gram: Gram, room: int) -> Gram:
+    """Return `gram` with room for more slots, and for as many rows of the factor."""
+    n_rows, n_slots = gram.size
+    column_of, place_of = np.empty(room, np.int64), np.empty(room, np.int64)
+    cosines, lower = np.empty((room, room)), np.zeros((room, room), order="F")
+    column_of[:n_slots], place_of[:n_rows] = gram.column_of[:n_slots], gram.place_of[:n_rows]
+    cosines[:n_slots, :n_slots] = gram.cosines[:n_slots, :n_slots]
+    lower[:n_rows, :n_rows] = gram.lower[:n_rows, :n_rows]
+    return gram._replace(column_of=column_of, cosines=cosines, place_of=place_of, lower=lower)
+
+
+@kernel
+def take_slots(gram: Gram, places: Indices, columns: Indices) -> None:
+    """Give slots to those of `places` that have none; there must be room. Their cosines are to be filled in."""
+    for k in places:
+        if gram.slot_of[k] < 0:
+            gram.slot_of[k] = gram.size[1]
+            gram.column_of[gram.size[1]] = columns[k]
+            gram.size[1] += 1
 
 
 def factorize(gram: Gram, places: Indices) -> None:
@@ -99,9 +111,10 @@ def factorize(gram: Gram, places: Indices) -> None:
 
 
 @kernel
-def _fill_from_new(problem: Problem, columns: Indices, n_old: int, cosines: Matrix, lo: int, hi: int) -> None:
+def fill_from_new(problem: Problem, gram: Gram, n_old: int, lo: int, hi: int) -> None:
     """Fill the cosines of new slots n_old + lo..hi with those before them that have no more entries."""
     X, v = problem.X, np.empty(problem.y.size)
+    columns, cosines = gram.column_of, gram.cosines
     for slot in range(n_old + lo, n_old + hi):
         j = columns[slot]
         _spread(problem, j, v)
@@ -113,13 +126,14 @@ def _fill_from_new(problem: Problem, columns: Indices, n_old: int, cosines: Matr
 
 
 @kernel
-def _fill_from_old(problem: Problem, columns: Indices, n_old: int, cosines: Matrix, lo: int, hi: int) -> None:
+def fill_from_old(problem: Problem, gram: Gram, n_old: int, lo: int, hi: int) -> None:
     """Fill the cosines of slots lo..hi with new ones after them that have fewer entries."""
     X, v = problem.X, np.empty(problem.y.size)
+    columns, cosines = gram.column_of, gram.cosines
     for other in range(lo, hi):
         k = columns[other]
         is_spread = False
-        for slot in range(max(n_old, other + 1), columns.size):
+        for slot in range(max(n_old, other + 1), gram.size[1]):
             j = columns[slot]
             if column_entries(X, k) > column_entries(X, j):
                 if not is_spread:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, dot_column
+from ..columns import Vector, add_column, column_entries, dot_column
 from ..problem import Problem
 from .descent import Work
-from .gram import LARGEST_GRAM, Gram, Indices, append, delete, substitute
+from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fill_from_old, substitute, take_slots
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization.
 DONE, COSINES, FACTOR = 0, 1, 2
@@ -17,6 +17,8 @@ _CG_ACCURACY, _CG_RIDGE = 1e-2, 1e-7
 _STEPS = 6
 # Up to so many changes a factor is changed column by column, and always if it has no more columns than this.
 _FEW_CHANGES, _COLUMNS_PER_CHANGE, _FEW_COLUMNS = 5, 20, 64
+# Cosines of new columns that take more products of entries than this are asked for: threads compute them.
+_MANY_ENTRIES = 1_000_000
 # A step is halved down to this share of it before it is cut at the first zero.
 _SHORTEST = 0.05
 
@@ -40,7 +42,7 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
         if active.size == 0:
             break
         if active.size <= LARGEST_GRAM:
-            asked = _prepare(work, gram, active)
+            asked = _prepare(problem, work, gram, active)
             if asked != DONE:
                 return asked, n_dots
             active = gram.place_of[: active.size].copy()
@@ -98,13 +100,20 @@ def _direction(problem: Problem, work: Work, gram: Gram, active: Indices, weight
 
 
 @kernel
-def _prepare(work: Work, gram: Gram, active: Indices) -> int:
+def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
     """Bring the factor to the active columns, or ask for what it takes."""
-    n_new = n_gone = 0
+    n_new = n_gone = n_missing = n_entries = 0
     for k in active:
-        if gram.slot_of[k] < 0:
-            return COSINES
         n_new += gram.row_of[k] < 0
+        n_missing += gram.slot_of[k] < 0
+        n_entries += column_entries(problem.X, work.columns[k])
+    if n_missing > 0:
+        n_old = gram.size[1]
+        if n_old + n_missing > gram.column_of.size or n_missing * n_entries > _MANY_ENTRIES:
+            return COSINES
+        take_slots(gram, active, work.columns)
+        fill_from_new(problem, gram, n_old, 0, n_missing)
+        fill_from_old(problem, gram, n_old, 0, gram.size[1])
     for row in range(gram.size[0]):
         n_gone += work.coefs[gram.place_of[row]] == 0.0
     if n_gone + n_new > _FEW_CHANGES + active.size // _COLUMNS_PER_CHANGE and active.size > _FEW_COLUMNS:

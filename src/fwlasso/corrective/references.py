@@ -90,7 +90,8 @@ class Anchors:
         ratios, self._ceiling = np.empty(problem.xty.size, np.float32), np.abs(last.ratios)
         stack, scales = np.array(self._residuals[1:]), 1.0 / np.array(self._weights[1:])
         largest = workers.run(
-            lambda lo, hi: _price_all(problem.X, stack, scales, lo, hi, ratios, self._ceiling), cut_columns(problem.X)
+            lambda lo, hi: _price_all(problem.X, stack, scales, lo, hi, ratios, self._ceiling),
+            cut_columns(problem.X, len(nodes)),
         )
         return Reference(self._weights[-1], ratios), np.max(largest, axis=0)
 
