@@ -82,7 +82,9 @@ class Attack:
         directions = np.column_stack([*(e for _ in range(20)), *(mix + c * e for c in 10.0 ** rng.uniform(-3, 3, 40))])
         directions *= rng.choice([-1.0, 1.0], 60)
         # In units of the weight: z'r = weight (1 + digits).
-        aims = directions * (self.weight / unit_of_y * (1 + digits) / np.abs(directions.T @ r))
+        sizes = np.abs(directions.T @ r)
+        sizes[sizes == 0.0] = 1.0  # e may be orthogonal to the last bit
+        aims = directions * (self.weight / unit_of_y * (1 + digits) / sizes)
         others = rng.standard_normal((m, 40)) * 10.0 ** rng.uniform(-spread_of_scales, spread_of_scales, 40)
         values = np.column_stack([aims, others])
         values += offset * np.sqrt((values**2).mean(axis=0))

@@ -12,31 +12,27 @@ from fwlasso.columns import as_design
 from fwlasso.corrective.working_set import WorkingSet
 from fwlasso.forms import Penalty
 from fwlasso.parallel import Workers
-from fwlasso.problem import Problem, build_problem
+from fwlasso.problem import build_problem
 from fwlasso.status import Status
 from test_corrective import exact, recomputed_gap
 
 NOTHING = np.empty(0, np.int64)
-
-
-def working_set(problem: Problem, workers: Workers, *, radial: bool = False) -> WorkingSet:
-    """A working set for a path over penalties, or over radii."""
-    return WorkingSet(problem, radial, workers)
+PENALIZED = -1.0  # a radius that asks for nothing
 
 
 def look(n_rounds, gap):
     """Nothing ends the work."""
 
 
-def solved(case: Case, columns, weight: float, tol: float, *, start=None, max_rounds=10_000, radial=False):
+def solved(case: Case, columns, weight: float, tol: float, *, start=None, max_rounds=10_000, radius=PENALIZED):
     """Solve on `columns`; return the coefficients of all columns, what was said of them, and the node."""
     columns = np.asarray(columns, np.int64)
     with Workers(1) as workers:
-        work = working_set(case.problem, workers, radial=radial)
+        work = WorkingSet(case.problem, workers)
         members = work.places(columns)
         if start is not None:
             work.start_at(*start)
-        result = work.solve(members, weight, tol * 0.5 * case.problem.yy, max_rounds, look)
+        result = work.solve(members, weight, radius, tol * 0.5 * case.problem.yy, max_rounds, look)
         node = work.node(members, weight)
     a = np.zeros(case.problem.xty.size)
     a[node.columns] = node.coefs
@@ -81,11 +77,11 @@ def test_only_members_are_worked_with(rng):
     case = make_case(rng.standard_normal((30, 10)), rng.standard_normal(30), units="centred")
     weight = 0.01 * case.problem.lambda_max
     with Workers(1) as workers:
-        work = working_set(case.problem, workers)
+        work = WorkingSet(case.problem, workers)
         everything = work.places(np.arange(10))
         np.testing.assert_array_equal(work.places(np.arange(10)), everything)
         some = everything[[1, 4, 7]]
-        result = work.solve(some, weight, 1e-9 * case.problem.yy, 1000, look)
+        result = work.solve(some, weight, PENALIZED, 1e-9 * case.problem.yy, 1000, look)
         node = work.node(some, weight)
     assert result.status is Status.CERTIFIED
     assert set(node.columns) <= {1, 4, 7}
@@ -150,9 +146,9 @@ HARD = [more_columns_than_samples, correlated, dependent, opposed, rescaled, one
 
 @pytest.mark.parametrize("make", HARD)
 @pytest.mark.parametrize("share", [0.5, 0.05, 1e-3])
-@pytest.mark.parametrize("radial", [False, True])
+@pytest.mark.parametrize("radius", [PENALIZED, 0.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_hard_columns_are_solved(make, share, radial, seed):
+def test_hard_columns_are_solved(make, share, radius, seed):
     rng = np.random.default_rng(seed)
     values = make(rng)
     y = values[:, :4] @ rng.standard_normal(4) / np.abs(values[:, :4]).max() + 0.1 * rng.standard_normal(
@@ -160,7 +156,7 @@ def test_hard_columns_are_solved(make, share, radial, seed):
     )
     case = make_case(values, y)
     weight = share * case.problem.lambda_max
-    a, result, _ = solved(case, np.arange(values.shape[1]), weight, 1e-8, radial=radial)
+    a, result, _ = solved(case, np.arange(values.shape[1]), weight, 1e-8, radius=radius)
     assert result.status is Status.CERTIFIED
     given = exact(values, y, False, False)
     assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-8 + 1e-12
@@ -227,6 +223,20 @@ def test_the_gap_is_that_of_a_node_even_where_all_correlations_are_below_the_pen
         assert result.gap == pytest.approx(weight * node.l1 - node.qy + node.qq)
 
 
+@pytest.mark.parametrize("radius", [0.0, 1.0, 1e3, 1e6])
+def test_a_large_ball_asks_for_small_correlations(radius, rng):
+    """Beyond the norm of the solution the gap is radius ||X'r||_inf - q'r, whatever the gap for the penalty is."""
+    X = rng.standard_normal((20, 6))
+    case = make_case(X, X @ rng.standard_normal(6))  # without a rest all penalized gaps are tiny
+    goal = 1e-6 * 0.5 * case.problem.yy
+    weight = 0.3 * goal / max(radius, 10.0)
+    a, result, node = solved(case, np.arange(6), weight, 1e-6, radius=radius)
+    largest = np.abs(case.Z.T @ (case.y - case.Z @ a)).max()
+    gap = max(radius, node.l1) * largest + node.qq - node.qy
+    assert result.status is Status.CERTIFIED
+    assert gap <= goal + 1e-13 * max(radius, 1.0) * case.problem.lambda_max
+
+
 def test_a_gap_below_rounding_ends_by_precision(rng):
     case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
     a, result, _ = solved(case, np.arange(60), 0.01 * case.problem.lambda_max, 0.0)
@@ -238,8 +248,8 @@ def test_a_gap_below_rounding_ends_by_precision(rng):
 def test_no_members_are_solved_by_zero(rng):
     case = make_case(rng.standard_normal((30, 6)), rng.standard_normal(30))
     with Workers(1) as workers:
-        work = working_set(case.problem, workers)
-        result = work.solve(work.places(NOTHING), 1.0, 1e-6, 100, look)
+        work = WorkingSet(case.problem, workers)
+        result = work.solve(work.places(NOTHING), 1.0, PENALIZED, 1e-6, 100, look)
         node = work.node(NOTHING, 1.0)
     assert result.gap <= 1e-12
     assert node.columns.size == 0
@@ -259,12 +269,12 @@ def test_short_bursts_make_progress_and_the_look_between_them_can_end_the_work(m
         assert len(looks) < 10_000, "no progress"
 
     with Workers(1) as workers:
-        work = working_set(case.problem, workers)
+        work = WorkingSet(case.problem, workers)
         members = work.places(np.arange(60))
         with pytest.raises(KeyboardInterrupt):
-            work.solve(members, 0.01 * case.problem.lambda_max, 1e-12 * case.problem.yy, 1000, ending)
+            work.solve(members, 0.01 * case.problem.lambda_max, PENALIZED, 1e-12 * case.problem.yy, 1000, ending)
         assert [n for n, _ in looks] == sorted(n for n, _ in looks)
-        result = work.solve(members, 0.01 * case.problem.lambda_max, 1e-9 * case.problem.yy, 1000, ending)
+        result = work.solve(members, 0.01 * case.problem.lambda_max, PENALIZED, 1e-9 * case.problem.yy, 1000, ending)
     assert result.status is Status.CERTIFIED
 
 
@@ -276,10 +286,10 @@ def test_more_active_columns_than_cosines_are_kept_for(units):
     y = X @ rng.standard_normal(p) + 0.1 * rng.standard_normal(m)
     with Workers(1) as workers:
         problem = build_problem(as_design(X), y, *UNITS[units], workers)
-        work = working_set(problem, workers)
+        work = WorkingSet(problem, workers)
         members = work.places(np.arange(p))
         weight = 1e-4 * problem.lambda_max
-        result = work.solve(members, weight, 1e-7 * 0.5 * problem.yy, 10_000, look)
+        result = work.solve(members, weight, PENALIZED, 1e-7 * 0.5 * problem.yy, 10_000, look)
         node = work.node(members, weight)
     assert node.columns.size > 1500
     assert result.status is Status.CERTIFIED

@@ -52,12 +52,12 @@ def refresh(problem: Problem, work: Work, members: Indices) -> None:
 
 
 @kernel
-def price(problem: Problem, work: Work, members: Indices, weight: float, radial: float) -> tuple[float, float]:
+def price(problem: Problem, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
     """Compute the correlations of `members`; return the gap over them and the objective.
 
     q'y = sum a_j z_j'y and q'q = q'y - q'r = q'y - sum a_j z_j'r. Of the other columns no more will be known than that
-    |z_j'r| <= lambda, so that no smaller bound is used here. For a path over radii (`radial` is one, not zero) it is
-    the larger one of the gaps of both forms, for the penalty and for the norm of where we stand.
+    |z_j'r| <= lambda, so that no smaller bound is used here. For a path over radii (`radius` is not negative) it is
+    the larger one of the gaps of both forms: for the penalty, and for a ball of this radius or up to where we stand.
     """
     qy = qr = l1 = 0.0
     largest = weight
@@ -73,7 +73,9 @@ def price(problem: Problem, work: Work, members: Indices, weight: float, radial:
             l1 += abs(a)
     gap = duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)
     objective = 0.5 * (problem.yy - qy - qr) + weight * l1
-    return max(gap, radial * (l1 * largest - qr)), objective
+    if radius >= 0.0:
+        gap = max(gap, max(radius, l1) * largest - qr)
+    return gap, objective
 
 
 @kernel

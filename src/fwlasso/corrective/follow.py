@@ -33,8 +33,6 @@ from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
 _SOLVE, _ACCEPT, _MIX = 0.5, 0.65, 0.85
-# Where radii beyond the norm of all solutions are asked for, the last node has correlations of at most lambda.
-_SOLVE_LAST = 1e-9
 # Distances on a logarithmic scale of penalties: between knots, and between nodes at first.
 _STRIDE, _FIRST_STEP = 0.4, 0.1
 # A node is solved again with more columns at most so often; bisections between two nodes.
@@ -107,7 +105,7 @@ class _Follower:
         self._workers = workers
         self._tell = tell
         self._radial = isinstance(forms[-1], Ball)
-        self._work = WorkingSet(problem, self._radial, workers)
+        self._work = WorkingSet(problem, workers)
         self._duplicates = Duplicates(problem)
         self._members = _NO_COLUMNS  # places in the working set
         self._last = zero_node(problem)
@@ -185,17 +183,20 @@ class _Follower:
             return max(smallest, 0.5 * _ACCEPT * self._goal / last.radius)
         return last.weight or _SMALLEST * lambda_max
 
-    def _node_gap(self, node: Node) -> float:
-        """Return the gap that a node must be certified with; on a path over radii, also that for its own norm.
+    def _radius(self, weight: float) -> float:
+        """Return the radius that a node answers for, beside its own norm; negative on a path over penalties.
 
-        The last node answers radii beyond all solutions as well.
+        The last node answers radii beyond all solutions.
         """
-        gap = self._gap(Penalty(node.weight), node)
-        if not self._radial:
-            return gap
         last = self._forms[-1]
-        radius = last.radius if node.weight == self._floor and isinstance(last, Ball) else node.l1
-        return max(gap, self._gap(Ball(radius), node))
+        if not isinstance(last, Ball):
+            return -1.0
+        return last.radius if weight == self._floor else 0.0
+
+    def _node_gap(self, node: Node) -> float:
+        """Return the gap that a node must be certified with; on a path over radii that of both forms."""
+        gap, radius = self._gap(Penalty(node.weight), node), self._radius(node.weight)
+        return gap if radius < 0.0 else max(gap, self._gap(Ball(max(radius, node.l1)), node))
 
     def _emit(self, node: Node) -> None:
         point = len(self.outcomes)
@@ -252,10 +253,8 @@ class _Follower:
         """Solve on the working set from some coefficients."""
         self._members = _union(self._members, self._work.start_at(columns, coefs))
         point = len(self.outcomes)
-        if self._radial and weight == self._floor:
-            accuracy = _SOLVE_LAST
         solved = self._work.solve(
-            self._members, weight, accuracy * self._goal, self._max_iter,
+            self._members, weight, self._radius(weight), accuracy * self._goal, self._max_iter,
             lambda n_rounds, gap: self._look(point, self._last, self._n_rounds + n_rounds, gap, done=False),
         )  # fmt: skip
         self._n_rounds += solved.n_rounds

@@ -44,9 +44,8 @@ class WorkingSet:
     A column keeps its place once it has one. What is worked on at a time is a list of places, the members.
     """
 
-    def __init__(self, problem: Problem, radial: bool, workers: Workers) -> None:
+    def __init__(self, problem: Problem, workers: Workers) -> None:
         self._problem = problem
-        self._radial = float(radial)  # whether it works for a path over radii
         self._workers = workers
         self._bytes_per_column = problem.nbytes / problem.xty.size
         self._place_of = np.full(problem.xty.size, -1, np.int32)
@@ -82,15 +81,15 @@ class WorkingSet:
         self._work.coefs[places] = coefs
         return places
 
-    def solve(self, members: Indices, weight: float, goal: float, max_rounds: int, look: Look) -> Solved:
-        """Minimise over `members` from where we stand, until the gap over them is at most `goal`."""
+    def solve(self, members: Indices, weight: float, radius: float, goal: float, max_rounds: int, look: Look) -> Solved:
+        """Minimise over `members` from where we stand, until the gap over them is at most `goal`; see `price`."""
         problem, work = self._problem, self._work
         n_dots_in_burst = int(BURST_BYTES / self._bytes_per_column)
         rounds = Rounds(0, 0.0, math.inf, 0)
         n_dots = 0
         while True:
             asked, gap, rounds, dots = _solve(
-                problem, work, self._gram, members, weight, self._radial, goal, n_dots_in_burst, rounds, max_rounds
+                problem, work, self._gram, members, weight, radius, goal, n_dots_in_burst, rounds, max_rounds
             )
             n_dots += dots
             if asked == DONE:
@@ -108,7 +107,7 @@ class WorkingSet:
         """Return the penalty that the coefficients belong to, a'X'r / ||a||_1."""
         work = self._work
         refresh(self._problem, work, members)
-        price(self._problem, work, members, 0.0, 0.0)
+        price(self._problem, work, members, 0.0, -1.0)
         coefs = work.coefs[members]
         return float(coefs @ work.corrs[members] / np.abs(coefs).sum())
 
@@ -140,7 +139,7 @@ def _solve(
     gram: Gram,
     members: Indices,
     weight: float,
-    radial: float,
+    radius: float,
     goal: float,
     n_dots_in_burst: int,
     rounds: Rounds,
@@ -155,14 +154,14 @@ def _solve(
     last_epochs = EPOCHS
     while True:
         last_gap = gap
-        gap, objective = price(problem, work, members, weight, radial)
+        gap, objective = price(problem, work, members, weight, radius)
         n_dots += members.size
         if objective < best - _PROGRESS * gap:  # the gap bounds what there is to gain
             n_idle = 0
             best = objective
         if gap <= goal or n >= max_rounds or n_idle > _MAX_IDLE:
             refresh(problem, work, members)
-            gap, _ = price(problem, work, members, weight, radial)
+            gap, _ = price(problem, work, members, weight, radius)
             return DONE, gap, Rounds(n, n_epochs, best, n_idle), n_dots + members.size
         n_more = 0.0
         if settled and goal > 0.0:  # at the rate of the last epochs
