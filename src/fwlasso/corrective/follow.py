@@ -28,7 +28,7 @@ from ..status import Status
 from .duplicates import Duplicates
 from .gram import Indices
 from .nodes import Node, Span, extend, make_span, mix_coefs, zero_node
-from .references import Anchors, Reference, first_reference, make_reach
+from .references import NO_REACH, Anchors, Reference, first_reference, make_reach
 from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
@@ -110,7 +110,8 @@ class _Follower:
         self._members = _NO_COLUMNS  # places in the working set
         self._last = zero_node(problem)
         self._step = _FIRST_STEP
-        self._floor = self._error = 0.0
+        self._reach = NO_REACH
+        self._floor = 0.0
         self._price_together = self._was_easy = False
         self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
         self._n_rounds = self._n_dots = self._n_priced = 0  # since the last point
@@ -124,8 +125,7 @@ class _Follower:
             self._emit(left)
         if not self._rest:
             return
-        reach = make_reach(problem)
-        self._error = reach.error
+        self._reach = make_reach(problem)
         floor = self._floor = self._smallest_penalty()
         stops = np.array([max(form.weight, floor) for form in self._rest[::-1] if isinstance(form, Penalty)])
         reference, before = first_reference(problem), None
@@ -140,7 +140,7 @@ class _Follower:
                 predicted = self._predict(reference, before, end, _TIMES_ACTIVE * left.columns.size)
                 self._members = np.union1d(self._work.places(predicted), self._work.places(left.columns))
                 nodes = self._solve_to(end, left, stops)
-            anchors = Anchors(reach, reference.weight, anchor)
+            anchors = Anchors(self._reach, reference.weight, anchor)
             priced = nodes if self._price_together else nodes[-1:]
             anchor = nodes[-1].residual
             before = reference  # the one before is let go of first: p numbers
@@ -179,7 +179,7 @@ class _Follower:
         last, lambda_max = self._rest[-1], self._problem.lambda_max
         if isinstance(last, Ball):
             # Below the rounding of correlations there is nothing to solve, but for data that are all rounding.
-            smallest = min(max(self._error, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
+            smallest = min(max(self._reach.error(0.0), _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
             return max(smallest, 0.5 * _ACCEPT * self._goal / last.radius)
         return last.weight or _SMALLEST * lambda_max
 
@@ -302,8 +302,7 @@ class _Follower:
 
     def _certify(self, anchors: Anchors, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given their largest correlations where known."""
-        # Correlations are known up to rounding: a claim of a gap must not hide behind it.
-        nodes = [node._replace(max_corr=bound + self._error) for node, bound in zip(nodes, bounds, strict=True)]
+        nodes = list(itertools.starmap(self._bounded, zip(nodes, bounds, strict=True)))
         violators = anchors.violators()
         n_most = n_solved = 0
         unknown = [k for k, bound in enumerate(bounds) if bound == math.inf]
@@ -328,6 +327,10 @@ class _Follower:
         self._was_easy = not self._price_together and n_most < _FEW_SUSPECTS * p and n_solved <= 1
         return nodes
 
+    def _bounded(self, node: Node, largest: float) -> Node:
+        """Return a node whose correlations were computed: a claim of a gap must not hide behind their rounding."""
+        return node._replace(max_corr=largest + self._reach.error(node.l1))
+
     def _price(self, anchors: Anchors, nodes: list[Node], which: Sequence[int]) -> tuple[Indices, int]:
         """Bound the correlations of some nodes over all columns, by pricing the suspects.
 
@@ -343,7 +346,7 @@ class _Follower:
             even_cuts(suspects.size, suspects.size * (problem.nbytes // problem.xty.size)),
         )
         for k, bound in zip(which, np.max(largest, axis=0), strict=True):
-            nodes[k] = nodes[k]._replace(max_corr=float(bound) + self._error)
+            nodes[k] = self._bounded(nodes[k], float(bound))
         self._n_priced += suspects.size
         self._n_dots += suspects.size * len(which)
         return suspects[violates], suspects.size

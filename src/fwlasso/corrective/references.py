@@ -17,6 +17,7 @@ mix, e and lambda are off by a few u ||r||. Together that is less than 4 (m + 8)
 is scaled up by more than that in the sweep. `reach` is rounded up likewise. The sweep itself is in float64.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -43,7 +44,21 @@ class Reach(NamedTuple):
     norms: Ratios  # at least ||z_j|| / unit; infinite for columns that are suspects always
     unit: float  # lambda_max / ||y||: the norms are of moderate size, whatever the units of X
     rounding: float  # times ||r||: what rounding can add to ||e||
-    error: float  # of computed correlations, by rounding: 4 u sqrt(m) ||y|| times the largest norm in memory
+    n_samples: int
+    largest: float  # norm of a column in memory
+    norm_y: float
+
+    def error(self, l1: float) -> float:
+        """Return how far computed correlations may be off, for coefficients of this norm.
+
+        A residual is the rest of terms that cancel, and is known up to the rounding of these; errors of m terms add up
+        like sqrt(m): 4 u sqrt(m) max||z_j|| (||y|| + ||a||_1 max||z_j||). This is an estimate, not a bound.
+        """
+        m = self.n_samples
+        return 4.0 * math.sqrt(m + 8) * 2.0**-53 * self.largest * (self.norm_y + l1 * self.largest)
+
+
+NO_REACH = Reach(np.empty(0, np.float32), 1.0, 0.0, 0, 0.0, 0.0)  # of no columns
 
 
 def make_reach(problem: Problem) -> Reach:
@@ -52,8 +67,7 @@ def make_reach(problem: Problem) -> Reach:
     norms = np.empty(p, np.float32)
     unit = problem.lambda_max / np.sqrt(problem.yy)
     spread, largest = _fill_norms(problem, unit, norms)
-    error = 4.0 * np.sqrt((m + 8) * problem.yy) * 2.0**-53 * largest
-    return Reach(norms, unit, 4.0 * (m + 8) * 2.0**-53 * spread, float(error))
+    return Reach(norms, unit, 4.0 * (m + 8) * 2.0**-53 * spread, m, largest, math.sqrt(problem.yy))
 
 
 class Reference(NamedTuple):
