@@ -75,7 +75,7 @@ def price(problem: Problem, work: Work, members: Indices, weight: float, radius:
     objective = 0.5 * (problem.yy - qy - qr) + weight * l1
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
-    return gap, objective
+    return max(gap, 0.0), objective  # what rounding leaves of a difference
 
 
 @kernel
