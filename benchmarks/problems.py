@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_regression
 
 from fwlasso.datasets import product_features, read_table
+from fwlasso.peers.accuracy import moments
+from fwlasso.peers.handover import Scaled, scale
 
 from . import standins
-from .measure import moments
-from .peers.handover import Given
 
 N_POINTS = 100
 Vector = NDArray[np.float64]
@@ -28,21 +28,10 @@ class Problem(NamedTuple):
     standardize: bool
     eps: float
 
-    def given(self) -> tuple[Given, Vector]:
+    def given(self) -> Scaled:
         """Return the problem in the units of the solution, as peers get it, and the factors of its columns."""
-        mean, deviation = moments(self.X)
-        factors = np.divide(1.0, deviation, out=np.zeros(mean.size), where=deviation > 0.0)
-        if not self.standardize:
-            factors = (deviation > 0.0).astype(float)  # a constant column is left out by every solver
-        y = self.y - self.y.mean()
-        if sp.issparse(self.X):
-            data = self.X.data * np.repeat(factors, np.diff(self.X.indptr))
-            Z = sp.csc_matrix((data, self.X.indices, self.X.indptr), shape=self.X.shape)
-            offset = mean * factors
-        else:
-            Z, offset = np.asfortranarray((self.X - mean) * factors), None
-        alpha_max = float(np.abs(Z.T @ y).max()) / y.size
-        return Given(Z, y, offset, alpha_max * np.geomspace(1.0, self.eps, N_POINTS)), factors
+        known = moments(self.X)
+        return scale(self.X, self.y, *known, standardize=self.standardize, n_points=N_POINTS, eps=self.eps)
 
 
 class Source(NamedTuple):
