@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.datasets import make_regression
 
-from fwlasso.datasets import product_features, read_table
+from fwlasso.datasets import fetch_paper_set
 from fwlasso.peers.accuracy import moments
 from fwlasso.peers.handover import Scaled, scale
 
@@ -47,20 +46,12 @@ class Source(NamedTuple):
         return Problem(*self.load(data or Path()), self.standardize, self.eps)
 
 
-def _synthetic(p: int, n_relevant: int) -> Source:
-    def load(_: Path) -> tuple[Any, Vector]:
-        X, y = make_regression(200, p, n_informative=n_relevant, noise=1.0, random_state=0)
-        return np.asfortranarray(X), y
-
-    return Source(load, standardize=True, is_real=False)
-
-
-def _products(file: str, order: int) -> Source:
+def _paper_set(name: str, is_real: bool) -> Source:
     def load(data: Path) -> tuple[Any, Vector]:
-        table = read_table(data / file)
-        return product_features(table.X.toarray(), order), table.y
+        found = fetch_paper_set(name, data, download=False)
+        return found.X, found.y
 
-    return Source(load, standardize=True, is_real=True)
+    return Source(load, standardize=True, is_real=is_real)
 
 
 def _sparse(name: str, standardize: bool) -> Source:
@@ -72,12 +63,12 @@ def _sparse(name: str, standardize: bool) -> Source:
 
 
 SOURCES = {
-    "synthetic-10000-32": _synthetic(10_000, 32),
-    "synthetic-10000-100": _synthetic(10_000, 100),
-    "synthetic-50000-158": _synthetic(50_000, 158),
-    "synthetic-50000-500": _synthetic(50_000, 500),
-    "pyrim": _products("pyrim_scale.svm", 5),
-    "triazines": _products("triazines_scale.svm", 4),
+    "synthetic-10000-32": _paper_set("synthetic-10000-32", is_real=False),
+    "synthetic-10000-100": _paper_set("synthetic-10000-100", is_real=False),
+    "synthetic-50000-158": _paper_set("synthetic-50000-158", is_real=False),
+    "synthetic-50000-500": _paper_set("synthetic-50000-500", is_real=False),
+    "pyrim": _paper_set("pyrim", is_real=True),
+    "triazines": _paper_set("triazines", is_real=True),
     "dorothea": _sparse("dorothea", standardize=False),
     "dorothea-standardized": _sparse("dorothea", standardize=True),
     "news20": _sparse("news20", standardize=False),

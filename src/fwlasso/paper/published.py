@@ -15,15 +15,6 @@ class Cost(NamedTuple):
     n_active: float  # mean over the points
 
 
-class Size(NamedTuple):
-    """The size of a data set."""
-
-    n_train: int
-    n_test: int
-    n_features: int
-    n_nonzero: int | None  # None: dense
-
-
 #: By data set and method, as in `methods.METHODS`.
 COSTS: Final[dict[str, dict[str, Cost]]] = {
     "pyrim": {
@@ -70,17 +61,6 @@ SPEED_UPS: Final[dict[str, dict[str, float]]] = {
     "triazines": {"sfw-1": 10.5, "sfw-2": 5.2, "sfw-3": 3.4},
     "e2006-tfidf": {"sfw-1": 10.3, "sfw-2": 5.2, "sfw-3": 3.3},
     "e2006-log1p": {"sfw-1": 8.3, "sfw-2": 3.9, "sfw-3": 2.4},
-}
-
-SIZES: Final[dict[str, Size]] = {
-    "synthetic-10000-32": Size(200, 200, 10_000, None),
-    "synthetic-10000-100": Size(200, 200, 10_000, None),
-    "synthetic-50000-158": Size(200, 200, 50_000, None),
-    "synthetic-50000-500": Size(200, 200, 50_000, None),
-    "pyrim": Size(74, 0, 201_376, None),
-    "triazines": Size(186, 0, 635_376, None),
-    "e2006-tfidf": Size(16_087, 3_308, 150_360, 19_971_014),
-    "e2006-log1p": Size(16_087, 3_308, 4_272_227, 96_731_839),
 }
 
 #: Columns per step on the synthetic problems, by the sparsity rule at 99 %.

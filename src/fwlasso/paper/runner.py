@@ -110,7 +110,7 @@ def run_tasks(
                     record = task.run()
                     records.save(task.key, stamps[task.key], record)
                     found[task.key] = record
-                except Exception as error:  # noqa: BLE001 - one task must not end the study
+                except Exception as error:  # one task must not end the study
                     failures[task.key] = f"{type(error).__name__}: {error}"
             tell(Step("", len(tasks), len(tasks), 0.0))
     except KeyboardInterrupt:
