@@ -25,7 +25,7 @@ bench: .venv/.dev .venv-peers/.done
 	$(PYTHON) -m venv .venv
 
 # The peers have an environment of their own: adelie needs numpy below 2. R's glmnet is used where it is installed.
-.venv-peers/.done: benchmarks/peers/requirements.txt
+.venv-peers/.done: src/fwlasso/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers
 	echo '*' > .venv-peers/.gitignore
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<

@@ -6,10 +6,14 @@ computed again.
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-#: What a task leaves: as JSON has it, curves as lists of numbers.
+#: What a task leaves: as JSON has it, curves as lists of numbers. One with the key "missing", a sentence, stands for
+#: what could not be run here; it is tried again the next time.
 Record: TypeAlias = dict[str, Any]
+#: What a part can be asked for.
+Kind: TypeAlias = Literal["tables", "figures"]
 
 
 class Setup(NamedTuple):
@@ -28,6 +32,7 @@ class Task(NamedTuple):
     key: str  # part/set/method/seed or the like: the name of its record
     seconds: float  # expected, for the time left
     run: Callable[[], Record]
+    settings: Mapping[str, Any] = MappingProxyType({})  # what shapes the record, as JSON has it: others, another record
 
 
 class Table(NamedTuple):
@@ -38,6 +43,7 @@ class Table(NamedTuple):
     header: tuple[str, ...]
     rows: list[tuple[str, ...]]
     note: str = ""  # what to know when reading it
+    data: list[dict[str, Any]] | None = None  # for the CSV: plain numbers by name instead of the rows
 
 
 class Figure(NamedTuple):
@@ -63,3 +69,4 @@ class Part(NamedTuple):
     title: str
     tasks: Callable[[Setup], list[Task]]
     show: Callable[[Setup, Mapping[str, Record]], Findings]  # from the records that are there, by key
+    makes: tuple[Kind, ...] = ("tables", "figures")
