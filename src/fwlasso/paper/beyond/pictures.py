@@ -1,0 +1,32 @@
+"""What the figures of this folder share: sizes, colours and panels."""
+
+from collections.abc import Iterator
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+from ...plots import COLOURS
+
+_MARKERS: Final = "osD^vP*Xph"
+_WIDTH, _HEIGHT = 5.2, 4.0  # of a panel, in inches
+_MOST_COLUMNS = 3
+
+
+def panels(n: int, n_columns: int | None = None) -> "tuple[Figure, list[Axes]]":
+    """Return a figure with exactly `n` panels, row by row; no window system is touched."""
+    from matplotlib.figure import Figure
+
+    n_columns = n_columns or (2 if n == 4 else min(n, _MOST_COLUMNS))
+    n_rows = -(-n // n_columns)
+    figure = Figure(figsize=(_WIDTH * n_columns, _HEIGHT * n_rows), layout="constrained")
+    grid = figure.add_gridspec(n_rows, n_columns)
+    return figure, [figure.add_subplot(grid[divmod(k, n_columns)]) for k in range(n)]
+
+
+def styles() -> Iterator[dict[str, Any]]:
+    """Yield colour and marker of one series after the other: told apart by either of them, by any reader."""
+    for colour, marker in zip(cycle(COLOURS[:-1]), cycle(_MARKERS), strict=False):  # yellow is too faint for lines
+        yield {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.5}
