@@ -51,7 +51,7 @@ class Claim(NamedTuple):
 
 
 def large_claims(results: Sequence[Result]) -> list[Claim]:
-    """Return the claims on the large sets. Stand-ins are not held against published figures, only methods among them."""
+    """Return the claims on the large sets. Stand-ins are not held against published figures, only methods on them."""
     real = [result for result in results if not result.is_standin]
     order = ("sfw-1", "cd", "scd", "apg", "apg-ball")
     return [
@@ -89,8 +89,8 @@ def large_claims(results: Sequence[Result]) -> list[Claim]:
             [_same_best(result) for result in results if _has_test(result)],
         ),
         Claim(
-            f"The objective of FW 1 % is that of an exact solution, within {SAME:.0%} at every point. The rule ends a point "
-            "at its first short step, which is weak evidence of a solution.",
+            f"The objective of FW 1 % is that of an exact solution, within {SAME:.0%} at every point. The rule ends a "
+            "point at its first short step, which is weak evidence of a solution.",
             _cases(results, ("sfw-1", "certified-radii"), _objective),
         ),
         Claim(
@@ -132,9 +132,8 @@ def _speed_up(result: Result, rival: str) -> Case:
     blocks = result.found.get("sfw-1-blocks")
     theirs = published.SPEED_UPS[result.name]["sfw-1"]
     ours = other.seconds.value / fw.seconds.value
-    shown = (
-        f"{number(ours)} times for {number(theirs)} ({number(other.seconds.value)} s against {number(fw.seconds.value)} s"
-    )
+    seconds = f"{number(other.seconds.value)} s against {number(fw.seconds.value)} s"
+    shown = f"{number(ours)} times for {number(theirs)} ({seconds}"
     if blocks is not None:
         shown += f"; with blocks of columns {number(other.seconds.value / blocks.seconds.value)} times"
     return Case(result.title, ours >= (1.0 - NEAR) * theirs, shown + ")")
@@ -171,8 +170,9 @@ def _objective(result: Result) -> Case:
     fw, exact = result.found["sfw-1"], result.found["certified-radii"]
     ratio = fw.train_mse / exact.train_mse  # equal radii: the objective is half the error times m
     shown = (
-        f"times the minimum {number(float(np.median(ratio)))} in the median, {number(float(ratio[-_N_LAST:].mean()))} over "
-        f"the last {_N_LAST} points and {number(float(ratio[-1]))} at the end; the true relative gap is "
+        f"times the minimum {number(float(np.median(ratio)))} in the median, "
+        f"{number(float(ratio[-_N_LAST:].mean()))} over the last {_N_LAST} points and "
+        f"{number(float(ratio[-1]))} at the end; the true relative gap is "
         f"{power(fw.median_gap, 2)} in the median and {power(fw.largest_gap, 2)} at most"
     )
     if "cd" in result.found:

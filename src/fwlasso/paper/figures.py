@@ -1,6 +1,6 @@
 """Figures of the study. FW is the thick blue line against the rest; every method has one look in all of them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -153,9 +153,7 @@ def write_figure(figure: Figure, folder: Path) -> None:
 # Helpers -----------------------------------------------------------------------------------------------------
 
 
-def _canvas(
-    title: str, n_rows: int, n_columns: int, size: tuple[float, float] | None = None
-) -> tuple["Canvas", Sequence[Sequence["Axes"]]]:
+def _canvas(title: str, n_rows: int, n_columns: int, size: tuple[float, float] | None = None) -> tuple["Canvas", Any]:
     """Return a figure and its axes, for files: no window system is touched."""
     from matplotlib.figure import Figure as Canvas
 

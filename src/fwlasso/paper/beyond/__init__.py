@@ -1,0 +1,5 @@
+"""Parts of the study beyond the paper."""
+
+from ..study import Part
+
+PARTS: list[Part] = []
