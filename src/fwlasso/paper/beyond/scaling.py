@@ -31,9 +31,7 @@ def tasks(_: Setup) -> list[Task]:
 
 def show(_: Setup, records: Mapping[str, Record]) -> Findings:
     """Tables of the measured figures and of the fitted exponents, and a picture of both."""
-    found = {
-        method: [records[key] for p in SIZES if (key := f"scaling/{p}/{method}") in records] for method in METHODS
-    }
+    found = {method: [records[key] for p in SIZES if (key := f"scaling/{p}/{method}") in records] for method in METHODS}
     found = {method: of_method for method, of_method in found.items() if of_method}
     if not found:
         return Findings([], [], [])
@@ -41,7 +39,9 @@ def show(_: Setup, records: Mapping[str, Record]) -> Findings:
     what = f"CSC matrix of float32, {N_SAMPLES:,} samples, {N_NONZERO} nonzeros a column"
     figures = []
     if exponents:
-        figures.append(Figure("scaling", f"Growth with the number of features: {what}", lambda: _draw(found, exponents)))
+        figures.append(
+            Figure("scaling", f"Growth with the number of features: {what}", lambda: _draw(found, exponents))
+        )
     tables = [_measured(found, what), _fitted(exponents)]
     return Findings([table for table in tables if table.rows], figures, _sentences(found, exponents))
 
