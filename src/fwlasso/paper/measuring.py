@@ -4,7 +4,7 @@ import math
 import statistics
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +79,7 @@ def _solve(X: Any, y: Vector, settings: dict[str, Any]) -> LassoPath:
         return lasso_path(X, y, **settings)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compile(solver: str, grid: str, sparse: bool) -> None:
     """Run a solver on a small problem of the same kind, so that nothing is compiled while the clock runs."""
     rng = np.random.default_rng(0)
