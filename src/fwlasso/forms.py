@@ -10,7 +10,7 @@ A step is always a <- shrink a + push e_j. Another penalty (elastic net) is anot
 
 from typing import NamedTuple, TypeAlias
 
-from ._jit import by_type
+from ._jit import by_type, kernel
 
 
 class Ball(NamedTuple):
@@ -29,6 +29,14 @@ Form: TypeAlias = Ball | Penalty
 
 # Descent below this share of the numbers it is the difference of is rounding error, not descent.
 _ROUNDING = 1e-14
+
+
+@kernel
+def soft_threshold(x: float, threshold: float) -> float:
+    """Return the minimiser of 1/2 (a - x)^2 + threshold |a|: x moved towards zero by `threshold`."""
+    if x > threshold:
+        return x - threshold
+    return x + threshold if x < -threshold else 0.0
 
 
 @by_type

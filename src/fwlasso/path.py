@@ -24,8 +24,6 @@ from .options import Options
 from .parallel import Workers
 from .problem import Problem, as_response, build_problem
 from .result import Counters, LassoPath
-from .solvers.coordinate_descent import CoordinateDescent
-from .solvers.frank_wolfe import FrankWolfe
 from .solvers.run import Outcome, Solver, Stopping, run
 from .status import Status
 from .watch import Callback, Progress, Watch
@@ -45,7 +43,7 @@ def lasso_path(
     alphas: Any = None,
     radii: Any = None,
     eps: float = 1e-2,
-    solver: Literal["corrective", "sfw", "fw", "cd"] = "corrective",
+    solver: str = "corrective",
     stop: Literal["gap", "change", "paper"] | None = None,
     tol: float | None = None,
     sample_size: Any = None,
@@ -153,7 +151,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
             ending = ending or cut
         with _timed(seconds, "certify"):
             wanted = options.certify and ending is not Status.INTERRUPTED
-            known = [outcome.status is Status.CERTIFIED or options.solver == "corrective" for outcome in outcomes]
+            known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
             gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
 
     p = problem.xty.size
@@ -209,14 +207,11 @@ def _solve(
 ) -> tuple[list[Outcome], Status | None]:
     """Solve the points by the solver asked for; return them, and what ended the path early, if anything did."""
     tell = partial(_tell, watch, problem, forms)
-    if options.solver == "corrective":
+    if options.entry.make is None:
         goal = options.tolerance * 0.5 * problem.yy
         guess = None if start is None else problem.from_user_units(start)
         return corrective.follow(problem, forms, goal, options.max_iter, workers, tell, guess)
-    solver: Solver = CoordinateDescent()
-    if options.solver != "cd":
-        rule = options.size_rule if options.solver == "sfw" else None
-        solver = FrankWolfe(rule, options.block_size, seed)
+    solver = options.entry.make(options.draws(seed))
     return _follow(solver, problem, forms, _stopping(problem, options, solver), options.max_iter, workers, tell)
 
 

@@ -1,0 +1,29 @@
+"""A look at all columns: their correlations with the residual, on threads, and what a point is worth by them."""
+
+import numpy as np
+
+from .._jit import kernel
+from ..columns import Vector, cut_columns
+from ..iterate import Iterate, correlation
+from ..parallel import Workers
+from ..problem import Problem
+
+
+def correlations(problem: Problem, iterate: Iterate, workers: Workers) -> tuple[Vector, int]:
+    """Return z_j'(y - q) of every column, and how many dot products that took: none for a = 0, where it is X'y."""
+    if iterate.l1 == 0.0:
+        return problem.xty.copy(), 0
+    corrs = np.empty(problem.xty.size)
+    workers.run(lambda lo, hi: _fill(problem, iterate, lo, hi, corrs), cut_columns(problem.X))
+    return corrs, corrs.size
+
+
+def largest(corrs: Vector) -> float:
+    """Return ||X'(y - q)||_inf, without a temporary of size p."""
+    return float(max(np.max(corrs, initial=0.0), -np.min(corrs, initial=0.0)))
+
+
+@kernel
+def _fill(problem: Problem, iterate: Iterate, lo: int, hi: int, out: Vector) -> None:
+    for j in range(lo, hi):
+        out[j] = correlation(problem, iterate, j)
