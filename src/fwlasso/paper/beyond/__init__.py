@@ -1,5 +1,7 @@
-"""Parts of the study beyond the paper."""
+"""What goes beyond the paper: how exact its paths are, what its settings do, and how the methods scale."""
 
 from ..study import Part
+from . import gaps, matched, scaling
 
-PARTS: list[Part] = []
+#: In the order of the results page.
+PARTS: list[Part] = [gaps.PART, matched.PART, scaling.PART]

@@ -30,3 +30,9 @@ def styles() -> Iterator[dict[str, Any]]:
     """Yield colour and marker of one series after the other: told apart by either of them, by any reader."""
     for colour, marker in zip(cycle(COLOURS[:-1]), cycle(_MARKERS), strict=False):  # yellow is too faint for lines
         yield {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.5}
+
+
+def legend_below(figure: "Figure", axes: "list[Axes]") -> None:
+    """Name every series of the panels once, below all of them."""
+    named = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=min(len(named), 6), frameon=False)
