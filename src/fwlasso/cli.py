@@ -157,7 +157,7 @@ def paper(
         list[str] | None,
         typer.Option("--set", help="A data set such as pyrim; repeat it for more. [default: at hand]"),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All data sets, E2006 by stand-ins if need be.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All that are at hand, and E2006 in any case.")] = False,
     part: Annotated[list[str] | None, typer.Option(help="A part of the study by name; repeat it for more.")] = None,
     seeds: Annotated[int, typer.Option(help="Runs of every random method; on E2006 at most 3.")] = 10,
     data: Annotated[Path | None, typer.Option(help="Folder of the data sets. [default: that of FWLASSO_DATA]")] = None,

@@ -9,7 +9,7 @@ from ..columns import Vector
 from . import published
 from .methods import METHODS
 from .summary import Result, Summary
-from .text import listed, number, percent, power
+from .text import listed, number, percent, power, share
 
 #: Reproduced is what lies within a quarter of the published figure; active features, at most a tenth above it.
 NEAR, MORE_ACTIVE = 0.25, 0.10
@@ -57,23 +57,23 @@ def large_claims(results: Sequence[Result]) -> list[Claim]:
     return [
         Claim("Dot products: FW below CD below SCD below both SLEP.", _cases(results, order, _order)),
         Claim(
-            f"Iterations of FW are within {NEAR:.0%} of the published ones.",
+            f"Iterations of FW are within {share(NEAR)} of the published ones.",
             _cases(real, ("sfw-1",), lambda result: _near(result, "iterations")),
         ),
         Claim(
-            f"Dot products of FW are within {NEAR:.0%} of the published ones.",
+            f"Dot products of FW are within {share(NEAR)} of the published ones.",
             _cases(real, ("sfw-1",), lambda result: _near(result, "dot_products")),
         ),
         Claim(
-            f"FW has as few active features as published, at most {MORE_ACTIVE:.0%} more.",
+            f"FW has as few active features as published, at most {share(MORE_ACTIVE)} more.",
             _cases(real, ("sfw-1",), lambda result: _near(result, "n_active")),
         ),
         Claim(
-            f"FW 1 % is faster than our CD by the published factor, at most {NEAR:.0%} less.",
+            f"FW 1 % is faster than our CD by the published factor, at most {share(NEAR)} less.",
             _cases(real, ("sfw-1", "cd"), lambda result: _speed_up(result, "cd")),
         ),
         Claim(
-            f"FW 1 % is faster than R's glmnet by the published factor, at most {NEAR:.0%} less.",
+            f"FW 1 % is faster than R's glmnet by the published factor, at most {share(NEAR)} less.",
             _cases(real, ("sfw-1", "glmnet"), lambda result: _speed_up(result, "glmnet")),
         ),
         Claim(
@@ -85,12 +85,12 @@ def large_claims(results: Sequence[Result]) -> list[Claim]:
             _cases(results, ("apg", "apg-ball", "cd"), _denser),
         ),
         Claim(
-            f"CD and FW come to the same best test error as exact solutions, within {SAME:.0%}.",
+            f"CD and FW come to the same best test error as exact solutions, within {share(SAME)}.",
             [_same_best(result) for result in results if _has_test(result)],
         ),
         Claim(
-            f"The objective of FW 1 % is that of an exact solution, within {SAME:.0%} at every point. The rule ends a "
-            "point at its first short step, which is weak evidence of a solution.",
+            f"The objective of FW 1 % is that of an exact solution, within {share(SAME)} at every point. The rule ends "
+            "a point at its first short step, which is weak evidence of a solution.",
             _cases(results, ("sfw-1", "certified-radii"), _objective),
         ),
         Claim(

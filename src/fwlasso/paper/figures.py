@@ -132,6 +132,7 @@ test_error_figure.__test__ = False  # type: ignore[attr-defined]  # not a test, 
 
 def _draw_test_error(title: str, curves: Mapping[str, tuple[Vector, Vector, Look]]) -> "Canvas":
     canvas, ((ax,),) = _canvas(title, 1, 1, (7.5, 4.8))
+    ax.yaxis.set_major_formatter("{x:,.6g}")
     for label, (l1, errors, look) in curves.items():
         ax.plot(l1, errors, color=look.colour, linestyle=look.style, linewidth=look.width, label=label)
         best = int(np.argmin(errors))

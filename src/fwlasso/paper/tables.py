@@ -46,10 +46,10 @@ def cost_table(result: Result) -> Table:
     return Table(f"cost-{name}", f"{title}: cost and sparsity of a path of 100 points", header, rows, note, data)
 
 
-def _cell(ours: Mean | None, theirs: float | None, form: Callable[[float | None], str] = number) -> str:
+def _cell(ours: Mean | None, theirs: float | None, form: Callable[..., str] = number) -> str:
     if ours is None:
         return "-"
-    text = form(ours.value) + (f" ± {form(ours.deviation)}" if ours.deviation else "")
+    text = form(ours.value) + (f" ± {form(ours.deviation, 2)}" if ours.deviation else "")
     return text if theirs is None else f"{text} ({form(theirs)}, {percent(ours.value / theirs - 1.0)})"
 
 
