@@ -8,11 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fwlasso.datasets import fetch_paper_set
+from fwlasso.datasets import fetch_paper_set, standins
 from fwlasso.peers.accuracy import moments
 from fwlasso.peers.handover import Scaled, scale
-
-from . import standins
 
 N_POINTS = 100
 Vector = NDArray[np.float64]
@@ -62,6 +60,14 @@ def _sparse(name: str, standardize: bool) -> Source:
     return Source(load, standardize, is_real=True)
 
 
+def _standin(make: Callable[[], standins.StandIn], eps: float) -> Source:
+    def load(_: Path) -> tuple[Any, Vector]:
+        made = make()
+        return made.X, made.y
+
+    return Source(load, standardize=False, is_real=False, eps=eps)
+
+
 SOURCES = {
     "synthetic-10000-32": _paper_set("synthetic-10000-32", is_real=False),
     "synthetic-10000-100": _paper_set("synthetic-10000-100", is_real=False),
@@ -73,6 +79,6 @@ SOURCES = {
     "dorothea-standardized": _sparse("dorothea", standardize=True),
     "news20": _sparse("news20", standardize=False),
     "news20-standardized": _sparse("news20", standardize=True),
-    "e2006-tfidf-standin": Source(lambda _: standins.tfidf(), standardize=False, is_real=False),
-    "e2006-log1p-standin": Source(lambda _: standins.log1p(), standardize=False, is_real=False, eps=0.1),
+    "e2006-tfidf-standin": _standin(standins.tfidf, eps=0.01),
+    "e2006-log1p-standin": _standin(standins.log1p, eps=0.1),
 }

@@ -1,5 +1,6 @@
 """The eight data sets of Frandi et al. (2015), by name."""
 
+import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from pathlib import Path
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_regression
 from sklearn.utils import check_random_state
 
-from .files import read_libsvm
+from . import standins
+from .download import Progress, UnreachableError, verify
+from .download import download as download_file
+from .files import Table, read_libsvm
 from .places import data_folder, find_libsvm
 from .products import product_features
 
@@ -58,12 +62,57 @@ PAPER_SETS: Mapping[str, PaperSetSize] = MappingProxyType(
 
 _N_RELEVANT = {name: int(name.rpartition("-")[2]) for name in PAPER_SETS if name.startswith("synthetic")}
 _PRODUCTS = {"pyrim": ("pyrim_scale", 27, 5), "triazines": ("triazines_scale", 60, 4)}  # file, columns, order
+_E2006 = {"e2006-tfidf": "E2006", "e2006-log1p": "log1p.E2006"}  # files without .train and .test
+_STANDINS = {"e2006-tfidf": (standins.tfidf, standins.TFIDF), "e2006-log1p": (standins.log1p, standins.LOG1P)}
 
 
 def fetch_paper_set(
-    name: str, folder: str | Path | None = None, *, download: bool = True, seed: int | None = None
+    name: str,
+    folder: str | Path | None = None,
+    *,
+    download: bool = True,
+    seed: int | None = None,
+    progress: Progress | None = None,
 ) -> PaperSet:
-    """Return a data set of the paper.
+    """Return a data set of the paper: made, read from a file, or downloaded first.
+
+    Synthetic sets are made. Pyrim and Triazines are all products of the columns of ``pyrim_scale`` and
+    ``triazines_scale`` up to order 5 and 4. E2006 is read from ``E2006.train`` and ``E2006.test``, or from
+    ``log1p.E2006.train`` and ``log1p.E2006.test``. Files may have the ending ``.svm`` or ``.txt`` and be packed
+    (``.bz2``, ``.xz``, ``.gz``). Those that are not in the folder are downloaded from the LIBSVM data site.
+
+    Where the files of E2006 are not there and the site cannot be reached, a stand-in is made: a matrix of the same size
+    and law of column lengths. `is_standin` and the title say so, and a warning says why.
+
+    The true digests of these files are not known to this package. The first download is trusted, if it is as long
+    as the server says. Its SHA-256 is kept beside the file and checked whenever the file is read.
+
+    Parameters
+    ----------
+    name : str
+        One of `PAPER_SETS`.
+    folder : path, optional
+        Where files are looked for and downloaded to. By default the folder that the environment variable FWLASSO_DATA
+        names, else ``~/fwlasso_data``.
+    download : bool
+        Whether files that are missing may be downloaded.
+    seed : int, optional
+        Of sets that are made; by default 0, and 2006 for stand-ins.
+    progress : callable, optional
+        Called with a `Transfer` while a file is downloaded.
+
+    Returns
+    -------
+    PaperSet
+
+    Raises
+    ------
+    FileNotFoundError
+        The files of Pyrim or Triazines, or one of the two of E2006, are missing and may not be downloaded.
+    DownloadError
+        They could not be downloaded. What has come is kept, and the next call takes it up.
+    DamagedFileError
+        A downloaded file has changed since.
 
     Examples
     --------
@@ -75,9 +124,34 @@ def fetch_paper_set(
         raise ValueError(f"name must be one of {', '.join(PAPER_SETS)}, got {name!r}")
     if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**32):
         raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, got {seed!r}")
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be callable, got {progress!r}")
+    files = _Files(data_folder(folder), download, progress)
     if name in _N_RELEVANT:
         return _synthetic(name, 0 if seed is None else seed)
-    return _products(name, data_folder(folder))
+    if name in _PRODUCTS:
+        return _products(name, files)
+    return _e2006(name, files, 2006 if seed is None else seed)
+
+
+class _Files(NamedTuple):
+    """Where files are, and whether and how they may be downloaded."""
+
+    folder: Path
+    may_download: bool
+    progress: Progress | None
+
+    def get(self, stem: str, packing: str = "") -> Path:
+        """Return a file of the folder; one that the package has downloaded is checked first."""
+        found = find_libsvm(self.folder, stem)
+        if found is not None:
+            verify(found)
+            return found
+        url, file = f"{_HOME}{stem}{packing}", self.folder / (stem + packing)
+        if not self.may_download:
+            raise FileNotFoundError(f"there is no {stem} in the folder {self.folder}; put {url} there")
+        download_file(url, file, progress=self.progress)
+        return file
 
 
 def _synthetic(name: str, seed: int) -> PaperSet:
@@ -95,11 +169,32 @@ def _synthetic(name: str, seed: int) -> PaperSet:
     return PaperSet(name, title, np.asfortranarray(X), y, np.asfortranarray(X_test), y_test, relevant, False)
 
 
-def _products(name: str, folder: Path) -> PaperSet:
+def _products(name: str, files: _Files) -> PaperSet:
     stem, n_columns, order = _PRODUCTS[name]
-    file = find_libsvm(folder, stem)
-    if file is None:
-        raise FileNotFoundError(f"there is no {stem} in {folder}; get it from {_HOME}{stem}")
-    table = read_libsvm(file, n_columns)
+    size = PAPER_SETS[name]
+    table = _read(files.get(stem), size.m, n_columns)
     X = product_features(table.X.toarray(), order)
-    return PaperSet(name, PAPER_SETS[name].title, X, table.y, None, None, None, False)
+    return PaperSet(name, size.title, X, table.y, None, None, None, False)
+
+
+def _e2006(name: str, files: _Files, seed: int) -> PaperSet:
+    stem, (title, m, n_test, p) = _E2006[name], PAPER_SETS[name]
+    try:
+        train_file = files.get(f"{stem}.train", ".bz2")
+    except (FileNotFoundError, UnreachableError) as error:
+        if find_libsvm(files.folder, f"{stem}.test") is not None:
+            raise  # half of the real set is there: its user does not want another one
+        if files.may_download:
+            warnings.warn(f"a stand-in is used for {title}: {error}", stacklevel=3)
+        make, size = _STANDINS[name]
+        return PaperSet(name, f"{title} (stand-in)", *make(size, seed), None, True)
+    test_file = files.get(f"{stem}.test", ".bz2")  # before the long reading
+    train, test = _read(train_file, m, p), _read(test_file, n_test, p)
+    return PaperSet(name, title, train.X, train.y, test.X, test.y, None, False)
+
+
+def _read(file: Path, n_rows: int, n_columns: int) -> Table:
+    table = read_libsvm(file, n_columns)
+    if table.y.size != n_rows:
+        raise ValueError(f"{file}: expected {n_rows:,} rows, found {table.y.size:,}")
+    return table

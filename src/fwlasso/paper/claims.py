@@ -9,7 +9,7 @@ from ..columns import Vector
 from . import published
 from .methods import METHODS
 from .summary import Result, Summary
-from .text import listed, number, percent, power
+from .text import listed, number, percent, power, share
 
 #: Reproduced is what lies within a quarter of the published figure; active features, at most a tenth above it.
 NEAR, MORE_ACTIVE = 0.25, 0.10
@@ -51,29 +51,29 @@ class Claim(NamedTuple):
 
 
 def large_claims(results: Sequence[Result]) -> list[Claim]:
-    """Return the claims on the large sets. Stand-ins are not held against published figures, only methods among them."""
+    """Return the claims on the large sets. Stand-ins are not held against published figures, only methods on them."""
     real = [result for result in results if not result.is_standin]
     order = ("sfw-1", "cd", "scd", "apg", "apg-ball")
     return [
         Claim("Dot products: FW below CD below SCD below both SLEP.", _cases(results, order, _order)),
         Claim(
-            f"Iterations of FW are within {NEAR:.0%} of the published ones.",
+            f"Iterations of FW are within {share(NEAR)} of the published ones.",
             _cases(real, ("sfw-1",), lambda result: _near(result, "iterations")),
         ),
         Claim(
-            f"Dot products of FW are within {NEAR:.0%} of the published ones.",
+            f"Dot products of FW are within {share(NEAR)} of the published ones.",
             _cases(real, ("sfw-1",), lambda result: _near(result, "dot_products")),
         ),
         Claim(
-            f"FW has as few active features as published, at most {MORE_ACTIVE:.0%} more.",
+            f"FW has as few active features as published, at most {share(MORE_ACTIVE)} more.",
             _cases(real, ("sfw-1",), lambda result: _near(result, "n_active")),
         ),
         Claim(
-            f"FW 1 % is faster than our CD by the published factor, at most {NEAR:.0%} less.",
+            f"FW 1 % is faster than our CD by the published factor, at most {share(NEAR)} less.",
             _cases(real, ("sfw-1", "cd"), lambda result: _speed_up(result, "cd")),
         ),
         Claim(
-            f"FW 1 % is faster than R's glmnet by the published factor, at most {NEAR:.0%} less.",
+            f"FW 1 % is faster than R's glmnet by the published factor, at most {share(NEAR)} less.",
             _cases(real, ("sfw-1", "glmnet"), lambda result: _speed_up(result, "glmnet")),
         ),
         Claim(
@@ -85,12 +85,12 @@ def large_claims(results: Sequence[Result]) -> list[Claim]:
             _cases(results, ("apg", "apg-ball", "cd"), _denser),
         ),
         Claim(
-            f"CD and FW come to the same best test error as exact solutions, within {SAME:.0%}.",
+            f"CD and FW come to the same best test error as exact solutions, within {share(SAME)}.",
             [_same_best(result) for result in results if _has_test(result)],
         ),
         Claim(
-            f"The objective of FW 1 % is that of an exact solution, within {SAME:.0%} at every point. The rule ends a point "
-            "at its first short step, which is weak evidence of a solution.",
+            f"The objective of FW 1 % is that of an exact solution, within {share(SAME)} at every point. The rule ends "
+            "a point at its first short step, which is weak evidence of a solution.",
             _cases(results, ("sfw-1", "certified-radii"), _objective),
         ),
         Claim(
@@ -132,9 +132,8 @@ def _speed_up(result: Result, rival: str) -> Case:
     blocks = result.found.get("sfw-1-blocks")
     theirs = published.SPEED_UPS[result.name]["sfw-1"]
     ours = other.seconds.value / fw.seconds.value
-    shown = (
-        f"{number(ours)} times for {number(theirs)} ({number(other.seconds.value)} s against {number(fw.seconds.value)} s"
-    )
+    seconds = f"{number(other.seconds.value)} s against {number(fw.seconds.value)} s"
+    shown = f"{number(ours)} times for {number(theirs)} ({seconds}"
     if blocks is not None:
         shown += f"; with blocks of columns {number(other.seconds.value / blocks.seconds.value)} times"
     return Case(result.title, ours >= (1.0 - NEAR) * theirs, shown + ")")
@@ -171,8 +170,9 @@ def _objective(result: Result) -> Case:
     fw, exact = result.found["sfw-1"], result.found["certified-radii"]
     ratio = fw.train_mse / exact.train_mse  # equal radii: the objective is half the error times m
     shown = (
-        f"times the minimum {number(float(np.median(ratio)))} in the median, {number(float(ratio[-_N_LAST:].mean()))} over "
-        f"the last {_N_LAST} points and {number(float(ratio[-1]))} at the end; the true relative gap is "
+        f"times the minimum {number(float(np.median(ratio)))} in the median, "
+        f"{number(float(ratio[-_N_LAST:].mean()))} over the last {_N_LAST} points and "
+        f"{number(float(ratio[-1]))} at the end; the true relative gap is "
         f"{power(fw.median_gap, 2)} in the median and {power(fw.largest_gap, 2)} at most"
     )
     if "cd" in result.found:

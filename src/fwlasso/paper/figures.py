@@ -1,6 +1,6 @@
 """Figures of the study. FW is the thick blue line against the rest; every method has one look in all of them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -132,6 +132,7 @@ test_error_figure.__test__ = False  # type: ignore[attr-defined]  # not a test, 
 
 def _draw_test_error(title: str, curves: Mapping[str, tuple[Vector, Vector, Look]]) -> "Canvas":
     canvas, ((ax,),) = _canvas(title, 1, 1, (7.5, 4.8))
+    ax.yaxis.set_major_formatter("{x:,.6g}")
     for label, (l1, errors, look) in curves.items():
         ax.plot(l1, errors, color=look.colour, linestyle=look.style, linewidth=look.width, label=label)
         best = int(np.argmin(errors))
@@ -153,9 +154,7 @@ def write_figure(figure: Figure, folder: Path) -> None:
 # Helpers -----------------------------------------------------------------------------------------------------
 
 
-def _canvas(
-    title: str, n_rows: int, n_columns: int, size: tuple[float, float] | None = None
-) -> tuple["Canvas", Sequence[Sequence["Axes"]]]:
+def _canvas(title: str, n_rows: int, n_columns: int, size: tuple[float, float] | None = None) -> tuple["Canvas", Any]:
     """Return a figure and its axes, for files: no window system is touched."""
     from matplotlib.figure import Figure as Canvas
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from ..datasets import PAPER_SETS
+from ..datasets.places import data_folder
 from . import data_part, large_part, synthetic_part
 from .figures import write_figure
 from .machine import processor
@@ -31,15 +32,22 @@ def all_parts() -> dict[str, Part]:
 
 
 def choose_sets(names: Sequence[str], everything: bool, folder: Path | None) -> tuple[str, ...]:
-    """Return the data sets to run: those named; all; or those at hand. A ValueError names what is not there."""
+    """Return the data sets to run: those named, or those at hand, with E2006 in any case if `everything` is asked for.
+
+    A ValueError names what is not there.
+    """
     unknown = [name for name in names if name not in PAPER_SETS]
     if unknown:
         raise ValueError(f"--set must be one of {', '.join(PAPER_SETS)}, got {unknown[0]!r}")
     at_hand = sets_at_hand(folder)
-    wanted = names or (PAPER_SETS if everything else at_hand)
+    e2006 = [name for name in PAPER_SETS if name.startswith("e2006")]
+    wanted = names or ({*at_hand, *e2006} if everything else at_hand)
     for name in wanted:
-        if files_of(name, folder) is None and not name.startswith("e2006"):  # E2006 has stand-ins
-            raise ValueError(f"--set {name}: there is no file {FILES[name][0]} in the data folder, see --data")
+        if files_of(name, folder) is None and name not in e2006:  # E2006 has stand-ins
+            raise ValueError(
+                f"--set {name}: there is no file {FILES[name][0]} in {data_folder(folder)}, see --data; "
+                f"fwlasso.datasets.fetch_paper_set({name!r}) downloads it"
+            )
     return tuple(name for name in PAPER_SETS if name in wanted)
 
 

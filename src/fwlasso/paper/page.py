@@ -9,14 +9,14 @@ from .tables import to_markdown
 _INTRODUCTION = """\
 # Results: the paper's experiments, run again
 
-E. Frandi, R. Ñanculef, S. Lodi, C. Sartori, J. A. K. Suykens, *Fast and Scalable Lasso via Stochastic Frank-Wolfe Methods
-with a Convergence Guarantee* (2015), section 5. This page is written by `fwlasso paper` (`make paper`): every number on it
-comes out of the run.
+E. Frandi, R. Ñanculef, S. Lodi, C. Sartori, J. A. K. Suykens, *Fast and Scalable Lasso via Stochastic Frank-Wolfe
+Methods with a Convergence Guarantee* (2015), section 5. This page is written by `fwlasso paper` (`make paper`): every
+number on it comes out of the run.
 
 Units are the paper's: centred columns of unit norm, y centred and divided by √m; 100 penalties from the largest to a
-hundredth of it, or 100 l1 norms from a hundredth of the largest on; a point is done when a step changes no coefficient by
-more than 1e-3. CD, SCD, SLEP and FW are this package's own programs; R's glmnet runs beside them at its default tolerance.
-The *certified path* solves the same grids to a proven gap of 1e-6.
+hundredth of it, or 100 l1 norms from a hundredth of the largest on; a point is done when a step changes no coefficient
+by more than 1e-3. CD, SCD, SLEP and FW are this package's own programs; R's glmnet runs beside them at its default
+tolerance. The *certified path* solves the same grids to a proven gap of 1e-6.
 """
 
 

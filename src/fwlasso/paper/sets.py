@@ -69,5 +69,5 @@ class Loaded(NamedTuple):
 @lru_cache(maxsize=1)
 def load(name: str, folder: Path | None, n_threads: int | None) -> Loaded:
     """Return a set, its moments and its grids; the last one is kept in memory."""
-    data = fetch_paper_set(name, folder)
+    data = fetch_paper_set(name, folder, download=False)
     return Loaded(data, moments(data.X), paper_grids(data.X, data.y, n_threads=n_threads))

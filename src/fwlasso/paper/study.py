@@ -4,7 +4,7 @@ Tasks are the unit of progress, of time left and of resuming: each leaves one re
 computed again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -41,7 +41,7 @@ class Table(NamedTuple):
     name: str  # of its files
     title: str
     header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     note: str = ""  # what to know when reading it
     data: list[dict[str, Any]] | None = None  # for the CSV: plain numbers by name instead of the rows
 

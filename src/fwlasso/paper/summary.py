@@ -57,7 +57,10 @@ def _summary(method: Method, runs: Sequence[Record]) -> Summary:
     return Summary(
         method,
         len(runs),
-        *(_mean(runs, name) for name in ("seconds", "solve_seconds", "iterations", "dot_products")),  # type: ignore[arg-type]
+        seconds=_mean_of([run["seconds"] for run in runs]),
+        solve_seconds=_mean(runs, "solve_seconds"),
+        iterations=_mean(runs, "iterations"),
+        dot_products=_mean(runs, "dot_products"),
         n_active=_mean_of([float(np.mean(run["n_active"])) for run in runs]),
         largest_gap=float(np.nanmax(gaps)),
         median_gap=float(np.nanmedian(gaps)),

@@ -38,18 +38,18 @@ def cost_table(result: Result) -> Table:
     rows += [(METHODS[key].label, f"not run: {why}", "", "", "", "") for key, why in result.missing.items()]
     runs = sorted({summary.n_runs for summary in found.values() if summary.method.is_random})
     note = (
-        "In brackets the published figure and our deviation from it. Time is of the whole call without certificates; the "
-        "paper's machine was another one. Random methods: mean ± standard deviation over "
+        "In brackets the published figure and our deviation from it. Time is of the whole call without certificates; "
+        "the paper's machine was another one. Random methods: mean ± standard deviation over "
         f"{' or '.join(map(str, runs))} runs. The last column is time of CD over time of the method."
     )
     header = ("method", "time, s", "iterations", "dot products", "active features", "speed-up over CD")
     return Table(f"cost-{name}", f"{title}: cost and sparsity of a path of 100 points", header, rows, note, data)
 
 
-def _cell(ours: Mean | None, theirs: float | None, form: Callable[[float | None], str] = number) -> str:
+def _cell(ours: Mean | None, theirs: float | None, form: Callable[..., str] = number) -> str:
     if ours is None:
         return "-"
-    text = form(ours.value) + (f" ± {form(ours.deviation)}" if ours.deviation else "")
+    text = form(ours.value) + (f" ± {form(ours.deviation, 2)}" if ours.deviation else "")
     return text if theirs is None else f"{text} ({form(theirs)}, {percent(ours.value / theirs - 1.0)})"
 
 
@@ -110,9 +110,9 @@ def accuracy_table(result: Result) -> Table:
         "test MSE",
     )  # fmt: skip
     note = (
-        "Gaps are true duality gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy after the time was "
-        "taken. Unfinished points met no stopping rule within 10,000 iterations. The best point has the smallest test "
-        "error; it is the last one where there is no test set. Errors are divided by the variance of y."
+        "Gaps are true duality gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy after the time "
+        "was taken. Unfinished points met no stopping rule within 10,000 iterations. The best point has the smallest "
+        "test error; it is the last one where there is no test set. Errors are divided by the variance of y."
     )
     return Table(f"accuracy-{result.name}", f"{result.title}: true gaps and errors", header, rows, note, data)
 

@@ -34,15 +34,26 @@ def power(value: float | None, digits: int = 3) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
-def percent(share: float) -> str:
-    """Return a share in per cent with its sign.
+def percent(value: float) -> str:
+    """Return a difference in per cent, with its sign.
 
     Examples
     --------
     >>> percent(0.052), percent(-0.8)
     ('+5 %', '-80 %')
     """
-    return f"{100.0 * share:+.0f} %"
+    return f"{100.0 * value:+.0f} %"
+
+
+def share(value: float) -> str:
+    """Return a share in per cent.
+
+    Examples
+    --------
+    >>> share(0.25), share(0.0038)
+    ('25 %', '0.38 %')
+    """
+    return f"{number(100.0 * value, 2)} %"
 
 
 def listed(items: Sequence[str]) -> str:
