@@ -7,11 +7,13 @@ import numpy as np
 
 from ...columns import Vector
 from ...datasets import PAPER_SETS
+from ..figures import L1_LABEL
 from ..methods import METHODS, Method
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
+from ..text import power
 from ..units import STOPPING
-from .curves import curve, path_tasks, runs_of, sets_of, values
-from .pictures import legend_below, panels, styles
+from .curves import curve, path_tasks, runs_of, sets_of, share_of, values
+from .pictures import legend_below, line_of, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -38,7 +40,7 @@ def tasks(setup: Setup) -> list[Task]:
         for name in sets_of(setup)
         for method in _ALL.values()
         if method not in _FULL or name in _FULL_SETS
-        for task in path_tasks(_NAME, setup, name, method)
+        for task in path_tasks(setup, name, method)
     ]
 
 
@@ -49,7 +51,7 @@ def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
     """A picture of all sets, a table of each, and what they say about the paper's stopping rule."""
     found: dict[str, Runs] = {}
     for name in sets_of(setup):
-        runs = {key: runs_of(records, _NAME, name, key) for key in _ALL}
+        runs = {key: runs_of(records, name, method) for key, method in _ALL.items()}
         found[name] = {key: of_method for key, of_method in runs.items() if of_method}
     found = {name: of_set for name, of_set in found.items() if of_set}
     if not found:
@@ -76,9 +78,9 @@ def _table(found: Mapping[str, Runs]) -> Table:
                     PAPER_SETS[name].title,
                     label,
                     f"{len(runs)}",
-                    f"{median:.1e}",
-                    f"{largest:.1e}",
-                    *(f"{share:.0%}" for share in shares),
+                    power(median, 2),
+                    power(largest, 2),
+                    *map(share_of, shares),
                 )
             )
             counted = {f"share_above_{limit:g}": share for limit, share in zip(_SHARES, shares, strict=True)}
@@ -102,8 +104,8 @@ def _sentences(name: str, of_set: Runs) -> list[str]:
             gaps = values(of_set[key], "gaps")
             above, _, _, _ = _shares_above(gaps)
             sentences.append(
-                f"{title}, {_ALL[key].label}: by the paper's stopping rule {above:.0%} of the points have a true gap above "
-                f"{_SHARES[0]:g}, the median gap is {np.nanmedian(gaps):.1e} and the largest {np.nanmax(gaps):.1e}."
+                f"{title}, {_ALL[key].label}: by the paper's stopping rule {share_of(above)} of the points have a true gap above "
+                f"{_SHARES[0]:g}, the median gap is {power(float(np.nanmedian(gaps)), 2)} and the largest {power(float(np.nanmax(gaps)), 2)}."
             )
     if "sfw-1" in of_set and _EXACT in of_set:
         ratio = curve(of_set["sfw-1"], "train_mse") / curve(of_set[_EXACT], "train_mse")
@@ -116,15 +118,13 @@ def _sentences(name: str, of_set: Runs) -> list[str]:
 
 def _draw(found: Mapping[str, Runs]) -> "Picture":
     figure, axes = panels(len(found))
-    style_of = dict(zip(_ALL, styles(), strict=False))
     for ax, (name, of_set) in zip(axes, found.items(), strict=True):
         for key, runs in of_set.items():
             l1, gaps = curve(runs, "l1"), np.nanmedian(values(runs, "gaps"), axis=0)
             drawn = l1 > 0.0
-            style = {**style_of[key], "markevery": 12, "linewidth": 1.2}
-            ax.loglog(l1[drawn], np.maximum(gaps[drawn], _LEAST), label=_ALL[key].label, **style)
+            ax.loglog(l1[drawn], np.maximum(gaps[drawn], _LEAST), label=_ALL[key].label, **line_of(key))
         ax.set_title(PAPER_SETS[name].title)
-        ax.set_xlabel("l1 norm of the coefficients, paper's units")
+        ax.set_xlabel(L1_LABEL)
         ax.set_ylabel("duality gap / (1/2 ||y||²)")
         ax.grid(alpha=0.3)
     legend_below(figure, axes)

@@ -13,12 +13,13 @@ import numpy as np
 from ...columns import Vector
 from ...datasets import PAPER_SETS
 from ...path import lasso_path
+from ..figures import L1_LABEL
 from ..methods import METHODS
 from ..sets import Loaded
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..units import UNITS
 from .curves import curve, path_tasks, runs_of, sets_of
-from .pictures import legend_below, panels, styles
+from .pictures import legend_below, line_of, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -41,9 +42,7 @@ def tasks(setup: Setup) -> list[Task]:
         task
         for name in sets_of(setup)
         for method in _ALL.values()
-        for task in path_tasks(
-            _NAME, setup, name, method, *((with_penalties_of_radii,) if method is _CD_MATCHED else ())
-        )
+        for task in path_tasks(setup, name, method, with_penalties_of_radii if method is _CD_MATCHED else None)
     ]
 
 
@@ -82,7 +81,7 @@ def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
     """Mean numbers of active features on both grids, errors at the same l1 norms, and a picture."""
     found = []
     for name in sets_of(setup):
-        runs = {key: runs_of(records, _NAME, name, key) for key in _ALL}
+        runs = {key: runs_of(records, name, method) for key, method in _ALL.items()}
         if all(runs.values()):
             found.append(Matched(PAPER_SETS[name].title, runs))
     if not found:
@@ -103,7 +102,8 @@ def _active_table(found: list[Matched]) -> Table:
     note = (
         "Mean number of active features over the 100 points of a path. The paper compares the second column with the "
         "third; the fourth has the grid of the second. The last column is the largest relative difference between the "
-        "l1 norm of a point of CD and that of the solution for its penalty: its stopping rule is loose, too."
+        "l1 norm of a point of CD and that of the solution for its penalty: its stopping rule is loose, too. A point of the "
+        "certified path is a mix of two solutions, and has the features of both."
     )
     return Table("matched-active", "Active features on the paper's grids and at the same l1 norms", header, rows, note)
 
@@ -137,24 +137,25 @@ def _sentences(matched: Matched) -> list[str]:
     ]
     errors = [matched.error(key, "test_mse") for key in (_FW, _CD_MATCHED.key, _EXACT)]
     if all(error is not None for error in errors):
-        fw, cd, exact = (float(np.min(error)) for error in errors if error is not None)
+        best = [float(np.min(error)) for error in errors if error is not None]
+        fw, cd, exact = best
+        none = " No point predicts better than the empty model." if min(best) >= 1.0 else ""
         sentences.append(
             f"{matched.title}: the best test error at these l1 norms is {fw:.3f} of that of the empty model by FW 1 %, "
-            f"{cd:.3f} by CD and {exact:.3f} by the certified path."
+            f"{cd:.3f} by CD and {exact:.3f} by the certified path.{none}"
         )
     return sentences
 
 
 def _draw(found: list[Matched]) -> "Picture":
     figure, axes = panels(len(found))
-    style_of = dict(zip(_AT_SAME, styles(), strict=False))
     for ax, matched in zip(axes, found, strict=True):
         for key, label in _AT_SAME.items():
             l1, active = (curve(matched.runs[key], field) for field in ("l1", "n_active"))
-            ax.plot(l1, active, label=label, markevery=8, **style_of[key])
+            ax.plot(l1, active, label=label, **line_of(key))
         ax.set_xscale("log")
         ax.set_title(matched.title)
-        ax.set_xlabel("l1 norm of the coefficients, paper's units")
+        ax.set_xlabel(L1_LABEL)
         ax.set_ylabel("active features")
         ax.grid(alpha=0.3)
     legend_below(figure, axes)
