@@ -9,11 +9,11 @@ import pytest
 
 from fwlasso.datasets import PAPER_SETS
 from fwlasso.paper import published
-from fwlasso.paper.claims import Case, Claim, active_at, large_claims
+from fwlasso.paper.claims import active_at, large_claims
 from fwlasso.paper.figures import error_figure, sparsity_figure, write_figure
 from fwlasso.paper.methods import METHODS
 from fwlasso.paper.sets import FILES, LARGE, SYNTHETIC
-from fwlasso.paper.study import Table
+from fwlasso.paper.study import Case, Claim, Table
 from fwlasso.paper.summary import Result, summarize
 from fwlasso.paper.tables import accuracy_table, cost_table, to_csv, to_markdown, write_table
 from fwlasso.paper.text import listed, number, power
@@ -197,7 +197,7 @@ def test_published_figures_reproduce_themselves():
         ("FW 1 % is faster than R's glmnet", {"glmnet": 0.5}),
         ("On the paper's grids FW", {"sfw-3": 3.0}),
         ("SLEP's models", {"apg": 1e-3}),
-        ("FW is sparser than CD at equal", {"cd": 0.1}),
+        ("FW finds sparser models", {"cd": 0.1}),
     ],
 )
 def test_a_claim_that_fails_is_reported_as_failing(start, scales):
@@ -214,7 +214,7 @@ def test_sentences_carry_the_numbers():
 
 def test_an_objective_above_the_minimum_fails_and_says_by_how_much():
     above = {"train_mse": (1.1 * (2.0 - RADII)).tolist()}
-    claim = claim_of("The objective of FW", made_result(**{"sfw-1": above}))
+    claim = claim_of("The objective falls", made_result(**{"sfw-1": above}))
     assert claim.verdict == "Not reproduced"
     assert "1.10 at the end" in claim.sentence
 

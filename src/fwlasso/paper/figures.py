@@ -46,6 +46,11 @@ SHARE_LOOKS: Final[dict[str, Look]] = {
 }
 
 
+def can_be_drawn(result: Result, looks: Mapping[str, Look] = LOOKS) -> bool:
+    """Tell whether one of the methods was run."""
+    return any(key in result.found for key in looks)
+
+
 def sparsity_figure(result: Result) -> Figure:
     """Return the number of active features against the l1 norm, all methods."""
     title = f"{result.title}: active features"
@@ -73,10 +78,10 @@ def _draw_errors(result: Result, title: str) -> "Canvas":
     if any(summary.test_mse is not None for summary in result.found.values()):
         errors.append(("test MSE", lambda summary: summary.test_mse))
     rows = [("all methods", LOOKS), ("FW, three sample sizes", SHARE_LOOKS)]
-    if len(errors) == 1:  # no test set: one row, side by side
-        panels = [[(rows[0], errors[0]), (rows[1], errors[0])]]
-    else:
-        panels = [[(row, error) for error in errors] for row in rows]
+    rows = [(heading, looks) for heading, looks in rows if can_be_drawn(result, looks)]
+    panels = [[(row, error) for error in errors] for row in rows]
+    if len(errors) == 1:  # no test set: side by side
+        panels = [_flat(panels)]
     canvas, axes = _canvas(title, len(panels), len(panels[0]))
     for (row, error), ax in zip(_flat(panels), _flat(axes), strict=True):
         (heading, looks), (label, of) = row, error

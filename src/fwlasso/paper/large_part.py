@@ -6,7 +6,7 @@ from functools import partial
 from . import published
 from .claims import large_claims
 from .data_part import data_task
-from .figures import error_figure, sparsity_figure
+from .figures import can_be_drawn, error_figure, sparsity_figure
 from .measuring import measure
 from .methods import METHODS, Method
 from .sets import LARGE, load
@@ -67,8 +67,9 @@ def results(setup: Setup, records: Mapping[str, Record]) -> list[Result]:
 def _show(setup: Setup, records: Mapping[str, Record]) -> Findings:
     known = results(setup, records)
     tables = [table for result in known for table in (cost_table(result), accuracy_table(result))]
-    figures = [figure for result in known for figure in (sparsity_figure(result), error_figure(result))]
-    return Findings(tables, figures, [claim.sentence for claim in large_claims(known)] if known else [])
+    drawn = [result for result in known if can_be_drawn(result)]
+    figures = [figure for result in drawn for figure in (sparsity_figure(result), error_figure(result))]
+    return Findings(tables, figures, [], large_claims(known) if known else ())
 
 
 PART = Part("large", "Large data sets", _tasks, _show)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from .machine import processor, versions
-from .study import Findings, Kind, Part, Setup
+from .study import Findings, Kind, Part, Setup, Table
 from .tables import to_markdown
+from .text import listed
 
 _INTRODUCTION = """\
 # Results: the paper's experiments, run again
@@ -28,15 +29,19 @@ def write_page(
     if failures:
         about.append("Not everything ran: " + "; ".join(f"`{key}`: {why}" for key, why in failures.items()) + ".")
     sections = [_INTRODUCTION, "\n\n".join(about) + "\n"]
+    claims = [claim for _, findings in shown for claim in findings.claims if claim.cases]
+    if claims:
+        rows = [(claim.text, claim.verdict, listed([case.where for case in claim.cases])) for claim in claims]
+        glance = Table("claims", "Claims", ("what the paper says", "here", "looked at on"), rows)
+        sections.append(f"## At a glance\n\n{to_markdown(glance)}\nThe numbers and the reasons are below.\n")
     sections += [_section(part, findings, kinds) for part, findings in shown if any(findings)]
     return "\n".join(sections)
 
 
 def _section(part: Part, findings: Findings, kinds: Sequence[Kind]) -> str:
     lines = [f"## {part.title}", ""]
-    lines += [f"- {sentence}" for sentence in findings.sentences]
-    if findings.sentences:
-        lines.append("")
+    said = [*(claim.sentence for claim in findings.claims), *findings.sentences]
+    lines += [*(f"- {sentence}" for sentence in said), *[""][: len(said)]]
     for table in findings.tables if "tables" in kinds else ():
         lines += [f"### {table.title}", "", to_markdown(table)]
         if table.note:

@@ -54,12 +54,50 @@ class Figure(NamedTuple):
     draw: Callable[[], Any]  # gives a matplotlib figure
 
 
+class Case(NamedTuple):
+    """A claim on one data set."""
+
+    where: str
+    holds: bool
+    evidence: str
+
+
+class Claim(NamedTuple):
+    """A claim of the paper, and the data sets on which it was looked at."""
+
+    text: str
+    cases: Sequence[Case]
+    why: str = ""  # what explains it where it does not hold
+
+    @property
+    def verdict(self) -> str:
+        """Whether it was reproduced."""
+        held = [case.holds for case in self.cases]
+        if not held:
+            return "Not measured"
+        return "Reproduced" if all(held) else "Reproduced in part" if any(held) else "Not reproduced"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, the claim, the numbers, and the reason where it does not hold.
+
+        Examples
+        --------
+        >>> Claim("FW is fast.", [Case("Pyrim", False, "3 s")], "It waits.").sentence
+        '**Not reproduced.** FW is fast. *Pyrim*, no: 3 s. It waits.'
+        """
+        shown = [f"*{case.where}*, {'yes' if case.holds else 'no'}: {case.evidence}." for case in self.cases]
+        why = [self.why] if self.why and not all(case.holds for case in self.cases) else []
+        return " ".join([f"**{self.verdict}.** {self.text}", *shown, *why])
+
+
 class Findings(NamedTuple):
     """What a part has to show. Sentences go to the results page, each with the numbers that it rests on."""
 
     tables: list[Table]
     figures: list[Figure]
     sentences: list[str]
+    claims: Sequence[Claim] = ()  # of the paper, with a verdict
 
 
 class Part(NamedTuple):

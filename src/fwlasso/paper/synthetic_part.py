@@ -9,12 +9,12 @@ import numpy as np
 
 from ..sampling import SparsityRule
 from . import published
-from .claims import SAME, Case, Claim
+from .claims import SAME
 from .figures import LOOKS, Growth, growth_figure, test_error_figure
 from .measuring import numbers, run
 from .methods import Method
 from .sets import SYNTHETIC, Loaded, load
-from .study import Figure, Findings, Part, Record, Setup, Table, Task
+from .study import Case, Claim, Figure, Findings, Part, Record, Setup, Table, Task
 from .text import number, percent, power, share
 from .units import STOPPING
 
@@ -85,7 +85,7 @@ def _show(setup: Setup, records: Mapping[str, Record]) -> Findings:
         return Findings([], [], [])
     figures = [_growth(name, record) for name, record in known.items()]
     figures += [_test_error(name, record) for name, record in known.items() if name in WITH_TEST_ERROR]
-    return Findings([_table(known)], figures, [claim.sentence for claim in _claims(known)])
+    return Findings([_table(known)], figures, [], _claims(known))
 
 
 def _growth(name: str, record: Record) -> Figure:

@@ -53,7 +53,7 @@ def share(value: float) -> str:
     >>> share(0.25), share(0.0038)
     ('25 %', '0.38 %')
     """
-    return f"{number(100.0 * value, 2)} %"
+    return f"{100.0 * value:.2g} %" if value < 0.995 else f"{100.0 * value:,.0f} %"
 
 
 def listed(items: Sequence[str]) -> str:
