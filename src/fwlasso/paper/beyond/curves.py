@@ -32,14 +32,21 @@ def sets_of(setup: Setup) -> list[str]:
     return [name for name in setup.sets if name in SETS]
 
 
-def path_tasks(setup: Setup, name: str, method: Method, prepare: Callable[[Loaded], Loaded] | None = None) -> list[Task]:
+def path_tasks(
+    setup: Setup, name: str, method: Method, prepare: Callable[[Loaded], Loaded] | None = None
+) -> list[Task]:
     """Return the runs of a method on a set; `prepare` may give the set another grid."""
     _, m, _, p = PAPER_SETS[name]
     passes = _PASSES.get(method.settings["solver"], _OTHER_PASSES)[name not in LARGE]
     seconds = 0.5 + passes * _SECONDS_PER_ENTRY * m * p
     n_runs = min(setup.n_seeds, MOST_SEEDS) if method.is_random else 1
     return [
-        Task(f"{_prefix(name, method)}{seed}", seconds, partial(_run, setup, name, method, seed, prepare), method.settings)
+        Task(
+            f"{_prefix(name, method)}{seed}",
+            seconds,
+            partial(_run, setup, name, method, seed, prepare),
+            method.settings,
+        )
         for seed in range(n_runs)
     ]
 
@@ -69,14 +76,3 @@ def curve(runs: list[Record], field: str) -> Vector:
 def values(runs: list[Record], field: str) -> Vector:
     """Return what is known of every point as one row per run; what was not finite is NaN."""
     return np.array([run[field] for run in runs], dtype=np.float64)
-
-
-def share_of(share: float) -> str:
-    """Return a share in per cent.
-
-    Examples
-    --------
-    >>> share_of(0.794)
-    '79 %'
-    """
-    return f"{100.0 * share:.0f} %"
