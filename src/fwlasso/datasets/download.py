@@ -44,7 +44,7 @@ class UnreachableError(DownloadError):
 
 
 class DamagedFileError(OSError):
-    """A file is not what it was when it was downloaded."""
+    """A file is not the one that was downloaded first."""
 
 
 class _BrokenOffError(Exception):
@@ -60,8 +60,8 @@ def download(
     says that its file is the same still (If-Range). When all bytes are there, by the length that the server tells,
     the digest is written to ``file.sha256`` and the part is renamed: a file of the right name is complete.
 
-    There is no list of known digests to check against. The first download is trusted; `verify` tells whether the file
-    has changed since.
+    There is no list of known digests to check against. The first download is trusted; later ones, and the file whenever
+    it is read (`verify`), must have the digest that is there.
 
     Raises
     ------
@@ -69,13 +69,15 @@ def download(
         No connection in any of the tries.
     DownloadError
         Anything else; the message names the address, the folder and what to do by hand.
+    DamagedFileError
+        The digest is not the one beside the file.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with _alone(file.parent):
             if not file.exists():  # another process may have been faster
                 _try_often(url, file, progress or _silent, timeout, tries)
-    except DownloadError:
+    except (DownloadError, DamagedFileError):
         raise
     except OSError as error:  # of the disk: those of the network are told apart below
         raise DownloadError(_failed(url, file, str(error))) from error
@@ -89,16 +91,17 @@ def verify(file: Path) -> None:
     DamagedFileError
         The file is not the one that was downloaded.
     """
-    beside = _beside(file, ".sha256")
-    if not beside.is_file():
-        return
-    expected = beside.read_text(encoding="utf-8").split(maxsplit=1)[:1]
-    found = _digest(file)
-    if expected != [found]:
+    known = _beside(file, ".sha256")
+    if known.is_file():
+        _compare(file, known, _digest(file))
+
+
+def _compare(file: Path, known: Path, found: str) -> None:
+    expected = known.read_text(encoding="utf-8").partition(" ")[0]
+    if found != expected:
         raise DamagedFileError(
-            f"{file}: the file has changed since it was downloaded. Its SHA-256 is {found}, not "
-            f"{' '.join(expected) or 'there'} as in {beside.name}. Delete both files to download it again, or only "
-            f"{beside.name} if the file is meant to be so"
+            f"{file}: this is not the file that was downloaded first. Its SHA-256 is {found}, in {known.name} it is "
+            f"{expected!r}. Delete both files to download it again, or only {known.name} if it is meant to be another"
         )
 
 
@@ -159,7 +162,7 @@ def _receive(
         mode, done = "ab", n_there
     else:  # all of it: the first time, or the file is another by now, or the server has no ranges
         length = answer.headers["Content-Length"]
-        mode, done, total = "wb", 0, None if length is None else int(length)
+        mode, done, total = "wb", 0, int(length) if length and length.isdecimal() else None
         version.unlink(missing_ok=True)
     with part.open(mode) as sink:
         if not done and (known_as := _version(answer.headers)):
@@ -189,9 +192,12 @@ def _version(headers: Message) -> str | None:
 
 
 def _finish(part: Path, version: Path, file: Path) -> None:
-    _beside(file, ".sha256").write_text(f"{_digest(part)}  {file.name}\n", encoding="utf-8")  # as sha256sum -c reads it
+    known, found = _beside(file, ".sha256"), _digest(part)
+    version.unlink(missing_ok=True)  # if this is not the right file, the next try begins anew
+    if known.exists():
+        _compare(file, known, found)
+    known.write_text(f"{found}  {file.name}\n", encoding="utf-8")  # as sha256sum -c reads it
     part.replace(file)
-    version.unlink(missing_ok=True)
 
 
 def _digest(file: Path) -> str:
@@ -217,8 +223,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _failed(url: str, file: Path, why: str) -> str:
     return (
-        f"{url} could not be downloaded to the folder {file.parent}: {why}. Try again, what has come so far is kept; "
-        f"or get it by other means and put it there as {file.name}"
+        f"{url} could not be downloaded to the folder {file.parent}: {why}. Get it by other means and put "
+        f"it there as {file.name}, or try again later: what has come so far is kept"
     )
 
 

@@ -112,7 +112,7 @@ def fetch_paper_set(
     DownloadError
         They could not be downloaded. What has come is kept, and the next call takes it up.
     DamagedFileError
-        A downloaded file has changed since.
+        A file is not the one that was downloaded first.
 
     Examples
     --------
@@ -194,7 +194,10 @@ def _e2006(name: str, files: _Files, seed: int) -> PaperSet:
 
 
 def _read(file: Path, n_rows: int, n_columns: int) -> Table:
-    table = read_libsvm(file, n_columns)
-    if table.y.size != n_rows:
-        raise ValueError(f"{file}: expected {n_rows:,} rows, found {table.y.size:,}")
+    try:
+        table = read_libsvm(file, n_columns)
+        if table.y.size != n_rows:
+            raise ValueError(f"{file}: expected {n_rows:,} rows, found {table.y.size:,}")
+    except ValueError as error:
+        raise ValueError(f"{error}. To download the file again, delete it and {file.name}.sha256") from error
     return table

@@ -9,11 +9,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
-from typing import Any, NamedTuple
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple, Self
 
 from .study import Record, Task
 
@@ -103,14 +102,16 @@ def run_tasks(
     failures: dict[str, str] = {}
     clock = _Clock(todo)
     try:
-        with _ctrl_c_raises():
+        with _Keyboard() as keyboard:
             for k, task in enumerate(todo):
                 tell(Step(task.key, n_kept + k, len(tasks), clock.left(k)))
                 try:
                     record = task.run()
+                    keyboard.look()
                     records.save(task.key, stamps[task.key], record)
                     found[task.key] = record
                 except Exception as error:  # one task must not end the study
+                    keyboard.look()
                     failures[task.key] = f"{type(error).__name__}: {error}"
             tell(Step("", len(tasks), len(tasks), 0.0))
     except KeyboardInterrupt:
@@ -137,22 +138,31 @@ class _Clock:
         return pace * sum(self._expected[n_done:])
 
 
-@contextmanager
-def _ctrl_c_raises() -> Iterator[None]:
-    """Within this context Ctrl-C raises at once.
+class _Keyboard:
+    """Within this context Ctrl-C raises at once, and is remembered where somebody catches it.
 
-    A path on its own would end early on it and return the points it has, which must not become a record; it leaves
-    the keyboard alone where a handler is there already.
+    A path on its own would end early on it and return the points it has, which must not become a record. It leaves
+    the keyboard alone where a handler is there already, but for its callbacks.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
+    def __enter__(self) -> Self:
+        self._pressed = False
+        self._is_main = threading.current_thread() is threading.main_thread()  # signals reach no other
+        if self._is_main:
+            self._previous = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._is_main:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def look(self) -> None:
+        """Raise if Ctrl-C was pressed."""
+        if self._pressed:
+            raise KeyboardInterrupt
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self._pressed = True
         raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
