@@ -76,14 +76,3 @@ def curve(runs: list[Record], field: str) -> Vector:
 def values(runs: list[Record], field: str) -> Vector:
     """Return what is known of every point as one row per run; what was not finite is NaN."""
     return np.array([run[field] for run in runs], dtype=np.float64)
-
-
-def share_of(share: float) -> str:
-    """Return a share in per cent.
-
-    Examples
-    --------
-    >>> share_of(0.794)
-    '79 %'
-    """
-    return f"{100.0 * share:.0f} %"

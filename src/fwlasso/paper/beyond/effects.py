@@ -15,9 +15,9 @@ from ..measuring import run
 from ..methods import Method
 from ..sets import SYNTHETIC, load
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
-from ..text import number, power
+from ..text import number, power, share
 from ..units import STOPPING
-from .curves import MOST_SEEDS, share_of
+from .curves import MOST_SEEDS
 from .pictures import panels, styles, whole_decades
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Setting(NamedTuple):
 
 
 def _settings() -> list[Setting]:
-    sizes = {f"{100 * share:g} %": share for share in (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)}
+    sizes = {f"{100 * size:g} %": size for size in (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)}
     rules = {"quantile rule": QuantileRule(), "adaptive rule": AdaptiveRule()}
     blocks = {"single columns": 1, "8": 8, "64": 64, "default": None, "the whole sample": _LARGEST}
     stops = {
@@ -123,7 +123,7 @@ Found = dict[str, dict[str, Record]]  # records of settings, by factor and label
 
 
 def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
-    """A table of every set, and a picture of time against gap."""
+    """Return a table of every set, and a picture of time against gap."""
     found: dict[str, Found] = {}
     for name in sets_of(setup):
         for setting in SETTINGS:
@@ -159,8 +159,8 @@ def _table(name: str, of_set: Found) -> Table:
             data.append({"factor": factor, "setting": label, "runs": len(record["seconds"]), **means})
     header = ("setting", "solver (ms)", "iterations", "median gap", "largest gap", "active features")
     note = (
-        f"One factor is changed at a time, from samples of {share_of(_SHARE)} in blocks of the default size, stopping at a "
-        f"change of {STOPPING['tol']:g}. Means over the runs; gaps are over all columns, relative to 1/2 ||y||²."
+        f"One factor is changed at a time, from samples of {share(_SHARE)} in blocks of the default size, stopping at "
+        f"a change of {STOPPING['tol']:g}. Means over the runs; gaps are over all columns, relative to 1/2 ||y||²."
     )
     title = f"{PAPER_SETS[name].title}: settings of stochastic Frank-Wolfe"
     return Table(f"{_NAME}-{name}", title, header, rows, note, data)

@@ -1,21 +1,22 @@
 """Straight lines through measured points: exponents of growth and rates of convergence."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from ...columns import Vector
 
 
 class Fit(NamedTuple):
     """A least squares line."""
 
     slope: float
-    intercept: float
     r2: float  # share of the variation that the line explains
 
 
-def power_law(x: Sequence[float], y: Sequence[float]) -> Fit:
-    """Fit log y = slope log x + intercept: y grows like x to the power of the slope.
+def power_law(x: ArrayLike, y: ArrayLike) -> Fit:
+    """Fit log y = slope log x + constant: y grows like x to the power of the slope.
 
     Examples
     --------
@@ -25,8 +26,8 @@ def power_law(x: Sequence[float], y: Sequence[float]) -> Fit:
     return _line(np.log(x), np.log(y))
 
 
-def exponential_law(x: Sequence[float], y: Sequence[float]) -> Fit:
-    """Fit log y = slope x + intercept: y changes by the factor exp(slope) with every unit of x.
+def exponential_law(x: ArrayLike, y: ArrayLike) -> Fit:
+    """Fit log y = slope x + constant: y changes by the factor exp(slope) with every unit of x.
 
     Examples
     --------
@@ -36,8 +37,8 @@ def exponential_law(x: Sequence[float], y: Sequence[float]) -> Fit:
     return _line(np.asarray(x, dtype=np.float64), np.log(y))
 
 
-def _line(x: Sequence[float], y: Sequence[float]) -> Fit:
+def _line(x: Vector, y: Vector) -> Fit:
     slope, intercept = np.polyfit(x, y, 1)
-    variation = float(np.sum((y - np.mean(y)) ** 2))
-    left = float(np.sum((y - slope * np.asarray(x) - intercept) ** 2))
-    return Fit(float(slope), float(intercept), 1.0 - left / variation if variation > 0.0 else 1.0)
+    variation = float(np.sum((y - y.mean()) ** 2))
+    left = float(np.sum((y - slope * x - intercept) ** 2))
+    return Fit(float(slope), 1.0 - left / variation if variation > 0.0 else 1.0)

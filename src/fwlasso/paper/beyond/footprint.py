@@ -27,7 +27,7 @@ METHODS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "certified": ("certified path", {"solver": "corrective"}),
 }
 N_SAMPLES, N_NONZERO, N_RELEVANT = 1000, 20, 20
-_EPS = 0.1  # of the grids: the models are far from interpolating y, as they are in practice
+EPS = 0.1  # of the grids: the models are far from interpolating y, as they are in practice
 _STATUS = Path("/proc/self/status")
 _FORGET_PEAK = Path("/proc/self/clear_refs")
 
@@ -52,9 +52,9 @@ def measure(p: int, method: str) -> Record:
     _, options = METHODS[method]
     warm_up(sparse=[True], dtypes=[np.float32], solvers=["corrective", options["solver"]])
     X, y = wide_problem(p)
-    largest = lasso_path(X, y, alphas=1, eps=_EPS, standardize=True).radii[0]
+    largest = lasso_path(X, y, alphas=1, eps=EPS, standardize=True).radii[0]
     before = _resident_then_forget_peak()
-    path = lasso_path(X, y, radii=log_grid(_EPS * largest, largest, 100), standardize=True, random_state=0, **options)
+    path = lasso_path(X, y, radii=log_grid(EPS * largest, largest, 100), standardize=True, random_state=0, **options)
     peak = _status("VmHWM")
     seconds = path.counters.seconds
     iterations = int(path.counters.iterations.sum())

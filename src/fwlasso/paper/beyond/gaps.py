@@ -1,7 +1,7 @@
 """How exact every solver is: the true duality gap of every point of its path, by the paper's stopping rule."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from ...datasets import PAPER_SETS
 from ..figures import L1_LABEL
 from ..methods import METHODS, Method
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
-from ..text import power
+from ..text import power, share
 from ..units import STOPPING
-from .curves import curve, path_tasks, runs_of, sets_of, share_of, values
+from .curves import curve, path_tasks, runs_of, sets_of, values
 from .pictures import legend_below, line_of, panels
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _EXACT: Final = "certified-radii"  # the optimum for every radius of Frank-Wolfe
 _SHARES: Final = (1e-2, 1e-3, 1e-4, 1e-6)  # the gaps that points are counted above
 _LEAST: Final = 1e-9  # drawn gaps are cut off here
 
-# The solvers of the comparison and, where reading all columns in every step takes seconds, not minutes, more of the family.
+# The solvers of the comparison and, where steps over all columns take seconds, not minutes, more of the family.
 _COMPARED = ("cd", "scd", "apg", "apg-ball", "sfw-1", "sfw-2", "sfw-3", _EXACT)
 _FULL = tuple(
     Method(solver, label, "radii", {"solver": solver, **STOPPING})
@@ -48,7 +48,7 @@ Runs = dict[str, list[Record]]
 
 
 def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
-    """A picture of all sets, a table of each, and what they say about the paper's stopping rule."""
+    """Return a picture of all sets, a table of each, and what they say about the paper's stopping rule."""
     found: dict[str, Runs] = {}
     for name in sets_of(setup):
         runs = {key: runs_of(records, name, method) for key, method in _ALL.items()}
@@ -80,17 +80,17 @@ def _table(found: Mapping[str, Runs]) -> Table:
                     f"{len(runs)}",
                     power(median, 2),
                     power(largest, 2),
-                    *map(share_of, shares),
+                    *map(share, shares),
                 )
             )
-            counted = {f"share_above_{limit:g}": share for limit, share in zip(_SHARES, shares, strict=True)}
-            known = {"set": name, "method": key, "label": label, "runs": len(runs)}
+            counted = {f"share_above_{limit:g}": above for limit, above in zip(_SHARES, shares, strict=True)}
+            known: dict[str, Any] = {"set": name, "method": key, "label": label, "runs": len(runs)}
             data.append({**known, "median_gap": median, "largest_gap": largest, **counted})
     header = ("set", "method", "runs", "median gap", "largest gap", *(f"above {limit:g}" for limit in _SHARES))
     note = (
-        "Gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy: of the constrained form for methods on "
-        "the grid of l1 norms, of the penalized form for CD, SCD and SLEP reg. Shares are of the points of all runs. The "
-        "certified path stops on its gap, all others by the paper's rule."
+        "Gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy: of the constrained form for methods "
+        "on the grid of l1 norms, of the penalized form for CD, SCD and SLEP reg. Shares are of points of all runs. "
+        "The certified path stops on its gap, all others by the paper's rule."
     )
     return Table(_NAME, "True duality gaps along the path", header, rows, note, data)
 
@@ -102,16 +102,16 @@ def _sentences(name: str, of_set: Runs) -> list[str]:
     for key in ("sfw-1", "cd"):
         if key in of_set:
             gaps = values(of_set[key], "gaps")
-            above, _, _, _ = _shares_above(gaps)
+            median, largest = (power(float(of(gaps)), 2) for of in (np.nanmedian, np.nanmax))
             sentences.append(
-                f"{title}, {_ALL[key].label}: by the paper's stopping rule {share_of(above)} of the points have a true gap above "
-                f"{_SHARES[0]:g}, the median gap is {power(float(np.nanmedian(gaps)), 2)} and the largest {power(float(np.nanmax(gaps)), 2)}."
+                f"{title}, {_ALL[key].label}: by the paper's stopping rule {share(_shares_above(gaps)[0])} of the "
+                f"points have a true gap above {_SHARES[0]:g}; the median gap is {median}, the largest {largest}."
             )
     if "sfw-1" in of_set and _EXACT in of_set:
         ratio = curve(of_set["sfw-1"], "train_mse") / curve(of_set[_EXACT], "train_mse")
         sentences.append(
-            f"{title}, {_ALL['sfw-1'].label}: the objective at the last point is {ratio[-1]:.2f} times the optimum, at the "
-            f"median point {np.median(ratio):.3f} times."
+            f"{title}, {_ALL['sfw-1'].label}: the objective at the last point is {ratio[-1]:.2f} times the optimum, at "
+            f"the median point {np.median(ratio):.3f} times."
         )
     return sentences
 

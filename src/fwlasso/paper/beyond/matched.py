@@ -60,15 +60,15 @@ class Matched(NamedTuple):
     runs: dict[str, list[Record]]
 
     def mean_active(self, key: str) -> float:
-        """The mean over points and runs of the number of active features."""
+        """Return the mean over points and runs of the number of active features."""
         return float(curve(self.runs[key], "n_active").mean())
 
     def error(self, key: str, field: str) -> Vector | None:
-        """The mean square error of every point, that of the empty model being 1; None without a test set."""
+        """Return the mean square error of every point, that of the empty model being 1; None without a test set."""
         if field not in self.runs[key][0]:
             return None
         # The grid of penalties starts where the solution is zero.
-        return curve(self.runs[key], field) / curve(self.runs[_EXACT_ALPHAS], field)[0]
+        return np.asarray(curve(self.runs[key], field) / curve(self.runs[_EXACT_ALPHAS], field)[0])
 
     @property
     def off(self) -> float:
@@ -78,7 +78,7 @@ class Matched(NamedTuple):
 
 
 def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
-    """Mean numbers of active features on both grids, errors at the same l1 norms, and a picture."""
+    """Return mean numbers of active features on both grids, errors at the same l1 norms, and a picture."""
     found = []
     for name in sets_of(setup):
         runs = {key: runs_of(records, name, method) for key, method in _ALL.items()}
@@ -102,8 +102,8 @@ def _active_table(found: list[Matched]) -> Table:
     note = (
         "Mean number of active features over the 100 points of a path. The paper compares the second column with the "
         "third; the fourth has the grid of the second. The last column is the largest relative difference between the "
-        "l1 norm of a point of CD and that of the solution for its penalty: its stopping rule is loose, too. A point of the "
-        "certified path is a mix of two solutions, and has the features of both."
+        "l1 norm of a point of CD and that of the solution for its penalty: its stopping rule is loose, too. A point "
+        "of the certified path is a mix of two solutions, and has the features of both."
     )
     return Table("matched-active", "Active features on the paper's grids and at the same l1 norms", header, rows, note)
 
@@ -122,7 +122,8 @@ def _error_table(found: list[Matched]) -> Table:
             l1, active = (curve(matched.runs[key], field)[best] for field in ("l1", "n_active"))
             rows.append((*row, f"{test[best]:.3f}", f"{l1:.4g}", f"{active:.0f}"))
     header = (
-        "set", "method", "mean active", "mean train error", "last train error", "best test error", "at l1 norm", "active there"
+        "set", "method", "mean active", "mean train error", "last train error", "best test error", "at l1 norm",
+        "active there",
     )  # fmt: skip
     note = "All at the same 100 l1 norms. Errors are mean squares, divided by that of the empty model."
     return Table("matched-errors", "Sparsity and error at the same l1 norms", header, rows, note)
@@ -132,8 +133,8 @@ def _sentences(matched: Matched) -> list[str]:
     fw, cd, cd_matched, _, exact = (matched.mean_active(key) for key in _ALL)
     holds = "sparser than" if fw < cd_matched else "not sparser than"
     sentences = [
-        f"{matched.title}: on the paper's grids FW 1 % has {fw:.1f} active features a point and CD {cd:.1f}; at the same l1 "
-        f"norms CD has {cd_matched:.1f} and the certified path {exact:.1f}, so that FW is {holds} CD."
+        f"{matched.title}: on the paper's grids FW 1 % has {fw:.1f} active features a point and CD {cd:.1f}; at the "
+        f"same l1 norms CD has {cd_matched:.1f} and the certified path {exact:.1f}, so that FW is {holds} CD."
     ]
     errors = [matched.error(key, "test_mse") for key in (_FW, _CD_MATCHED.key, _EXACT)]
     if all(error is not None for error in errors):

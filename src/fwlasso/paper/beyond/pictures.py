@@ -26,17 +26,16 @@ _LOOKS: Final = {
     "certified-radii": LOOKS["certified"],
 }
 _MARKERS: Final = "osD^vP*Xph"
-_WIDTH, _HEIGHT = 5.2, 4.0  # of a panel, in inches
 _MOST_COLUMNS = 3
 
 
-def panels(n: int, n_columns: int | None = None) -> "tuple[Figure, list[Axes]]":
-    """Return a figure with exactly `n` panels, row by row; no window system is touched."""
+def panels(n: int, n_columns: int | None = None, size: tuple[float, float] = (5.2, 4.0)) -> "tuple[Figure, list[Axes]]":
+    """Return a figure with exactly `n` panels of a size in inches, row by row; no window system is touched."""
     from matplotlib.figure import Figure
 
     n_columns = n_columns or (2 if n == 4 else min(n, _MOST_COLUMNS))
     n_rows = -(-n // n_columns)
-    figure = Figure(figsize=(_WIDTH * n_columns, _HEIGHT * n_rows), layout="constrained")
+    figure = Figure(figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained")
     grid = figure.add_gridspec(n_rows, n_columns)
     return figure, [figure.add_subplot(grid[divmod(k, n_columns)]) for k in range(n)]
 

@@ -1,11 +1,13 @@
 """How time, passes and memory grow with the number of features, from ten thousand to four million."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
+from ..text import number, power, share
 from .fits import power_law
-from .footprint import METHODS, N_NONZERO, N_SAMPLES, measured_apart
+from .footprint import EPS, METHODS, N_NONZERO, N_SAMPLES, measured_apart
 from .pictures import panels, styles
 
 if TYPE_CHECKING:
@@ -22,15 +24,16 @@ _GROWTH: Final = (
 
 def tasks(_: Setup) -> list[Task]:
     """One path for every number of features and method, each in a process of its own."""
+    shape = {"m": N_SAMPLES, "nonzeros": N_NONZERO, "eps": EPS}
     return [
-        Task(f"scaling/{p}/{method}", 3.0 + 2.5e-6 * p, lambda p=p, method=method: measured_apart(p, method))  # type: ignore[misc]
+        Task(f"scaling/{p}/{method}", 4.0 + 2.5e-6 * p, partial(measured_apart, p, method), {**shape, "method": label})
         for p in SIZES
-        for method in METHODS
+        for method, (label, _) in METHODS.items()
     ]
 
 
 def show(_: Setup, records: Mapping[str, Record]) -> Findings:
-    """Tables of the measured figures and of the fitted exponents, and a picture of both."""
+    """Return tables of the measured figures and of the fitted exponents, and a picture of both."""
     found = {method: [records[key] for p in SIZES if (key := f"scaling/{p}/{method}") in records] for method in METHODS}
     found = {method: of_method for method, of_method in found.items() if of_method}
     if not found:
@@ -75,14 +78,14 @@ def _measured(found: Found, what: str) -> Table:
                 (
                     METHODS[method][0],
                     f"{record['p']:,}",
-                    f"{record['bytes'] / 1e6:.3g}",
-                    f"{1e6 * record['seconds_per_step']:.3g}" if "sfw" in method else "",
+                    number(record["bytes"] / 1e6),
+                    number(1e6 * record["seconds_per_step"]) if "sfw" in method else "",
                     f"{record['iterations']:,}",
-                    f"{record['seconds']:.3g}",
+                    number(record["seconds"]),
                     f"{record['passes']:.1f}",
-                    "" if extra is None else f"{extra / 1e6:.3g}",
+                    "" if extra is None else number(extra / 1e6),
                     f"{record['n_active']:,}",
-                    f"{record['median_gap']:.1e}",
+                    power(record["median_gap"], 2),
                 )
             )
     header = (
@@ -93,7 +96,8 @@ def _measured(found: Found, what: str) -> Table:
         f"{what}; 100 radii. Seconds are of setup and solver. Extra memory is the peak of a process of its own above "
         "what it had with X loaded. Passes include that of the closing certificates."
     )
-    return Table("scaling", "Cost of a path by number of features", header, rows, note)
+    data = [record for of_method in found.values() for record in of_method]
+    return Table("scaling", "Cost of a path by number of features", header, rows, note, data)
 
 
 def _fitted(exponents: Exponents) -> Table:
@@ -121,11 +125,12 @@ def _sentences(found: Found, exponents: Exponents) -> list[str]:
         if (per_step := exponents.get(("seconds_per_step", method))) is not None:
             parts.append(f"that of a step like p^{per_step:.2f}")
         if (memory := exponents.get(("extra_bytes", method))) is not None:
-            share = last["extra_bytes"] / last["bytes"]
-            parts.append(f"extra memory like p^{memory:.2f}, at the end {share:.0%} of X in single precision")
+            part_of_x = last["extra_bytes"] / last["bytes"]
+            parts.append(f"extra memory like p^{memory:.2f}, at the end {share(part_of_x)} of X in single precision")
         sentences.append(
-            f"{METHODS[method][0]}, from {first['p']:,} to {last['p']:,} features: {', '.join(parts)}. The last path "
-            f"takes {last['seconds']:.2g} s and {last['passes']:.1f} passes, at a median gap of {last['median_gap']:.1e}."
+            f"{METHODS[method][0]}, from {first['p']:,} to {last['p']:,} features: {', '.join(parts)}. The last "
+            f"path takes {number(last['seconds'], 2)} s and {last['passes']:.1f} passes, at a median gap of "
+            f"{power(last['median_gap'], 2)}."
         )
     return sentences
 
