@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench paper clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -20,6 +20,14 @@ lint: .venv/.dev
 # Speed and memory against peers, in one run. Needs the data folder for the real sets: make bench DATA=folder
 bench: .venv/.dev .venv-peers/.done
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
+
+# The paper's experiments again: tables, figures and docs/RESULTS.md. It resumes where it stopped. Pyrim and Triazines need
+# the data folder; ARGS adds options such as "--all" or "--set pyrim": make paper DATA=folder ARGS="--seeds 3"
+paper: .venv/.demo
+	$(BIN)/fwlasso paper --out fwlasso-paper $(if $(DATA),--data $(DATA)) $(ARGS)
+	rm -rf docs/figures && mkdir docs/figures
+	cp fwlasso-paper/RESULTS.md docs/
+	cp $$(grep -o 'figures/[^)]*[.]png' fwlasso-paper/RESULTS.md | sed 's|^|fwlasso-paper/|') docs/figures/
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -40,5 +48,5 @@ bench: .venv/.dev .venv-peers/.done
 	touch $@ .venv/.demo
 
 clean:
-	rm -rf .venv .venv-peers fwlasso-demo bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers fwlasso-demo fwlasso-paper bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

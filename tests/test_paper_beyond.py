@@ -247,7 +247,11 @@ def test_exponents_are_those_of_the_records():
     findings = scaling.PART.show(SETUP, scaling_records())
     check_whole(findings)
     measured, fitted = findings.tables
-    assert [row[1:] for row in fitted.rows] == [("0.50", "1.00", "1.00"), ("0.50", "1.00", "1.00"), ("", "1.00", "1.00")]
+    assert [row[1:] for row in fitted.rows] == [
+        ("0.50", "1.00", "1.00"),
+        ("0.50", "1.00", "1.00"),
+        ("", "1.00", "1.00"),
+    ]
     assert len(measured.rows) == len(scaling.SIZES) * len(footprint.METHODS)
     assert "extra memory like p^1.00, at the end 20 % of X" in findings.sentences[0]
 

@@ -65,8 +65,8 @@ def run_study(
 ) -> Done:
     """Run the tasks of some parts, then write tables, figures and the page from all records that are there."""
     chosen = [part for part in parts if set(part.makes) & set(kinds)]
-    tasks = {task.key: task for part in chosen for task in part.tasks(setup)}
-    outcome = run_tasks(list(tasks.values()), Records(setup.out / "records"), _stamp_of(setup), tell)
+    tasks = {task.key: task for part in chosen for task in part.tasks(setup)}  # parts share those of one key
+    outcome = run_tasks(_set_by_set(list(tasks.values())), Records(setup.out / "records"), _stamp_of(setup), tell)
     failures = dict(outcome.failures)
     shown: list[tuple[Part, Findings]] = []
     for part in chosen:
@@ -84,6 +84,12 @@ def run_study(
     page = setup.out / "RESULTS.md"
     page.write_text(write_page(setup, shown, failures, kinds), encoding="utf-8")
     return Done(outcome._replace(failures=failures), page, len(tables), len(figures))
+
+
+def _set_by_set(tasks: list[Task]) -> list[Task]:
+    """Return the tasks with those of a data set together: one of them is in memory at a time."""
+    places = {name: place for place, name in enumerate(PAPER_SETS)}
+    return sorted(tasks, key=lambda task: max(places.get(part, -1) for part in task.key.split("/")))
 
 
 def _stamp_of(setup: Setup) -> Callable[[Task], Stamp]:
