@@ -158,6 +158,12 @@ METHODS = [
     ("fw", "gap", "radii"),
     ("cd", "change", "alphas"),
     ("cd", "gap", "alphas"),
+    ("scd", "change", "alphas"),
+    ("scd", "gap", "alphas"),
+    ("apg", "gap", "alphas"),
+    ("apg-ball", "gap", "radii"),
+    ("afw", "gap", "radii"),
+    ("pfw", "gap", "radii"),
 ]
 ALL_PATHS = """
 import json, sys, numpy as np, scipy.sparse as sp, fwlasso

@@ -92,7 +92,7 @@ def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float,
     change = max(abs(1.0 - shrink) * abs(scale) * largest, abs((shrink - 1.0) * before + push))
 
     scale *= shrink
-    if scale < _SMALLEST_SCALE:
+    if scale < _SMALLEST_SCALE or scale > 1.0 / _SMALLEST_SCALE:
         # Loops: array expressions would take three times as long to compile.
         for i in range(fitted.size):
             fitted[i] *= scale

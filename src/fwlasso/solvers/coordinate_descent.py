@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..certificate import gap_of
 from ..columns import add_column
-from ..forms import Form, Penalty, soft_threshold
+from ..forms import ROUNDING, Form, Penalty, soft_threshold
 from ..iterate import Iterate, correlation, refresh
 from ..parallel import Workers
 from ..problem import Problem
@@ -149,9 +149,10 @@ class CoordinateDescent:
         """Cycle over the coefficients at `places` until they settle; return the cycles and the dot products."""
         columns = iterate.active[places]
         if self._covariances.pay_off(problem, columns):
-            gram, n_dots = self._covariances.among(problem, columns)
+            n_missing = self._covariances.n_missing(columns)
+            gram = self._covariances.among(problem, columns)
             n_cycles = cycle_by_covariances(problem, weight, iterate, places, gram, goal, max_cycles)
-            return n_cycles, n_dots + places.size
+            return n_cycles, n_missing + places.size
         # Once as many dot products are spent as the inner products cost, the choice is made again.
         enough = 1 + self._covariances.n_missing(columns) // max(1, places.size)
         _, n_cycles = _cycle_over(problem, weight, iterate, places, goal, min(max_cycles, enough))
@@ -196,6 +197,6 @@ def _cycle_over(
                     change = max(change, abs(step))
                 largest = max(largest, abs(new))
         n_cycles += 1
-        if change <= 4e-16 * largest:  # nothing but rounding
+        if change <= ROUNDING * largest:  # nothing but rounding
             change = 0.0
     return change, n_cycles

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..columns import Vector, add_column, column_entries, dot_column
-from ..forms import soft_threshold
+from ..forms import ROUNDING, soft_threshold
 from ..iterate import Iterate, center, correlation
 from ..problem import Problem
 
 Indices = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
-# Inner products may take as much memory as a vector over the columns, and always this many numbers.
-_SMALL = 1 << 20
+# Inner products of at most this many columns are kept: 8 MB.
+_MOST_COLUMNS = 1000
 
 
 class Covariances:
@@ -34,36 +34,41 @@ class Covariances:
         self._n_spent += n_dots
 
     def n_missing(self, columns: Indices) -> int:
-        """Return how many inner products have to be computed to know those among `columns`."""
-        n_new = sum(int(j) not in self._row_of for j in columns)
-        return n_new * (len(self._row_of) + n_new)
+        """Return how many dot products it takes to know the inner products among `columns`."""
+        n_new = self._new(columns).size
+        n_old = len(self._row_of)
+        if n_old + n_new > _MOST_COLUMNS:
+            n_old, n_new = 0, columns.size
+        return n_new * n_old + n_new * (n_new + 1) // 2
 
     def pay_off(self, problem: Problem, columns: Indices) -> bool:
         """Tell whether to cycle over `columns` by their inner products."""
-        n_new = sum(int(j) not in self._row_of for j in columns)
-        if (len(self._row_of) + n_new) ** 2 > max(_SMALL, problem.xty.size):
-            self._row_of.clear()
+        if columns.size > _MOST_COLUMNS:
+            return False
         n_entries = sum(int(column_entries(problem.X, j)) for j in columns)
-        fits = columns.size**2 <= max(_SMALL, problem.xty.size)
-        return fits and columns.size**2 <= 2 * n_entries and self.n_missing(columns) <= self._n_spent
+        return columns.size**2 <= 2 * n_entries and self.n_missing(columns) <= self._n_spent
 
-    def among(self, problem: Problem, columns: Indices) -> tuple[Matrix, int]:
-        """Return z_i'z_j among `columns`, and how many dot products that took."""
-        n_missing = self.n_missing(columns)
-        new = np.array([j for j in columns if int(j) not in self._row_of], np.int64)
+    def among(self, problem: Problem, columns: Indices) -> Matrix:
+        """Return z_i'z_j among `columns`, at most a thousand of them; the others may be forgotten."""
+        if len(self._row_of) + self._new(columns).size > _MOST_COLUMNS:
+            self._row_of.clear()
+        new = self._new(columns)
         if new.size:
             self._add(problem, new)
             self._n_spent = 0
-        rows = np.array([self._row_of[int(j)] for j in columns], np.int64)
-        return self._values[np.ix_(rows, rows)], n_missing
+        rows = np.array([self._row_of[j] for j in columns.tolist()], np.int64)
+        return self._values[np.ix_(rows, rows)]
+
+    def _new(self, columns: Indices) -> Indices:
+        return np.array([j for j in columns.tolist() if j not in self._row_of], np.int64)
 
     def _add(self, problem: Problem, new: Indices) -> None:
         n_old = len(self._row_of)
-        for j in new:
-            self._row_of[int(j)] = len(self._row_of)
+        self._row_of.update(zip(new.tolist(), range(n_old, n_old + new.size), strict=True))
         n_all = len(self._row_of)
         if n_all > self._values.shape[0]:
-            values = np.empty((2 * n_all, 2 * n_all))
+            room = min(2 * n_all, _MOST_COLUMNS)
+            values = np.empty((room, room))
             values[:n_old, :n_old] = self._values[:n_old, :n_old]
             self._values = values
         _inner_products(problem, np.array(list(self._row_of), np.int64), n_old, self._values)
@@ -119,7 +124,7 @@ def _cycle_on_gram(weight: float, gram: Matrix, corrs: Vector, coefs: Vector, go
                 change = max(change, abs(step))
             largest = max(largest, abs(new))
         n_cycles += 1
-        if change <= 4e-16 * largest:  # nothing but rounding
+        if change <= ROUNDING * largest:  # nothing but rounding
             change = 0.0
     return n_cycles
 

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..sampling import SampleSize
+from .accelerated_gradient import AcceleratedGradient
+from .away_steps import AwayFrankWolfe, away_step, pairwise_step
 from .coordinate_descent import CoordinateDescent
 from .frank_wolfe import FrankWolfe
 from .run import Solver
+from .stochastic_descent import StochasticDescent
 
 #: The stopping rules, and the tolerance of each by default.
 STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4}
@@ -26,16 +29,18 @@ class Entry(NamedTuple):
     grids: tuple[str, ...]  # alphas: it solves the penalized form; radii: the constrained one; the first by default
     stops: tuple[str, ...]  # its stopping rules, the first by default
     make: Callable[[Draws], Solver] | None  # None: it does not go point by point, and has a driver of its own
-    title: str
 
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
 
 SOLVERS = {
-    "corrective": Entry(("alphas", "radii"), ("gap",), None, "the certified path"),
-    "sfw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(*draws), "stochastic Frank-Wolfe"),
-    "fw": Entry(
-        ("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(None, None, draws.seed), "deterministic Frank-Wolfe"
-    ),
-    "cd": Entry(("alphas",), _ON_GAP, lambda _: CoordinateDescent(), "cyclic coordinate descent"),
+    "corrective": Entry(("alphas", "radii"), ("gap",), None),
+    "sfw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(*draws)),
+    "fw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(None, None, draws.seed)),
+    "afw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(away_step)),
+    "pfw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(pairwise_step)),
+    "cd": Entry(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
+    "scd": Entry(("alphas",), _ON_GAP, lambda draws: StochasticDescent(draws.seed)),
+    "apg": Entry(("alphas",), _ON_GAP, lambda _: AcceleratedGradient()),
+    "apg-ball": Entry(("radii",), _ON_GAP, lambda _: AcceleratedGradient()),
 }
