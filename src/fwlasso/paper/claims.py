@@ -76,8 +76,8 @@ def large_claims(results: Sequence[Result]) -> list[Claim]:
             "One short step ends a point, which is weak evidence of a solution: a sample without a good column does.",
         ),
         Claim(
-            "FW finds sparser models than CD at equal l1 norms, too, where the two grids do not matter: equal ratios of l1 "
-            "norms put more points on sparse models than equal ratios of penalties do.",
+            "FW finds sparser models than CD at equal l1 norms, too, where the grids do not matter: equal ratios of "
+            "l1 norms put more points on sparse models than equal ratios of penalties do.",
             _cases(results, ("sfw-1", "cd", "certified-radii"), _sparser_at_equal_norms),
         ),
     ]
