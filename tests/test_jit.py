@@ -175,8 +175,8 @@ grids = {"alphas": [0.5, 0.1], "radii": [0.5, 2.0]}
 for solver, stop, name in json.loads(sys.argv[2]):
     for kind, design in {"dense": X, "sparse": sp.csc_array(X)}.items():
         path = fwlasso.lasso_path(
-            design, y, solver=solver, stop=stop, tol=1e-12 if solver in ("corrective", "pfw") else None, standardize=True,
-            sample_size=8, random_state=0, **{name: grids[name]}
+            design, y, solver=solver, stop=stop, tol=1e-12 if solver in ("corrective", "pfw") else None,
+            standardize=True, sample_size=8, random_state=0, **{name: grids[name]}
         )
         found[f"{solver} {stop} {name} {kind}"] = np.vstack([path.coefs.toarray(), path.intercepts, path.gaps])
 np.savez(sys.argv[1], **found)
