@@ -160,12 +160,15 @@ def paper(
     figures: Annotated[bool, typer.Option("--figures", help="Figures alone, and only what they need.")] = False,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A data set such as pyrim; repeat it for more. [default: at hand]"),
+        typer.Option("--set", help="A data set such as pyrim; repeat it for more. Default: those at hand."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that are at hand, and E2006 in any case.")] = False,
-    part: Annotated[list[str] | None, typer.Option(help="A part of the study by name; repeat it for more.")] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="data, synthetic, large, gaps, matched, effects, scaling or rates; repeat it for more."),
+    ] = None,
     seeds: Annotated[int, typer.Option(help="Runs of every random method; on E2006 at most 3.")] = 10,
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets. [default: that of FWLASSO_DATA]")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the data sets. Default: that of FWLASSO_DATA.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for records, tables, figures and RESULTS.md.")] = Path(
         "fwlasso-paper"
     ),

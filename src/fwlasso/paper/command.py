@@ -1,13 +1,16 @@
 """``fwlasso paper``: what was asked for, checked, then run with a progress bar."""
 
 import logging
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn
+from rich.progress import Task as RichTask
+from rich.text import Text
 
 from .main import Done, all_parts, choose_sets, run_study
 from .runner import Step
@@ -30,14 +33,13 @@ def run_command(
     console = Console(stderr=True, quiet=quiet, highlight=False)
     logging.basicConfig(format="%(message)s", level=logging.ERROR)  # compiling is no news among tasks of seconds
     console.print(f"[bold]The paper's experiments[/bold] on {', '.join(setup.sets)}")
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("preparing", total=None, left="")
+    with Progress("{task.description}", BarColumn(), MofNCompleteColumn(), _TimeLeft(), console=console) as bar:
+        task = bar.add_task("preparing", total=None, end=None)
 
         def show(now: Step) -> None:
-            left = f"about {_duration(now.seconds_left)} left" if now.key else ""
+            end = time.monotonic() + now.seconds_left if now.key else None
             description = escape(now.key or "writing")
-            bar.update(task, description=description, total=now.n_tasks, completed=now.n_done, left=left)
+            bar.update(task, description=description, total=now.n_tasks, completed=now.n_done, end=end)
 
         done = run_study(setup, chosen, kinds, show)
     _say(console, done)
@@ -70,9 +72,16 @@ def _asked(
     return Setup(choose_sets(sets, everything, data), n_seeds, data, out, n_threads), chosen
 
 
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+class _TimeLeft(ProgressColumn):
+    """What is left until the expected end, which is expected anew after every task."""
+
+    def render(self, task: RichTask) -> Text:
+        """Return minutes and seconds."""
+        end = task.fields["end"]
+        if end is None:
+            return Text("")
+        minutes, seconds = divmod(max(0, round(end - time.monotonic())), 60)
+        return Text(f"about {minutes} min {seconds:02d} s left")
 
 
 def _say(console: Console, done: Done) -> None:

@@ -63,7 +63,7 @@ def _draw_sparsity(result: Result, title: str) -> "Canvas":
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.8)
     ax.set_ylabel("active features")
-    _legend(ax, "lower right")
+    _legend(ax, "upper left")
     return canvas
 
 

@@ -6,12 +6,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from .. import __version__
+from .text import counted
 
 
 def processor() -> str:
     """Return cores and name of the processor."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return f"{cores} {'core' if cores == 1 else 'cores'}, {_name()}"
+    return f"{counted(cores, 'core')}, {_name()}"
 
 
 def _name() -> str:

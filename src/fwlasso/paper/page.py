@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from .large_part import FEW_SEEDS
 from .machine import processor, versions
 from .study import Findings, Kind, Part, Setup, Table
 from .tables import to_markdown
-from .text import listed
+from .text import counted, listed
 
 _INTRODUCTION = """\
 # Results: the paper's experiments, run again
@@ -25,7 +26,10 @@ def write_page(
     setup: Setup, shown: Sequence[tuple[Part, Findings]], failures: Mapping[str, str], kinds: Sequence[Kind]
 ) -> str:
     """Return the page as Markdown; figures are in the folder `figures` beside it."""
-    about = [f"Ran on {processor()}; {versions()}. Random methods: {setup.n_seeds} runs, on E2006 at most 3."]
+    about = [
+        f"Ran on {processor()}; {versions()}. Means of random methods are over "
+        f"{counted(setup.n_seeds, 'run')}, on E2006 over at most {FEW_SEEDS}."
+    ]
     if failures:
         about.append("Not everything ran: " + "; ".join(f"`{key}`: {why}" for key, why in failures.items()) + ".")
     sections = [_INTRODUCTION, "\n\n".join(about) + "\n"]

@@ -11,7 +11,7 @@ from .methods import METHODS
 from .published import Cost
 from .study import Table
 from .summary import Mean, Result, Summary
-from .text import number, percent, power
+from .text import counted, number, percent, power
 
 
 def cost_table(result: Result) -> Table:
@@ -40,7 +40,7 @@ def cost_table(result: Result) -> Table:
     note = (
         "In brackets the published figure and our deviation from it. Time is of the whole call without certificates; "
         "the paper's machine was another one. Random methods: mean ± standard deviation over "
-        f"{' or '.join(map(str, runs))} runs. The last column is time of CD over time of the method."
+        f"{' or '.join(counted(n, 'run') for n in runs)}. The last column is time of CD over time of the method."
     )
     header = ("method", "time, s", "iterations", "dot products", "active features", "speed-up over CD")
     return Table(f"cost-{name}", f"{title}: cost and sparsity of a path of 100 points", header, rows, note, data)
@@ -118,9 +118,15 @@ def accuracy_table(result: Result) -> Table:
 
 
 def to_markdown(table: Table) -> str:
-    """Return a table as GitHub shows it; a first column of text, the others to the right."""
-    lines = [table.header, ("---", *["---:"] * (len(table.header) - 1)), *table.rows]
+    """Return a table as GitHub shows it: columns of numbers to the right."""
+    columns = zip(*table.rows, strict=True) if table.rows else ()
+    rules = ["---:" if any(map(_is_number, column)) else "---" for column in columns]
+    lines = [table.header, rules or ["---"] * len(table.header), *table.rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines) + "\n"
+
+
+def _is_number(cell: str) -> bool:
+    return cell[:1].isdigit() or cell[1:2].isdigit()
 
 
 def to_csv(table: Table) -> str:

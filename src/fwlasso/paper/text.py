@@ -56,6 +56,17 @@ def share(value: float) -> str:
     return f"{100.0 * value:.2g} %" if value < 0.995 else f"{100.0 * value:,.0f} %"
 
 
+def counted(n: int, what: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(10, "run")
+    ('1 run', '10 runs')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def listed(items: Sequence[str]) -> str:
     """Return names with commas between, and an "and".
 
