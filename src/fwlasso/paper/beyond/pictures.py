@@ -65,7 +65,9 @@ def whole_decades(ax: "Axes") -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def legend_below(figure: "Figure", axes: "list[Axes]") -> None:
+def legend_below(figure: "Figure", axes: "list[Axes]", n_columns: int = 6) -> None:
     """Name every series of the panels once, below all of them."""
     named = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=min(len(named), 6), frameon=False)
+    figure.legend(
+        named.values(), named.keys(), loc="outside lower center", ncols=min(len(named), n_columns), frameon=False
+    )

@@ -18,7 +18,7 @@ from ...path import lasso_path
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import number, power
 from .fits import Fit, exponential_law, power_law
-from .pictures import line_of, panels
+from .pictures import legend_below, line_of, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -163,7 +163,7 @@ def _table(rates: list[Rate]) -> Table:
 
 
 def _draw(rates: list[Rate]) -> "Picture":
-    figure, (ax,) = panels(1, size=(8.0, 5.0))
+    figure, (ax,) = panels(1, size=(8.0, 5.5))
     for rate in rates:
         look = line_of("sfw-1" if rate.key == "sfw" else rate.key)
         ax.loglog(rate.steps, rate.gaps, label=f"{rate.label}: {rate.text}", **look)
@@ -171,7 +171,7 @@ def _draw(rates: list[Rate]) -> "Picture":
     ax.set_ylabel("smallest duality gap so far / (1/2 ||y||²)")
     ax.set_ylim(_LEAST_GAP / 10.0, 10.0)
     ax.grid(alpha=0.3)
-    ax.legend(loc="lower left", fontsize="small")
+    legend_below(figure, [ax], n_columns=2)
     return figure
 
 
