@@ -190,7 +190,7 @@ def _sparser_at_equal_norms(result: Result) -> Case:
         f"at FW's l1 norms FW {mean[0]}, CD {mean[1]}, exact solutions {mean[2]} on average, and {end[0]}, {end[1]} and "
         f"{end[2]} at the last one; on its own grid CD {number(cd.n_active.value)} on average"
     )
-    return Case(result.title, bool(ours.mean() < others[0].mean()), shown)
+    return Case(result.title, bool(active[0].mean() < active[1].mean()), shown)
 
 
 def active_at(summary: Summary, l1: Vector) -> Vector:
