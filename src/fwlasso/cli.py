@@ -165,7 +165,7 @@ def paper(
     everything: Annotated[bool, typer.Option("--all", help="All that are at hand, and E2006 in any case.")] = False,
     part: Annotated[
         list[str] | None,
-        typer.Option(help="data, synthetic, large, gaps, matched, effects, scaling or rates; repeat it for more."),
+        typer.Option(help="A part of the study by name; repeat it for more."),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Runs of every random method; on E2006 at most 3.")] = 10,
     data: Annotated[Path | None, typer.Option(help="Folder of the data sets. Default: that of FWLASSO_DATA.")] = None,

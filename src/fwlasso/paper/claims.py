@@ -182,14 +182,15 @@ def _objective(result: Result) -> Case:
 
 def _sparser_at_equal_norms(result: Result) -> Case:
     fw, cd, exact = (result.found[key] for key in ("sfw-1", "cd", "certified-radii"))
-    matched = float(active_at(cd, fw.l1).mean())
-    ours = float(fw.active.mean())
-    shown = (
-        f"on FW's grid FW {number(ours)}, CD {number(matched)}, exact solutions {number(float(exact.active.mean()))}; "
-        f"on its own grid CD {number(cd.n_active.value)}; at the end of the path FW {number(float(fw.active[-1]))}, "
-        f"CD {number(float(cd.active[-1]))}, exact {number(float(exact.active[-1]))}"
+    ours, *others = (active_at(one, fw.l1) for one in (fw, cd, exact))
+    mean, end = (
+        [number(float(of(active))) for active in (ours, *others)] for of in (np.mean, lambda active: active[-1])
     )
-    return Case(result.title, ours < matched, shown)
+    shown = (
+        f"at FW's l1 norms FW {mean[0]}, CD {mean[1]}, exact solutions {mean[2]} on average, and {end[0]}, {end[1]} and "
+        f"{end[2]} at the last one; on its own grid CD {number(cd.n_active.value)} on average"
+    )
+    return Case(result.title, bool(active[0].mean() < active[1].mean()), shown)
 
 
 def active_at(summary: Summary, l1: Vector) -> Vector:
