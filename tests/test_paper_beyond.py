@@ -10,7 +10,7 @@ from fwlasso import lasso_path
 from fwlasso.datasets import PaperSet
 from fwlasso.paper import sets
 from fwlasso.paper.beyond import PARTS, curves, effects, footprint, gaps, matched, rates, scaling
-from fwlasso.paper.study import Setup
+from fwlasso.paper.study import Findings, Setup
 from fwlasso.paper.units import UNITS
 
 SYNTHETIC, PYRIM = "synthetic-10000-32", "pyrim"
@@ -80,7 +80,7 @@ def test_tasks_have_keys_times_and_settings_that_can_be_kept(part):
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 def test_nothing_is_shown_of_nothing(part):
-    assert part.show(SETUP, {}) == ([], [], [])
+    assert part.show(SETUP, {}) == Findings([], [], [])
 
 
 @pytest.mark.parametrize("module", [gaps, matched, effects])

@@ -45,9 +45,9 @@ def _settings() -> list[Setting]:
     rules = {"quantile rule": QuantileRule(), "adaptive rule": AdaptiveRule()}
     blocks = {"single columns": 1, "8": 8, "64": 64, "default": None, "the whole sample": _LARGEST}
     stops = {
-        "paper, change 1e-2": {"stop": "paper", "tol": 1e-2},
-        "paper, change 1e-3": {"stop": "paper", "tol": 1e-3},
-        "paper, change 1e-4": {"stop": "paper", "tol": 1e-4},
+        "change 1e-2 (paper)": {"stop": "paper", "tol": 1e-2},
+        "change 1e-3 (paper)": {"stop": "paper", "tol": 1e-3},
+        "change 1e-4 (paper)": {"stop": "paper", "tol": 1e-4},
         "relative change 1e-3": {"stop": "change", "tol": 1e-3},
         "relative change 1e-4": {"stop": "change", "tol": 1e-4},
         "gap 1e-2": {"stop": "gap", "tol": 1e-2},
@@ -87,7 +87,7 @@ def _key(name: str, setting: Setting) -> str:
     """Return the key of a setting; those that change nothing are one."""
     if setting.change.items() <= _BASE.items():
         return f"{_NAME}/{name}/base"
-    words = f"{setting.factor} {setting.label}".replace("%", "percent").replace(",", "")
+    words = f"{setting.factor} {setting.label}".replace("%", "percent").replace("(", "").replace(")", "")
     return f"{_NAME}/{name}/{'-'.join(words.split())}"
 
 
@@ -172,7 +172,7 @@ def _sentences(name: str, of_set: Found) -> list[str]:
     for factor, (first, last) in {
         "sample size": ("0.25 %", "8 %"),
         "block size": ("single columns", "default"),
-        "stopping rule": ("paper, change 1e-2", "gap 1e-3"),
+        "stopping rule": ("change 1e-2 (paper)", "gap 1e-3"),
     }.items():
         of_factor = of_set.get(factor, {})
         if first in of_factor and last in of_factor:

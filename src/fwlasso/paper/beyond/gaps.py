@@ -11,7 +11,7 @@ from ..figures import L1_LABEL
 from ..methods import METHODS, Method
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import power, share
-from ..units import STOPPING
+from ..units import EPS, STOPPING
 from .curves import curve, path_tasks, runs_of, sets_of, values
 from .pictures import legend_below, line_of, panels
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NAME: Final = "gaps"
 _EXACT: Final = "certified-radii"  # the optimum for every radius of Frank-Wolfe's grid
 _SHARES: Final = (1e-2, 1e-3, 1e-4, 1e-6)  # the gaps that points are counted above
-_LEAST: Final = 1e-9  # drawn gaps are cut off here
+_LEAST: Final = 1e-8  # drawn gaps are cut off here
 
 _COMPARED = ("cd", "scd", "apg", "apg-ball", "sfw-1", "sfw-2", "sfw-3", _EXACT)
 _ALL: Final = {
@@ -128,6 +128,8 @@ def _draw(found: Mapping[str, Runs]) -> "Picture":
             l1, gaps = curve(runs, "l1"), np.nanmedian(values(runs, "gaps"), axis=0)
             drawn = l1 > 0.0
             ax.loglog(l1[drawn], np.maximum(gaps[drawn], _LEAST), label=_ALL[key].label, **line_of(key))
+        largest = max(curve(runs, "l1")[-1] for runs in of_set.values())
+        ax.set_xlim(0.8 * EPS * largest, 1.2 * largest)  # a grid of penalties has points near zero
         ax.set_title(PAPER_SETS[name].title)
         ax.set_xlabel(L1_LABEL)
         ax.set_ylabel("duality gap / (1/2 ||y||²)")

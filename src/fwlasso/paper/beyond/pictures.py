@@ -69,5 +69,10 @@ def legend_below(figure: "Figure", axes: "list[Axes]", n_columns: int = 6) -> No
     """Name every series of the panels once, below all of them."""
     named = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
     figure.legend(
-        named.values(), named.keys(), loc="outside lower center", ncols=min(len(named), n_columns), frameon=False
+        named.values(),
+        named.keys(),
+        loc="outside lower center",
+        ncols=min(len(named), n_columns),
+        frameon=False,
+        fontsize="small",
     )

@@ -163,7 +163,7 @@ def _table(rates: list[Rate]) -> Table:
 
 
 def _draw(rates: list[Rate]) -> "Picture":
-    figure, (ax,) = panels(1, size=(8.0, 5.5))
+    figure, (ax,) = panels(1, size=(9.0, 5.5))
     for rate in rates:
         look = line_of("sfw-1" if rate.key == "sfw" else rate.key)
         ax.loglog(rate.steps, rate.gaps, label=f"{rate.label}: {rate.text}", **look)
