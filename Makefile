@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench paper clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -21,11 +21,19 @@ lint: .venv/.dev
 bench: .venv/.dev .venv-peers/.done
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
+# The paper's experiments again: tables, figures and docs/RESULTS.md. It resumes where it stopped. Pyrim and Triazines need
+# the data folder; ARGS adds options such as "--all" or "--set pyrim": make paper DATA=folder ARGS="--seeds 3"
+paper: .venv/.demo
+	$(BIN)/fwlasso paper --out fwlasso-paper $(if $(DATA),--data $(DATA)) $(ARGS)
+	rm -rf docs/figures && mkdir docs/figures
+	cp fwlasso-paper/RESULTS.md docs/
+	cp $$(grep -o 'figures/[^)]*[.]png' fwlasso-paper/RESULTS.md | sed 's|^|fwlasso-paper/|') docs/figures/
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
 # The peers have an environment of their own: adelie needs numpy below 2. R's glmnet is used where it is installed.
-.venv-peers/.done: benchmarks/peers/requirements.txt
+.venv-peers/.done: src/fwlasso/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers
 	echo '*' > .venv-peers/.gitignore
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
@@ -40,5 +48,5 @@ bench: .venv/.dev .venv-peers/.done
 	touch $@ .venv/.demo
 
 clean:
-	rm -rf .venv .venv-peers fwlasso-demo bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers fwlasso-demo fwlasso-paper bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from . import certified, memory, pyrim, scans, startup
+from .equal import NAMES
 from .measure import Results
-from .peers.session import NAMES
 
 
 def main() -> int:

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fwlasso import lasso_path
+from fwlasso.peers import why_missing
+from fwlasso.peers.accuracy import penalty_gaps
 
-from .equal import Arena, Best
-from .measure import Results, best_seconds, penalty_gaps
-from .peers.session import NAMES, why_missing
+from .equal import NAMES, Arena, Best
+from .measure import Results, best_seconds
 from .problems import N_POINTS, SOURCES
 
 _MOST_PASSES, _FEW_ACTIVE = 16, 1000  # the passes allowed where fewer features than this are active at the end
@@ -121,7 +122,7 @@ _MEMORY = """
 import json, sys
 from pathlib import Path
 import fwlasso
-from benchmarks.peers import handover
+from fwlasso.peers import handover
 def status(key):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key))
 X, y, *_ = handover.read(Path(sys.argv[1]))

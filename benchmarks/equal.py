@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .measure import penalty_gaps
-from .peers import handover
-from .peers.session import PeerError, Session
+from fwlasso import peers
+from fwlasso.peers import PeerError, handover
+from fwlasso.peers.accuracy import penalty_gaps
+from fwlasso.peers.session import Session
+
 from .problems import Problem
 
 _TRIES = 6
@@ -34,6 +36,7 @@ RIVALS = {
     "adelie": Rival(30.0, 0.5),  # the largest change of the objective by a step
     "glmnet": Rival(30.0, 0.5),  # likewise
 }
+NAMES = tuple(name for name in peers.NAMES if name in RIVALS)  # LARS has no tolerance to search for
 
 
 class Trial(NamedTuple):

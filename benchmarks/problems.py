@@ -7,13 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.datasets import make_regression
 
-from fwlasso.datasets import product_features, read_table
-
-from . import standins
-from .measure import moments
-from .peers.handover import Given
+from fwlasso.datasets import fetch_paper_set, standins
+from fwlasso.peers.accuracy import moments
+from fwlasso.peers.handover import Scaled, scale
 
 N_POINTS = 100
 Vector = NDArray[np.float64]
@@ -28,21 +25,10 @@ class Problem(NamedTuple):
     standardize: bool
     eps: float
 
-    def given(self) -> tuple[Given, Vector]:
+    def given(self) -> Scaled:
         """Return the problem in the units of the solution, as peers get it, and the factors of its columns."""
-        mean, deviation = moments(self.X)
-        factors = np.divide(1.0, deviation, out=np.zeros(mean.size), where=deviation > 0.0)
-        if not self.standardize:
-            factors = (deviation > 0.0).astype(float)  # a constant column is left out by every solver
-        y = self.y - self.y.mean()
-        if sp.issparse(self.X):
-            data = self.X.data * np.repeat(factors, np.diff(self.X.indptr))
-            Z = sp.csc_matrix((data, self.X.indices, self.X.indptr), shape=self.X.shape)
-            offset = mean * factors
-        else:
-            Z, offset = np.asfortranarray((self.X - mean) * factors), None
-        alpha_max = float(np.abs(Z.T @ y).max()) / y.size
-        return Given(Z, y, offset, alpha_max * np.geomspace(1.0, self.eps, N_POINTS)), factors
+        known = moments(self.X)
+        return scale(self.X, self.y, *known, standardize=self.standardize, n_points=N_POINTS, eps=self.eps)
 
 
 class Source(NamedTuple):
@@ -58,20 +44,12 @@ class Source(NamedTuple):
         return Problem(*self.load(data or Path()), self.standardize, self.eps)
 
 
-def _synthetic(p: int, n_relevant: int) -> Source:
-    def load(_: Path) -> tuple[Any, Vector]:
-        X, y = make_regression(200, p, n_informative=n_relevant, noise=1.0, random_state=0)
-        return np.asfortranarray(X), y
-
-    return Source(load, standardize=True, is_real=False)
-
-
-def _products(file: str, order: int) -> Source:
+def _paper_set(name: str, is_real: bool) -> Source:
     def load(data: Path) -> tuple[Any, Vector]:
-        table = read_table(data / file)
-        return product_features(table.X.toarray(), order), table.y
+        found = fetch_paper_set(name, data, download=False)
+        return found.X, found.y
 
-    return Source(load, standardize=True, is_real=True)
+    return Source(load, standardize=True, is_real=is_real)
 
 
 def _sparse(name: str, standardize: bool) -> Source:
@@ -82,17 +60,25 @@ def _sparse(name: str, standardize: bool) -> Source:
     return Source(load, standardize, is_real=True)
 
 
+def _standin(make: Callable[[], standins.StandIn], eps: float) -> Source:
+    def load(_: Path) -> tuple[Any, Vector]:
+        made = make()
+        return made.X, made.y
+
+    return Source(load, standardize=False, is_real=False, eps=eps)
+
+
 SOURCES = {
-    "synthetic-10000-32": _synthetic(10_000, 32),
-    "synthetic-10000-100": _synthetic(10_000, 100),
-    "synthetic-50000-158": _synthetic(50_000, 158),
-    "synthetic-50000-500": _synthetic(50_000, 500),
-    "pyrim": _products("pyrim_scale.svm", 5),
-    "triazines": _products("triazines_scale.svm", 4),
+    "synthetic-10000-32": _paper_set("synthetic-10000-32", is_real=False),
+    "synthetic-10000-100": _paper_set("synthetic-10000-100", is_real=False),
+    "synthetic-50000-158": _paper_set("synthetic-50000-158", is_real=False),
+    "synthetic-50000-500": _paper_set("synthetic-50000-500", is_real=False),
+    "pyrim": _paper_set("pyrim", is_real=True),
+    "triazines": _paper_set("triazines", is_real=True),
     "dorothea": _sparse("dorothea", standardize=False),
     "dorothea-standardized": _sparse("dorothea", standardize=True),
     "news20": _sparse("news20", standardize=False),
     "news20-standardized": _sparse("news20", standardize=True),
-    "e2006-tfidf-standin": Source(lambda _: standins.tfidf(), standardize=False, is_real=False),
-    "e2006-log1p-standin": Source(lambda _: standins.log1p(), standardize=False, is_real=False, eps=0.1),
+    "e2006-tfidf-standin": _standin(standins.tfidf, eps=0.01),
+    "e2006-log1p-standin": _standin(standins.log1p, eps=0.1),
 }

@@ -9,8 +9,12 @@ import scipy.sparse as sp
 from hypothesis import settings
 
 from fwlasso.columns import as_design
+from fwlasso.forms import Form
+from fwlasso.iterate import Iterate, zero
 from fwlasso.parallel import Workers
 from fwlasso.problem import Problem, build_problem
+from fwlasso.solvers.registry import SOLVERS
+from fwlasso.solvers.run import Outcome, Solver, Stopping, run
 
 # The same cases in every run; the first call of a kernel compiles it, so examples have no deadline.
 settings.register_profile("fwlasso", deadline=None, derandomize=True)
@@ -23,6 +27,7 @@ STORAGES: dict[str, Callable[[np.ndarray], Any]] = {
     "csc32": lambda values: sp.csc_matrix(values.astype(np.float32)),
     "csc64-int64": lambda values: with_int64_indices(sp.csc_array(values)),
 }
+POINTWISE = [name for name, entry in SOLVERS.items() if entry.make is not None]
 UNITS = {"raw": (False, False), "centred": (True, False), "scaled": (False, True), "standardized": (True, True)}
 
 
@@ -59,6 +64,33 @@ def make_case(values: np.ndarray, y: np.ndarray, storage: str = "dense64", units
     design = as_design(STORAGES[storage](values))
     problem = build_problem(design, np.asarray(y, dtype=float), fit_intercept, standardize, Workers(1))
     return Case(problem, plain_columns(values, fit_intercept, standardize), y - y.mean() if fit_intercept else y)
+
+
+def solve_point(
+    case: Case,
+    solver: Solver,
+    form: Form,
+    stopping: Stopping,
+    start: Iterate | None = None,
+    max_iter: int = 100_000,
+) -> Outcome:
+    """Run a solver on one point, from zero or from `start`."""
+    with Workers(1) as workers:
+        iterate = zero(case.problem) if start is None else start
+        return run(solver, case.problem, form, iterate, stopping, max_iter, workers, lambda *_: None)
+
+
+def on_gap(case: Case, tol: float) -> Stopping:
+    """The thresholds of stop="gap"."""
+    return Stopping(-1.0, tol * 0.5 * case.problem.yy, 1)
+
+
+def all_coefs(iterate: Iterate, p: int) -> np.ndarray:
+    """The coefficients as an array."""
+    a = np.zeros(p)
+    active, weights = iterate.coefs()
+    a[active] = weights
+    return a
 
 
 @pytest.fixture

@@ -2,38 +2,28 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso as ReferenceLasso
 
-from conftest import Case
+from conftest import Case, all_coefs, make_case, on_gap, random_values, solve_point
+from fwlasso import lasso_path
 from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import zero
 from fwlasso.parallel import Workers
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
-from fwlasso.solvers.run import Stopping, run
+from fwlasso.solvers.run import Stopping
 from fwlasso.status import Status
 from test_certificate import independent_gap
 
 
-def solve(case: Case, weight: float, stopping: Stopping, iterate=None, max_iter: int = 100_000):
-    start = zero(case.problem) if iterate is None else iterate
-    with Workers(1) as workers:
-        return run(
-            CoordinateDescent(), case.problem, Penalty(weight), start, stopping, max_iter, workers, lambda *_: None
-        )
-
-
-def coefs(outcome, p: int) -> np.ndarray:
-    a = np.zeros(p)
-    active, weights = outcome.iterate.coefs()
-    a[active] = weights
-    return a
+def solve(case: Case, weight: float, stopping: Stopping, start=None, max_iter: int = 100_000):
+    return solve_point(case, CoordinateDescent(), Penalty(weight), stopping, start, max_iter)
 
 
 @pytest.mark.parametrize("ratio", [0.9, 0.3, 0.03])
 def test_it_agrees_with_scikit_learn(case: Case, ratio):
     m, p = case.Z.shape
     weight = ratio * case.problem.lambda_max
-    outcome = solve(case, weight, Stopping(-1.0, 1e-11 * 0.5 * case.problem.yy, 1))
+    outcome = solve(case, weight, on_gap(case, 1e-11))
     assert outcome.status is Status.CERTIFIED
-    a = coefs(outcome, p)
+    a = all_coefs(outcome.iterate, p)
     reference = ReferenceLasso(weight / m, fit_intercept=False, tol=1e-13, max_iter=10**6).fit(case.Z, case.y)
     np.testing.assert_allclose(case.Z @ a, case.Z @ reference.coef_, atol=2e-4)
     assert outcome.gap <= 1e-11 * 0.5 * case.problem.yy
@@ -42,11 +32,11 @@ def test_it_agrees_with_scikit_learn(case: Case, ratio):
 
 def test_a_warm_restart_at_the_solution_changes_nothing(case: Case):
     weight = 0.2 * case.problem.lambda_max
-    stopping = Stopping(-1.0, 1e-9 * 0.5 * case.problem.yy, 1)
+    stopping = on_gap(case, 1e-9)
     first = solve(case, weight, stopping)
-    a = coefs(first, 40)
+    a = all_coefs(first.iterate, 40)
     again = solve(case, weight, stopping, first.iterate)
-    np.testing.assert_allclose(coefs(again, 40), a, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(all_coefs(again.iterate, 40), a, rtol=1e-4, atol=1e-6)
     assert again.n_iter <= 10
 
 
@@ -65,3 +55,62 @@ def test_the_change_rule_and_the_iteration_limit_end_it(case: Case):
 def test_the_constrained_form_is_refused(case: Case):
     with Workers(1) as workers, pytest.raises(TypeError, match="penalized"):
         CoordinateDescent().advance(case.problem, Ball(1.0), zero(case.problem), Stopping(-1.0, 0.0, 1), 1, workers)
+
+
+# Along a path -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(3)
+    X = np.asfortranarray(rng.standard_normal((50, 2000)))
+    return X, X[:, :8] @ rng.standard_normal(8) + 0.3 * rng.standard_normal(50)
+
+
+@pytest.mark.parametrize(("stop", "tol"), [("gap", 1e-12), ("change", 1e-11)])
+def test_a_small_tolerance_gives_the_certified_path(wide, stop, tol):
+    exact = lasso_path(*wide, alphas=30, tol=1e-13, standardize=True)
+    path = lasso_path(*wide, alphas=30, solver="cd", stop=stop, tol=tol, standardize=True, max_iter=10**6)
+    np.testing.assert_allclose(path.scaled_coefs.toarray(), exact.scaled_coefs.toarray(), atol=1e-6)
+
+
+def test_a_point_costs_about_one_pass(wide):
+    """The strong rule is right about nearly all columns, and what the pass finds serves the next point."""
+    path = lasso_path(*wide, alphas=100, solver="cd", stop="paper", tol=1e-3, standardize=True)
+    assert path.counters.dot_products <= 130 * 2000
+    assert path.counters.iterations.min() >= 1
+
+
+def test_a_column_that_the_strong_rule_leaves_out_is_taken_in(wide):
+    """Penalties more than twice apart: the rule rules out nothing, and every column comes in as a violator."""
+    path = lasso_path(*wide, alphas=[0.5, 0.1, 0.02], solver="cd", tol=1e-9, standardize=True, max_iter=10**6)
+    assert path.gaps.max() <= 1e-9
+    assert path.n_active[-1] > 20
+
+
+def test_settled_by_change_no_column_would_change_by_more(wide):
+    X, y = wide
+    Z, tol = (X - X.mean(axis=0)) / X.std(axis=0), 1e-3
+    path = lasso_path(X, y, alphas=20, solver="cd", stop="paper", tol=tol, standardize=True)
+    for k in range(20):
+        a = path.scaled_coefs[:, [k]].toarray()[:, 0]
+        aim = a + Z.T @ (y - y.mean() - Z @ a) / 50
+        update = np.sign(aim) * np.maximum(np.abs(aim) - path.alphas[k], 0.0)
+        assert np.abs(update - a)[a == 0.0].max() <= 1.5 * tol
+
+
+def test_the_gap_falls_geometrically(rng):
+    case = make_case(rng.standard_normal((60, 15)), 3 * rng.standard_normal(60))
+    weight = 0.05 * case.problem.lambda_max
+    coarse, fine = (solve(case, weight, on_gap(case, tol)).n_iter for tol in (1e-5, 1e-10))
+    assert fine <= 3 * coarse + 10
+
+
+def test_covariance_updates_save_dot_products(rng):
+    """Correlated columns take thousands of cycles; their inner products are bought once."""
+    X = random_values(rng, 200, 60, density=1.0) + 4.0 * rng.standard_normal((200, 1))
+    case = make_case(X, X[:, :20] @ rng.standard_normal(20) + rng.standard_normal(200))
+    outcome = solve(case, 1e-3 * case.problem.lambda_max, on_gap(case, 1e-9))
+    assert outcome.status is Status.CERTIFIED
+    assert outcome.n_iter > 300
+    assert outcome.n_dots < 20 * outcome.n_iter

@@ -70,6 +70,18 @@ def test_the_deterministic_method_keeps_its_rate(rng):
         assert loss - objective(case.problem, best) <= 4 * curvature / (k + 2)
 
 
+def test_the_smallest_gap_so_far_falls_as_one_over_k(rng):
+    """min g_i <= 27/4 C / (k + 2) over the first k steps (Jaggi, 2013)."""
+    case = make_case(rng.standard_normal((15, 25)), 5 * rng.standard_normal(15), units="standardized")
+    curvature = 9.0 * 4.0 * case.problem.norms2.max()  # radius^2 max ||z_i -+ z_j||^2, at most
+    solver, iterate, smallest = FrankWolfe(None, None, 0), zero(case.problem), np.inf
+    with Workers(1) as workers:
+        for k in range(1, 500):
+            iterate, *_, gap, _ = solver.advance(case.problem, Ball(3.0), iterate, NEVER, 1, workers)
+            smallest = min(smallest, gap)
+            assert smallest * (k + 2) <= 6.75 * curvature
+
+
 def soft(x: np.ndarray, threshold: float) -> np.ndarray:
     return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
 
@@ -80,6 +92,11 @@ def soft(x: np.ndarray, threshold: float) -> np.ndarray:
         ("fw", 1e-4, "radii"),
         ("sfw", 1e-4, "radii"),
         ("cd", 1e-10, "alphas"),
+        ("scd", 1e-10, "alphas"),
+        ("apg", 1e-10, "alphas"),
+        ("apg-ball", 1e-10, "radii"),
+        ("afw", 1e-8, "radii"),
+        ("pfw", 1e-8, "radii"),
         ("corrective", 1e-10, "alphas"),
         ("corrective", 1e-10, "radii"),
     ],

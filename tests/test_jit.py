@@ -158,6 +158,12 @@ METHODS = [
     ("fw", "gap", "radii"),
     ("cd", "change", "alphas"),
     ("cd", "gap", "alphas"),
+    ("scd", "change", "alphas"),
+    ("scd", "gap", "alphas"),
+    ("apg", "gap", "alphas"),
+    ("apg-ball", "gap", "radii"),
+    ("afw", "gap", "radii"),
+    ("pfw", "gap", "radii"),
 ]
 ALL_PATHS = """
 import json, sys, numpy as np, scipy.sparse as sp, fwlasso
@@ -169,8 +175,8 @@ grids = {"alphas": [0.5, 0.1], "radii": [0.5, 2.0]}
 for solver, stop, name in json.loads(sys.argv[2]):
     for kind, design in {"dense": X, "sparse": sp.csc_array(X)}.items():
         path = fwlasso.lasso_path(
-            design, y, solver=solver, stop=stop, tol=1e-12 if solver == "corrective" else None, standardize=True,
-            sample_size=8, random_state=0, **{name: grids[name]}
+            design, y, solver=solver, stop=stop, tol=1e-12 if solver in ("corrective", "pfw") else None,
+            standardize=True, sample_size=8, random_state=0, **{name: grids[name]}
         )
         found[f"{solver} {stop} {name} {kind}"] = np.vstack([path.coefs.toarray(), path.intercepts, path.gaps])
 np.savez(sys.argv[1], **found)
@@ -194,7 +200,8 @@ def both_ways(tmp_path_factory):
 def test_plain_python_gives_the_compiled_answer(both_ways, method, kind):
     plain, compiled = (found[" ".join([*method, kind])] for found in both_ways)
     assert np.count_nonzero(compiled[:25]) > 2
-    np.testing.assert_allclose(plain, compiled, rtol=1e-9, atol=1e-12)
+    # An exact pairwise step leaves two columns equally correlated, and rounding decides which one is next.
+    np.testing.assert_allclose(plain, compiled, rtol=1e-9, atol=1e-5 if method[0] == "pfw" else 1e-12)
 
 
 def steps(problem, form, columns):

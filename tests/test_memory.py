@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from fwlasso import lasso_path
 from fwlasso.columns import as_design
+from fwlasso.solvers.registry import SOLVERS
 
 # Peak memory -------------------------------------------------------------------------------------------------
 
@@ -180,11 +181,11 @@ def state(X):
     }
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw", "cd"])
+@pytest.mark.parametrize("solver", ["corrective", "sfw", "cd", "scd", "apg", "pfw"])
 def test_path_leaves_x_and_y_as_they_were(X, solver):
     y = np.random.default_rng(1).standard_normal(20)
     before = state(X), state(y)
-    grid = {"alphas": [0.2, 0.1]} if solver == "cd" else {"radii": [0.1, 0.2]}
+    grid = {SOLVERS[solver].grids[-1]: [0.1, 0.2]}
     path = lasso_path(X, y, solver=solver, standardize=True, random_state=0, **grid)
     assert path.settings["conversion"] is None
     assert (state(X), state(y)) == before

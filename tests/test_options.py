@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from fwlasso import lasso_path
-from fwlasso.options import SOLVERS, STOPS, Options
+from fwlasso.options import Options
+from fwlasso.solvers.registry import SOLVERS, STOPS
 
 DEFAULTS = {
     name: parameter.default
@@ -21,7 +22,7 @@ def make(**given):
 
 
 def test_the_solver_by_default_is_the_certified_path():
-    assert DEFAULTS["solver"] == SOLVERS[0] == "corrective"
+    assert DEFAULTS["solver"] == next(iter(SOLVERS)) == "corrective"
     assert DEFAULTS["stop"] is DEFAULTS["tol"] is None
 
 
@@ -32,6 +33,11 @@ def test_the_solver_by_default_is_the_certified_path():
         ("cd", "gap", 1e-4, "alphas"),
         ("sfw", "change", 1e-3, "radii"),
         ("fw", "change", 1e-3, "radii"),
+        ("afw", "gap", 1e-4, "radii"),
+        ("pfw", "gap", 1e-4, "radii"),
+        ("scd", "gap", 1e-4, "alphas"),
+        ("apg", "gap", 1e-4, "alphas"),
+        ("apg-ball", "gap", 1e-4, "radii"),
     ],
 )
 def test_what_is_left_open_is_settled_by_the_solver(solver, rule, tolerance, grid_name):
@@ -82,7 +88,7 @@ def test_the_certified_path_stops_on_the_gap_only(stop):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"solver": "auto"}, "solver must be one of corrective, sfw, fw, cd, got 'auto'"),
+        ({"solver": "auto"}, f"solver must be one of {', '.join(SOLVERS)}, got 'auto'"),
         ({"solver": None}, "solver must be one of"),
         ({"stop": "soon"}, "stop must be one of change, paper, gap or None, got 'soon'"),
         ({"stop": ""}, "stop must be one of"),
@@ -94,6 +100,8 @@ def test_the_certified_path_stops_on_the_gap_only(stop):
         ({"time_limit": np.nan}, "time_limit must be seconds > 0 or None"),
         ({"alphas": 3, "radii": 3}, "give alphas or radii, not both"),
         ({"solver": "cd", "radii": 3}, "radii: solver='cd' solves the penalized form"),
+        ({"solver": "apg-ball", "alphas": 3}, "alphas: solver='apg-ball' solves the constrained form, give radii"),
+        ({"solver": ["cd"]}, "solver must be one of"),
     ],
 )
 def test_a_bad_argument_is_named(bad, message):

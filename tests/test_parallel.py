@@ -16,6 +16,7 @@ import fwlasso.solvers.frank_wolfe as frank_wolfe
 from fwlasso import lasso_path, parallel
 from fwlasso.columns import Csc, Dense, Standardized, as_design, cut_columns, nbytes
 from fwlasso.parallel import Workers, even_cuts, n_chunks, one_blas_thread, resolve_threads
+from fwlasso.solvers.registry import SOLVERS
 
 CHUNK = parallel._CHUNK_BYTES
 
@@ -300,7 +301,7 @@ def data(kind):
 
 def solve(kind, solver, stop="change", **options):
     X, y = data(kind)
-    options.setdefault("alphas" if solver in ("corrective", "cd") else "radii", 4)
+    options.setdefault(SOLVERS[solver].grids[0], 4)
     options["tol"] = {"change": 1e-3, "gap": 1e-6 if solver == "corrective" else 0.02}[stop]
     return lasso_path(X, y, solver=solver, stop=stop, sample_size=0.5, standardize=True, random_state=7, **options)
 
@@ -354,6 +355,14 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch, seen_scans, kind, 
         assert threaded == compiled, n_threads
     if solver != "cd":
         assert min(seen_scans) >= 8
+
+
+@pytest.mark.parametrize("solver", ["scd", "apg", "apg-ball", "afw", "pfw"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_the_same_bits_by_passes_on_threads(monkeypatch, kind, solver):
+    cut_finely(monkeypatch, kind)
+    first, *others = (bits(solve(kind, solver, "gap", n_threads=n_threads)) for n_threads in (1, 2, 4))
+    assert all(other == first for other in others)
 
 
 @pytest.mark.parametrize("solver", ["corrective", "sfw"])

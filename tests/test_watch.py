@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from conftest import POINTWISE
 from fwlasso import Progress, Status, lasso_path
+from fwlasso.solvers.registry import SOLVERS
 from fwlasso.watch import Watch
 
 RNG = np.random.default_rng(0)
@@ -282,7 +284,7 @@ def test_time_limit_within_the_first_point_keeps_what_there_is(clock):
 
 @pytest.mark.parametrize(
     ("solver", "name"),
-    [("corrective", "alphas"), ("corrective", "radii"), ("sfw", "radii"), ("fw", "radii"), ("cd", "alphas")],
+    [("corrective", "alphas"), ("corrective", "radii"), *((name, SOLVERS[name].grids[0]) for name in POINTWISE)],
 )
 @pytest.mark.parametrize("grid", ["automatic", "given"])
 def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solver, name, grid):

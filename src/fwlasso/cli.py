@@ -1,4 +1,4 @@
-"""The command line: ``fwlasso path FILE`` and ``fwlasso demo``."""
+"""The command line: ``fwlasso path FILE``, ``fwlasso demo`` and ``fwlasso paper``."""
 
 import json
 import logging
@@ -25,8 +25,11 @@ from .path import lasso_path
 from .plots import draw_coefs
 from .report import largest_coefs, point_rows, write_report
 from .result import LassoPath
+from .solvers.registry import SOLVERS
 from .watch import Progress
 
+_BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
+_BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0] == "change")
 EXIT_BAD_INPUT = 2
 EXIT_INCOMPLETE = 3
 
@@ -74,17 +77,19 @@ def path(
     target: Annotated[
         str | None, typer.Option(help="Response: a column of csv and parquet; a file beside npz and npy.")
     ] = None,
-    alphas: Annotated[int | None, typer.Option(help="Points on a grid of penalties. [default: 100]")] = None,
-    radii: Annotated[int | None, typer.Option(help="Points on a grid of l1 norms. [default for sfw, fw: 100]")] = None,
+    alphas: Annotated[int | None, typer.Option(help="Points on a grid of penalties. Default: 100.")] = None,
+    radii: Annotated[
+        int | None, typer.Option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")
+    ] = None,
     eps: Annotated[float, typer.Option(help="Ratio of the ends of the grid.")] = 1e-2,
     standardize: Annotated[bool, typer.Option(help="Scale the columns to unit variance.")] = False,
     intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
-    solver: Annotated[str, typer.Option(help="corrective, sfw, fw or cd.")] = "corrective",
+    solver: Annotated[str, typer.Option(help=f"One of {', '.join(SOLVERS)}.")] = "corrective",
     stop: Annotated[
-        str | None, typer.Option(help="gap, change or paper. [default: gap; change for sfw and fw]")
+        str | None, typer.Option(help=f"gap, change or paper. Default: gap; change for {_BY_CHANGE}.")
     ] = None,
     tol: Annotated[
-        float | None, typer.Option(help="Tolerance of the stopping rule. [default: 1e-4 for gap, else 1e-3]")
+        float | None, typer.Option(help="Tolerance of the stopping rule. Default: 1e-4 for gap, else 1e-3.")
     ] = None,
     sample_size: Annotated[float | None, typer.Option(help="Columns per step: a number, or a share below 1.")] = None,
     block_size: Annotated[int | None, typer.Option(help="Neighbouring columns drawn together.")] = None,
@@ -112,7 +117,7 @@ def path(
         eps=eps,
         standardize=standardize,
         fit_intercept=intercept,
-        solver=solver,  # type: ignore[arg-type]
+        solver=solver,
         stop=stop,  # type: ignore[arg-type]
         tol=tol,
         sample_size=int(sample_size) if whole else sample_size,  # type: ignore[arg-type]
@@ -147,6 +152,40 @@ def demo(
         tol=1e-6,
         n_threads=threads,
     )
+
+
+@app.command()
+def paper(
+    tables: Annotated[bool, typer.Option("--tables", help="Tables alone, and only what they need.")] = False,
+    figures: Annotated[bool, typer.Option("--figures", help="Figures alone, and only what they need.")] = False,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A data set such as pyrim; repeat it for more. Default: those at hand."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that are at hand, and E2006 in any case.")] = False,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="A part of the study by name; repeat it for more."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Runs of random methods; of SCD, and on E2006, at most 3.")] = 10,
+    data: Annotated[Path | None, typer.Option(help="Folder of the data sets. Default: that of FWLASSO_DATA.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for records, tables, figures and RESULTS.md.")] = Path(
+        "fwlasso-paper"
+    ),
+    threads: Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Run the paper's experiments again: tables with the published figures beside ours, figures and a results page.
+
+    By default on the synthetic sets and on those whose files are in the data folder (pyrim_scale, triazines_scale,
+    E2006.train and E2006.test, log1p.E2006.train and log1p.E2006.test). Stand-ins of E2006 are made where --set or
+    --all ask for it. Every task leaves a record: after Ctrl-C, or with other options, the next run goes on from there.
+    """
+    from .paper.command import run_command
+
+    kinds = [kind for kind, wanted in (("tables", tables), ("figures", figures)) if wanted] or ["tables", "figures"]
+    if not run_command(kinds, sets or [], everything, part or [], seeds, data, out, threads, quiet):
+        raise typer.Exit(EXIT_INCOMPLETE)
 
 
 def _solve(table: Table, title: str, out: Path | None, as_json: bool, quiet: bool, **settings: Any) -> None:

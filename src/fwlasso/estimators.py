@@ -25,8 +25,8 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Penalty.
     radius : float, optional
         Largest l1 norm of the coefficients. If it is given, it takes the place of `alpha`.
-    solver : {"corrective", "sfw", "fw", "cd"}, default="corrective"
-        As in `lasso_path`.
+    solver : str, default="corrective"
+        As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
     stop : {"gap", "change", "paper"}, default="gap"
         As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
     tol, sample_size, block_size, standardize, fit_intercept, random_state, max_iter, time_limit, n_threads

@@ -10,7 +10,7 @@ A step is always a <- shrink a + push e_j. Another penalty (elastic net) is anot
 
 from typing import NamedTuple, TypeAlias
 
-from ._jit import by_type
+from ._jit import by_type, kernel
 
 
 class Ball(NamedTuple):
@@ -27,8 +27,16 @@ class Penalty(NamedTuple):
 
 Form: TypeAlias = Ball | Penalty
 
-# Descent below this share of the numbers it is the difference of is rounding error, not descent.
-_ROUNDING = 1e-14
+#: Descent below this share of the numbers it is the difference of is rounding error, not descent.
+ROUNDING = 1e-14
+
+
+@kernel
+def soft_threshold(x: float, threshold: float) -> float:
+    """Return the minimiser of 1/2 (a - x)^2 + threshold |a|: x moved towards zero by `threshold`."""
+    if x > threshold:
+        return x - threshold
+    return x + threshold if x < -threshold else 0.0
 
 
 @by_type
@@ -59,7 +67,7 @@ def _(form, qq, qy, l1, corr, xty, norm2):
     d = form.radius if corr > 0 else -form.radius
     gap = form.radius * abs(corr) + qq - qy
     curvature = qq - 2.0 * d * (xty - corr) + d * d * norm2  # ||q - d z||^2
-    if gap <= _ROUNDING * (form.radius * abs(corr) + qq + abs(qy)) or curvature <= 0.0:
+    if gap <= ROUNDING * (form.radius * abs(corr) + qq + abs(qy)) or curvature <= 0.0:
         return 1.0, 0.0
     step = min(1.0, gap / curvature)
     return 1.0 - step, step * d
@@ -101,7 +109,7 @@ def _(form, qq, qy, l1, corr, xty, norm2):
     if gain_push > gain_scale:
         return 0.0, sign * across / norm2
     scale = along / qq if qq > 0.0 else 1.0
-    return (1.0 if abs(scale - 1.0) <= _ROUNDING else scale), 0.0
+    return (1.0 if abs(scale - 1.0) <= ROUNDING else scale), 0.0
 
 
 @duality_gap.register(Penalty)

@@ -92,7 +92,7 @@ def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float,
     change = max(abs(1.0 - shrink) * abs(scale) * largest, abs((shrink - 1.0) * before + push))
 
     scale *= shrink
-    if scale < _SMALLEST_SCALE:
+    if scale < _SMALLEST_SCALE or scale > 1.0 / _SMALLEST_SCALE:
         # Loops: array expressions would take three times as long to compile.
         for i in range(fitted.size):
             fitted[i] *= scale
@@ -133,22 +133,28 @@ def rescale(iterate: Iterate, factor: float) -> Iterate:
 
 
 @kernel
-def refresh(problem: Problem, iterate: Iterate) -> Iterate:
-    """Compute q, S and F anew from a: thousands of recursions drift.
+def center(v: Vector) -> None:
+    """Take the constant part out of a sum of centred columns; carried along, it costs digits in every dot product.
 
-    Of centred columns the constant part of q is taken out here; carried along, it would cost digits in every dot
-    product. Where columns are not centred, the sum in the last place is not kept, and zero.
+    Where columns are not centred, the sum in the last place is not kept, and zero: nothing is changed.
     """
+    m = v.size - 1
+    constant = v[m] / m
+    for i in range(m):
+        v[i] -= constant
+    v[m] = 0.0
+
+
+@kernel
+def refresh(problem: Problem, iterate: Iterate) -> Iterate:
+    """Compute q, S and F anew from a: thousands of recursions drift."""
     active, weights, fitted, n = iterate.active, iterate.weights, iterate.fitted, iterate.n_active
-    m = fitted.size - 1
     fitted[:] = 0.0
     for k in range(n):
         weights[k] *= iterate.scale
-        add_column(problem.X, active[k], weights[k], fitted)
-    constant = fitted[m] / m
-    for i in range(m):
-        fitted[i] -= constant
-    fitted[m] = 0.0
+        if weights[k] != 0.0:
+            add_column(problem.X, active[k], weights[k], fitted)
+    center(fitted)
     fresh = Iterate(active, weights, fitted, n, 1.0, 0.0, 0.0, 0.0, 0)
     qq, qy, l1 = inner_products(problem, fresh)
     return Iterate(active, weights, fitted, n, 1.0, qq, qy, l1, 0)
@@ -160,9 +166,10 @@ def inner_products(problem: Problem, iterate: Iterate) -> tuple[float, float, fl
     qq = qy = l1 = 0.0
     for k in range(iterate.n_active):
         a, j = iterate.scale * iterate.weights[k], iterate.active[k]
-        qq += a * iterate.scale * dot_column(problem.X, j, iterate.fitted)
-        qy += a * problem.xty[j]
-        l1 += abs(a)
+        if a != 0.0:
+            qq += a * iterate.scale * dot_column(problem.X, j, iterate.fitted)
+            qy += a * problem.xty[j]
+            l1 += abs(a)
     return max(qq, 0.0), qy, l1
 
 

@@ -11,14 +11,11 @@ from .columns import Vector
 from .grid import as_grid
 from .parallel import resolve_threads
 from .sampling import SampleSize, as_sample_size
+from .solvers.registry import SOLVERS, STOPS, Draws, Entry
 from .watch import Callback
 
-SOLVERS = ("corrective", "sfw", "fw", "cd")
-STOPS = ("change", "paper", "gap")
 _DEFAULT_POINTS = 100
-# Without a rule given: "gap" for the solvers that work towards it, "change" for Frank-Wolfe.
-_DEFAULT_STOP = {"corrective": "gap", "cd": "gap", "sfw": "change", "fw": "change"}
-_DEFAULT_TOL = {"gap": 1e-4, "change": 1e-3, "paper": 1e-3}
+_FORMS = {"alphas": "penalized", "radii": "constrained"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,8 @@ class Options:
     n_threads: int | None
 
     def __post_init__(self) -> None:
-        _check("solver", self.solver, self.solver in SOLVERS, f"one of {', '.join(SOLVERS)}")
+        known = isinstance(self.solver, str) and self.solver in SOLVERS
+        _check("solver", self.solver, known, f"one of {', '.join(SOLVERS)}")
         _check("stop", self.stop, self.stop is None or self.stop in STOPS, f"one of {', '.join(STOPS)} or None")
         _check("eps", self.eps, _is_real(self.eps) and 0.0 < self.eps < 1.0, "a number in (0, 1)")
         tol = self.tol
@@ -60,10 +58,14 @@ class Options:
         _check("callback", self.callback, self.callback is None or callable(self.callback), "callable or None")
         if self.alphas is not None and self.radii is not None:
             raise ValueError("give alphas or radii, not both")
-        if self.solver == "corrective" and self.rule != "gap":
-            raise ValueError(f"stop: solver='corrective' stops on the gap, got stop={self.stop!r}")
-        if self.radii is not None and self.solver == "cd":
-            raise ValueError("radii: solver='cd' solves the penalized form, give alphas instead")
+        if self.rule not in self.entry.stops:
+            rules = " or ".join(self.entry.stops)
+            raise ValueError(f"stop: solver={self.solver!r} stops on the {rules}, got stop={self.stop!r}")
+        if self.grid_name not in self.entry.grids:
+            (other,) = self.entry.grids
+            raise ValueError(
+                f"{self.grid_name}: solver={self.solver!r} solves the {_FORMS[other]} form, give {other} instead"
+            )
         # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
         try:
@@ -72,21 +74,26 @@ class Options:
             raise ValueError(f"random_state: {error}") from None
 
     @property
+    def entry(self) -> Entry:
+        """What is known of the solver."""
+        return SOLVERS[self.solver]
+
+    @property
     def grid_name(self) -> str:
         """The name of the argument that gives the grid: alphas or radii."""
         if self.alphas is None and self.radii is None:
-            return "radii" if self.solver in ("sfw", "fw") else "alphas"
+            return self.entry.grids[0]
         return "alphas" if self.radii is None else "radii"
 
     @property
     def rule(self) -> str:
         """The stopping rule."""
-        return _DEFAULT_STOP[self.solver] if self.stop is None else self.stop
+        return self.entry.stops[0] if self.stop is None else self.stop
 
     @property
     def tolerance(self) -> float:
         """The tolerance of the stopping rule."""
-        return _DEFAULT_TOL[self.rule] if self.tol is None else float(self.tol)
+        return STOPS[self.rule] if self.tol is None else float(self.tol)
 
     @property
     def grid(self) -> int | Vector:
@@ -103,6 +110,10 @@ class Options:
     def threads(self) -> int:
         """The number of threads."""
         return resolve_threads(self.n_threads)
+
+    def draws(self, seed: int) -> Draws:
+        """Return what a random solver is told."""
+        return Draws(self.size_rule, self.block_size, seed)
 
     def draw_seed(self) -> int:
         """Return the seed of the draws, by scikit-learn's conventions for `random_state`."""

@@ -24,8 +24,6 @@ from .options import Options
 from .parallel import Workers
 from .problem import Problem, as_response, build_problem
 from .result import Counters, LassoPath
-from .solvers.coordinate_descent import CoordinateDescent
-from .solvers.frank_wolfe import FrankWolfe
 from .solvers.run import Outcome, Solver, Stopping, run
 from .status import Status
 from .watch import Callback, Progress, Watch
@@ -45,7 +43,7 @@ def lasso_path(
     alphas: Any = None,
     radii: Any = None,
     eps: float = 1e-2,
-    solver: Literal["corrective", "sfw", "fw", "cd"] = "corrective",
+    solver: str = "corrective",
     stop: Literal["gap", "change", "paper"] | None = None,
     tol: float | None = None,
     sample_size: Any = None,
@@ -73,19 +71,22 @@ def lasso_path(
     alphas, radii : int or array, optional
         The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest
         alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
-        solution for that last alpha and starts at `eps` times it. By default 100 alphas, and 100 radii for "sfw"
-        and "fw".
+        solution for that last alpha and starts at `eps` times it. By default 100 points, radii for the Frank-Wolfe
+        solvers and "apg-ball", else alphas.
     eps : float, default=1e-2
         Ratio of the ends of an automatic grid.
-    solver : {"corrective", "sfw", "fw", "cd"}, default="corrective"
+    solver : str, default="corrective"
         "corrective" is the certified path: exact solutions on a working set, interpolation between them, and a
         duality gap over all columns for every point at the cost of some 15 passes over the data. "sfw" is
-        stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe, "cd" cyclic coordinate descent (alphas only).
+        stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve both forms.
+        Over radii only: "afw" and "pfw", Frank-Wolfe with away steps and with pairwise steps; "apg-ball", accelerated
+        projected gradient. Over alphas only: "cd", cyclic coordinate descent with the strong rule; "scd", stochastic
+        coordinate descent; "apg", accelerated proximal gradient.
     stop : {"gap", "change", "paper"}, optional
         When a point is done. "gap": the duality gap over all columns is at most tol / 2 ||y||^2: a proof. "change": a
         step changes no coefficient by more than tol ||y|| / (root mean square of the column norms). "paper": by more
-        than tol, in absolute terms. The last two are weak evidence of a solution. By default "gap" for "corrective",
-        which has no other, and "cd", and "change" for "sfw" and "fw".
+        than tol, in absolute terms. The last two are weak evidence of a solution. By default "change" for "sfw" and
+        "fw", and "gap" for the others; "corrective" has no other.
     tol : float, optional
         By default 1e-4 for "gap" and 1e-3 for the other rules.
     sample_size : int, float, rule or None
@@ -102,7 +103,8 @@ def lasso_path(
     random_state : int, RandomState or None
         Seed of the draws. The same seed gives the same path, for any number of threads.
     max_iter : int, default=10_000
-        Iterations per point; of "corrective", rounds of descent and Newton steps per solution.
+        Iterations per point: steps, cycles of "cd" over whatever columns, epochs of p draws of "scd"; of "corrective",
+        rounds of descent and Newton steps per solution.
     time_limit : float, optional
         Seconds for the solver; then the points solved so far are returned.
     callback : callable, optional
@@ -153,7 +155,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
             ending = ending or cut
         with _timed(seconds, "certify"):
             wanted = options.certify and ending is not Status.INTERRUPTED
-            known = [outcome.status is Status.CERTIFIED or options.solver == "corrective" for outcome in outcomes]
+            known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
             gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
 
     p = problem.xty.size
@@ -209,14 +211,11 @@ def _solve(
 ) -> tuple[list[Outcome], Status | None]:
     """Solve the points by the solver asked for; return them, and what ended the path early, if anything did."""
     tell = partial(_tell, watch, problem, forms)
-    if options.solver == "corrective":
+    if options.entry.make is None:
         goal = options.tolerance * 0.5 * problem.yy
         guess = None if start is None else problem.from_user_units(start)
         return corrective.follow(problem, forms, goal, options.max_iter, workers, tell, guess)
-    solver: Solver = CoordinateDescent()
-    if options.solver != "cd":
-        rule = options.size_rule if options.solver == "sfw" else None
-        solver = FrankWolfe(rule, options.block_size, seed)
+    solver = options.entry.make(options.draws(seed))
     return _follow(solver, problem, forms, _stopping(problem, options, solver), options.max_iter, workers, tell)
 
 

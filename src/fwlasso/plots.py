@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _SIZE = (9.0, 5.0)  # inches
 # Okabe and Ito's colours, told apart by colour-blind readers; black is left for text.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 _FAINT = "#9a9a9a"
 
 
@@ -54,8 +54,8 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10)
     for rank, k in enumerate(strongest):
         feature = int(features[k])
         name = str(feature) if path.feature_names is None else _literal(path.feature_names[feature])
-        style = "-" if rank < len(_COLOURS) else "--"
-        ax.plot(path.radii, values[k], style, color=_COLOURS[rank % len(_COLOURS)], linewidth=1.8, label=name)
+        style = "-" if rank < len(COLOURS) else "--"
+        ax.plot(path.radii, values[k], style, color=COLOURS[rank % len(COLOURS)], linewidth=1.8, label=name)
     ax.axhline(0.0, color="black", linewidth=0.6)
     ax.set_xlabel("l1 norm of the coefficients")
     ax.set_ylabel("coefficient of the scaled feature" if path.settings.get("standardize") else "coefficient")

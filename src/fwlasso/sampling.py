@@ -238,12 +238,12 @@ def draw(sampler: Sampler, n_sampled: int) -> int:
     n_blocks = n_sampled // size + 2  # at most: the first and the last may be cut
     if taken == 0 or taken + n_blocks > order.size or size == 1:
         taken = 0
-        sampler.round[1] = _below(sampler.state, p)
+        sampler.round[1] = below(sampler.state, p)
     offset = sampler.round[1]
     n_left = n_sampled
     k = 0
     while n_left > 0:
-        other = taken + _below(sampler.state, order.size - taken)
+        other = taken + below(sampler.state, order.size - taken)
         block = order[other]
         order[other] = order[taken]
         order[taken] = block
@@ -266,7 +266,7 @@ _GAMMA, _MIX_1, _MIX_2 = (
 
 
 @kernel
-def _below(state: NDArray[np.uint64], n: int) -> int:
+def below(state: NDArray[np.uint64], n: int) -> int:
     """Return a uniform integer in [0, n), by splitmix64."""
     state[0] += _GAMMA
     z = state[0]

@@ -41,4 +41,4 @@ def warm_up(
             for solver in solvers:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    lasso_path(X, y, solver=solver, fit_intercept=fit_intercept, random_state=0)  # type: ignore[arg-type]
+                    lasso_path(X, y, solver=solver, fit_intercept=fit_intercept, random_state=0)

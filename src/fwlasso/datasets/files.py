@@ -1,11 +1,15 @@
 """Reading a table from a file: LIBSVM, npz, npy, csv or parquet, told apart by the ending of the name."""
 
+import bz2
 import csv
+import gzip
 import io
+import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +32,7 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
     Parameters
     ----------
     file : path
-        ``.svm``, ``.libsvm``, ``.svmlight`` or ``.txt``, also with ``.gz`` or ``.bz2`` behind: LIBSVM text.
+        ``.svm``, ``.libsvm``, ``.svmlight`` or ``.txt``, also with ``.gz``, ``.bz2`` or ``.xz`` behind: LIBSVM text.
         ``.npz``: arrays X and y, or a matrix of `scipy.sparse.save_npz` with y beside it in ``y.npy``.
         ``.npy``: an array X, with y beside it in ``y.npy``.
         ``.csv``, ``.parquet``: a table with names in its first row; the response is the column `target`.
@@ -55,27 +59,44 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file")
     name = Path(file.name.lower())
-    packed = name.suffix in (".gz", ".bz2")
+    packed = name.suffix in _PACKINGS
     reader = _READERS.get(Path(name.stem).suffix if packed else name.suffix)
     if reader is None or (packed and reader is not _read_libsvm):
         known = ", ".join(_READERS)
         raise ValueError(f"{file}: the ending of the name must be one of {known}")
-    try:
+    with _naming(file):
         return reader(file, target)
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+
+
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Let every error of a file that cannot be read name the file."""
+    try:
+        yield
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
         if str(file) in str(error) or isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{file}: {error}") from error
 
 
-def _read_libsvm(file: Path, target: str | None) -> Table:
-    from sklearn.datasets import load_svmlight_file
+def read_libsvm(file: Path, n_features: int) -> Table:
+    """Read LIBSVM text of a known number of features, whatever the ending of its name; indices count from 1."""
+    with _naming(file):
+        return _parse_libsvm(file, n_features=n_features, zero_based=False)
 
+
+def _read_libsvm(file: Path, target: str | None) -> Table:
     if target is not None:
         raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
+    return _parse_libsvm(file)
+
+
+def _parse_libsvm(file: Path, **layout: Any) -> Table:
+    from sklearn.datasets import load_svmlight_file
+
     try:
         with _open(file) as stream:
-            X, y = load_svmlight_file(stream, dtype=np.float64)
+            X, y = load_svmlight_file(stream, dtype=np.float64, **layout)
     except (ValueError, OverflowError) as error:
         raise ValueError(_locate_libsvm_error(file) or f"{file}: {error}") from error
     if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
@@ -86,11 +107,7 @@ def _read_libsvm(file: Path, target: str | None) -> Table:
 
 
 def _open(file: Path) -> Any:
-    import bz2
-    import gzip
-
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
-    return openers.get(file.suffix.lower(), open)(file, "rb")
+    return _PACKINGS.get(file.suffix.lower(), open)(file, "rb")
 
 
 def _locate_libsvm_error(file: Path) -> str | None:
@@ -234,3 +251,4 @@ _READERS: dict[str, Callable[[Path, str | None], Table]] = {
     ".csv": _read_csv,
     ".parquet": _read_parquet,
 }
+_PACKINGS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

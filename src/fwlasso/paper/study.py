@@ -4,12 +4,16 @@ Tasks are the unit of progress, of time left and of resuming: each leaves one re
 computed again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-#: What a task leaves: as JSON has it, curves as lists of numbers.
+#: What a task leaves: as JSON has it, curves as lists of numbers. One with the key "missing", a sentence, stands for
+#: what could not be run here; it is tried again the next time.
 Record: TypeAlias = dict[str, Any]
+#: What a part can be asked for.
+Kind: TypeAlias = Literal["tables", "figures"]
 
 
 class Setup(NamedTuple):
@@ -28,6 +32,7 @@ class Task(NamedTuple):
     key: str  # part/set/method/seed or the like: the name of its record
     seconds: float  # expected, for the time left
     run: Callable[[], Record]
+    settings: Mapping[str, Any] = MappingProxyType({})  # what shapes the record, as JSON has it: others, another record
 
 
 class Table(NamedTuple):
@@ -36,8 +41,9 @@ class Table(NamedTuple):
     name: str  # of its files
     title: str
     header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     note: str = ""  # what to know when reading it
+    data: list[dict[str, Any]] | None = None  # for the CSV: plain numbers by name instead of the rows
 
 
 class Figure(NamedTuple):
@@ -48,12 +54,50 @@ class Figure(NamedTuple):
     draw: Callable[[], Any]  # gives a matplotlib figure
 
 
+class Case(NamedTuple):
+    """A claim on one data set."""
+
+    where: str
+    holds: bool
+    evidence: str
+
+
+class Claim(NamedTuple):
+    """A claim of the paper, and the data sets on which it was looked at."""
+
+    text: str
+    cases: Sequence[Case]
+    why: str = ""  # what explains it where it does not hold
+
+    @property
+    def verdict(self) -> str:
+        """Whether it was reproduced."""
+        held = [case.holds for case in self.cases]
+        if not held:
+            return "Not measured"
+        return "Reproduced" if all(held) else "Reproduced in part" if any(held) else "Not reproduced"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, the claim, the numbers, and the reason where it does not hold.
+
+        Examples
+        --------
+        >>> Claim("FW is fast.", [Case("Pyrim", False, "3 s")], "It waits.").sentence
+        '**Not reproduced.** FW is fast. *Pyrim*, no: 3 s. It waits.'
+        """
+        shown = [f"*{case.where}*, {'yes' if case.holds else 'no'}: {case.evidence}." for case in self.cases]
+        why = [self.why] if self.why and not all(case.holds for case in self.cases) else []
+        return " ".join([f"**{self.verdict}.** {self.text}", *shown, *why])
+
+
 class Findings(NamedTuple):
     """What a part has to show. Sentences go to the results page, each with the numbers that it rests on."""
 
     tables: list[Table]
     figures: list[Figure]
     sentences: list[str]
+    claims: Sequence[Claim] = ()  # of the paper, with a verdict
 
 
 class Part(NamedTuple):
@@ -63,3 +107,4 @@ class Part(NamedTuple):
     title: str
     tasks: Callable[[Setup], list[Task]]
     show: Callable[[Setup, Mapping[str, Record]], Findings]  # from the records that are there, by key
+    makes: tuple[Kind, ...] = ("tables", "figures")

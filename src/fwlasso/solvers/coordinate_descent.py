@@ -1,32 +1,49 @@
-"""Cyclic coordinate descent for the penalized Lasso: the reference that the other solvers are held against.
+"""Cyclic coordinate descent for the penalized Lasso, in the manner of glmnet.
 
-It cycles over a working set, then prices all columns, takes in those with |z_j'(y - q)| > lambda, and goes on
-until the duality gap over all columns is small. The working set is the active list, zeros included.
+A point is solved on a working set: the active columns and those that the sequential strong rule keeps,
+|z_j'r| >= 2 lambda - lambda' with the residual r of the point before and its penalty lambda'. Most cycles go over the
+nonzero coefficients only, by the residual or by inner products, whichever is cheaper. Then all columns are priced,
+those that are not optimal are taken in, and it goes on. What the pass finds serves the strong rule of the next point.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..certificate import gap_of
-from ..columns import Vector, add_column, cut_columns
-from ..forms import Form, Penalty, duality_gap
-from ..iterate import Iterate, correlation, inner_products, refresh
-from ..oracle import scan_active
+from ..columns import add_column
+from ..forms import ROUNDING, Form, Penalty, soft_threshold
+from ..iterate import Iterate, correlation, refresh
 from ..parallel import Workers
 from ..problem import Problem
 from ..status import Status
+from .covariances import Covariances, cycle_by_covariances
+from .pricing import correlations, largest
 from .run import BURST_BYTES, Advance, Stopping
 
-# The gap on the working set is looked at after this many cycles, and driven to this share of the gap asked for.
-_CYCLES, _SHARE = 10, 0.3
+Indices = NDArray[np.int64]
+
+# Cycles of one burst, however large the data.
+_FEWEST_CYCLES = 10
 # Columns taken in at once: as many as there are in the working set, but at least this many.
 _FEWEST_TAKEN = 32
-# Without a gap to reach, cycle until it is this small relative to 1/2 y'y.
-_DEFAULT_GAP = 1e-9
+# On the way to a gap, cycles go on to a change that is expected to bring this share of it.
+_SHARE = 0.3
 
 
 class CoordinateDescent:
-    """Coordinate descent on a growing working set. A step is one cycle over it."""
+    """Coordinate descent with the strong rule. A step is one cycle, over whatever set.
+
+    By the change rule a point is done when a cycle over the working set changes no coefficient by more than the
+    threshold, and none outside of it would be. Every pass over the data prices all columns: p dot products.
+    """
+
+    def __init__(self) -> None:
+        self._form: Form | None = None  # of the last advance
+        self._corrs = np.empty(0)  # z_j'(y - q) of all columns at the last pass
+        self._weight = 0.0  # its penalty
+        self._goal = np.inf  # change that ends the cycles on the way to a gap
+        self._covariances = Covariances()
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return p: every advance ends with a look at all columns."""
@@ -41,80 +58,145 @@ class CoordinateDescent:
         max_steps: int,
         workers: Workers,
     ) -> Advance:
-        """Solve on the working set, price all columns and take in the worst of those that are not optimal."""
+        """Cycle on the working set; once it is solved, price all columns and take in those that are not optimal."""
         if not isinstance(form, Penalty):
             raise TypeError("coordinate descent solves the penalized form")
-        p = problem.xty.size
-        target = stopping.gap if stopping.gap >= 0.0 else _DEFAULT_GAP * 0.5 * problem.yy
+        n_dots = 0
+        if form != self._form:
+            kept = iterate.active[: iterate.n_active][iterate.weights[: iterate.n_active] != 0.0]
+            iterate = _with_columns(iterate, np.union1d(kept, self._strong_set(problem, form, iterate)))
+            n_dots += kept.size
+            iterate = refresh(problem, iterate)
+        goal = self._change_goal(problem, stopping)
+        cycle_bytes = max(1, iterate.n_active * (problem.nbytes // problem.xty.size))
+        max_cycles = min(max_steps, max(_FEWEST_CYCLES, max(problem.nbytes, BURST_BYTES) // cycle_bytes))
+        change, n_cycles, n_cycled = self._cycle(problem, form.weight, iterate, goal, max_cycles)
         iterate = refresh(problem, iterate)
-        # No more work than a look at all columns, or than a burst.
-        cycle_bytes = max(1, iterate.n_active * (problem.nbytes // p))
-        n_most = min(max_steps, max(_CYCLES, max(problem.nbytes, BURST_BYTES) // cycle_bytes))
-        change, n_cycles = _cycle(problem, form, iterate, _SHARE * target, stopping.change, n_most)
-        iterate = refresh(problem, iterate)
-        n_dots = n_cycles * iterate.n_active + p
-        n_cycles = max(1, n_cycles)  # an empty working set counts as a cycle, so that every advance does
-        corrs = np.empty(p)
-        workers.run(lambda lo, hi: _correlations(problem, iterate, lo, hi, corrs), cut_columns(problem.X))
-        np.abs(corrs, out=corrs)
-        gap = gap_of(problem, form, iterate, float(corrs.max()))
-        if gap <= target:
+        self._form = form
+        n_dots += n_cycled + int(np.count_nonzero(iterate.weights[: iterate.n_active]))
+        if change > goal and n_cycles < max_steps:  # a burst is over, the working set is not solved
+            return Advance(iterate, n_cycles, n_dots, np.inf, None)
+        self._corrs, n_priced = correlations(problem, iterate, workers)
+        self._weight = form.weight
+        n_dots += n_priced
+        gap = gap_of(problem, form, iterate, largest(self._corrs))
+        if gap <= stopping.gap:
             return Advance(iterate, n_cycles, n_dots, gap, Status.CERTIFIED)
-        corrs[iterate.active[: iterate.n_active]] = 0.0
-        violators = np.flatnonzero(corrs > form.weight)
+        violators = self._violators(problem, form, iterate, max(stopping.change, 0.0))
         if violators.size == 0 and change <= max(stopping.change, 0.0):
             return Advance(iterate, n_cycles, n_dots, gap, Status.SETTLED)
-        n_taken = min(violators.size, max(_FEWEST_TAKEN, iterate.n_active))
-        taken = violators[np.argsort(-corrs[violators], kind="stable")[:n_taken]]
-        return Advance(_take_in(iterate, np.sort(taken)), n_cycles, n_dots, gap, None)
+        if violators.size == 0 and change <= goal:
+            self._goal = goal * min(0.5, _SHARE * stopping.gap / gap)  # the gap falls as the change does
+        working_set = np.concatenate([iterate.active[: iterate.n_active], violators])
+        return Advance(_with_columns(iterate, working_set), n_cycles, n_dots, gap, None)
+
+    def _strong_set(self, problem: Problem, form: Penalty, iterate: Iterate) -> Indices:
+        """Return the columns that the strong rule keeps; none where it rules nothing out or nothing is known."""
+        corrs, last_weight = self._corrs, self._weight
+        if self._form is None and iterate.l1 == 0.0:
+            corrs, last_weight = problem.xty, problem.lambda_max
+        bound = 2.0 * form.weight - last_weight
+        return np.flatnonzero(np.abs(corrs) >= bound) if bound > 0.0 else np.empty(0, np.int64)
+
+    def _change_goal(self, problem: Problem, stopping: Stopping) -> float:
+        """Return the change that ends the cycles: the threshold, or on the way to a gap, one that leads there."""
+        if stopping.gap < 0.0:
+            return stopping.change
+        if self._goal == np.inf:  # a coordinate's step lowers the objective by 1/2 z_j'z_j change^2
+            self._goal = _SHARE * float(np.sqrt(2.0 * stopping.gap / max(problem.norms2.max(), 1e-300)))
+        return self._goal
+
+    def _violators(self, problem: Problem, form: Penalty, iterate: Iterate, threshold: float) -> Indices:
+        """Return columns outside of the working set that a cycle would change by more than `threshold`.
+
+        At most as many as there are in the working set: those with the largest correlations.
+        """
+        excess = np.abs(self._corrs)
+        excess -= form.weight
+        excess[iterate.active[: iterate.n_active]] = 0.0
+        violators = np.flatnonzero(excess > threshold * problem.norms2)
+        n_taken = max(_FEWEST_TAKEN, iterate.n_active)
+        if violators.size <= n_taken:
+            return violators
+        return np.sort(violators[np.argsort(-excess[violators], kind="stable")[:n_taken]])
+
+    def _cycle(
+        self, problem: Problem, weight: float, iterate: Iterate, goal: float, max_cycles: int
+    ) -> tuple[float, int, int]:
+        """Cycle until a cycle over the working set changes no coefficient by more than `goal`.
+
+        In between, cycle over the nonzero coefficients until they settle. Return the change of the last cycle over
+        the working set, the number of cycles and that of dot products.
+        """
+        everywhere = np.arange(iterate.n_active)
+        n_cycles = n_dots = 0
+        while True:
+            change, _ = _cycle_over(problem, weight, iterate, everywhere, goal, 1)
+            n_cycles += 1
+            n_dots += everywhere.size
+            if change <= goal or n_cycles >= max_cycles:
+                return change, n_cycles, n_dots
+            places = np.flatnonzero(iterate.weights[: iterate.n_active])
+            done, dots = self._cycle_nonzeros(problem, weight, iterate, places, goal, max_cycles - n_cycles)
+            n_cycles += done
+            n_dots += dots
+            if n_cycles >= max_cycles:
+                return change, n_cycles, n_dots
+
+    def _cycle_nonzeros(
+        self, problem: Problem, weight: float, iterate: Iterate, places: Indices, goal: float, max_cycles: int
+    ) -> tuple[int, int]:
+        """Cycle over the coefficients at `places` until they settle; return the cycles and the dot products."""
+        columns = iterate.active[places]
+        if self._covariances.pay_off(problem, columns):
+            n_missing = self._covariances.n_missing(columns)
+            gram = self._covariances.among(problem, columns)
+            n_cycles = cycle_by_covariances(problem, weight, iterate, places, gram, goal, max_cycles)
+            return n_cycles, n_missing + places.size
+        # Once as many dot products are spent as the inner products cost, the choice is made again.
+        enough = 1 + self._covariances.n_missing(columns) // max(1, places.size)
+        _, n_cycles = _cycle_over(problem, weight, iterate, places, goal, min(max_cycles, enough))
+        self._covariances.spend(n_cycles * places.size)
+        return n_cycles, n_cycles * places.size
 
 
-def _take_in(iterate: Iterate, columns: Vector) -> Iterate:
-    """Return the same point with `columns` in the working set, at zero; columns that left it are dropped."""
-    kept = np.flatnonzero(iterate.weights[: iterate.n_active])
-    return iterate._replace(
-        active=np.concatenate([iterate.active[kept], columns]),
-        weights=np.concatenate([iterate.weights[kept], np.zeros(columns.size)]),
-        n_active=kept.size + columns.size,
-    )
+def _with_columns(iterate: Iterate, columns: Indices) -> Iterate:
+    """Return the same point with `columns` in its list: all that have a coefficient, and others at zero."""
+    columns = np.unique(columns)
+    active, weights = iterate.active[: iterate.n_active], iterate.weights[: iterate.n_active]
+    nonzero = np.flatnonzero(weights)
+    spread = np.zeros(columns.size)
+    spread[np.searchsorted(columns, active[nonzero])] = weights[nonzero]
+    return iterate._replace(active=columns, weights=spread, n_active=columns.size)
 
 
 @kernel
-def _correlations(problem: Problem, iterate: Iterate, lo: int, hi: int, out: Vector) -> None:
-    for j in range(lo, hi):
-        out[j] = correlation(problem, iterate, j)
-
-
-@kernel
-def _cycle(
-    problem: Problem, form: Penalty, iterate: Iterate, gap_goal: float, change_goal: float, max_cycles: int
+def _cycle_over(
+    problem: Problem, weight: float, iterate: Iterate, places: Indices, goal: float, max_cycles: int
 ) -> tuple[float, int]:
-    """Cycle until the gap on the working set or the change of a cycle is small; return that change and the cycles.
+    """Cycle over the columns at `places` until a cycle's change is small; return that change and the cycles.
 
     a_j <- soft(a_j z_j'z_j + z_j'(y - q), lambda) / z_j'z_j, on `iterate` with scale 1, in place.
     """
     active, weights, fitted = iterate.active, iterate.weights, iterate.fitted
-    change = gap = np.inf
     n_cycles = 0
-    while n_cycles < max_cycles and iterate.n_active > 0:
+    change = np.inf
+    while n_cycles < max_cycles and change > goal:
         change = 0.0
-        for k in range(iterate.n_active):
+        largest = 0.0
+        for k in places:
             j = active[k]
             norm2 = problem.norms2[j]
             if norm2 > 0.0:
-                aim = weights[k] * norm2 + correlation(problem, iterate, j)
-                new = np.sign(aim) * max(abs(aim) - form.weight, 0.0) / norm2
-                if new != weights[k]:
-                    add_column(problem.X, j, new - weights[k], fitted)
-                    change = max(change, abs(new - weights[k]))
+                corr = correlation(problem, iterate, j)
+                new = soft_threshold(weights[k] * norm2 + corr, weight) / norm2
+                step = new - weights[k]
+                if step != 0.0:
+                    add_column(problem.X, j, step, fitted)
                     weights[k] = new
+                    change = max(change, abs(step))
+                largest = max(largest, abs(new))
         n_cycles += 1
-        if change <= change_goal or change == 0.0:
-            break
-        if n_cycles % _CYCLES == 0:
-            qq, qy, l1 = inner_products(problem, iterate)
-            _, corr = scan_active(problem, iterate)
-            last_gap, gap = gap, duality_gap(form, problem.yy, qq, qy, l1, abs(corr))
-            if gap <= gap_goal or not gap < last_gap:  # the latter: as good as rounding lets it become
-                break
+        if change <= ROUNDING * largest:  # nothing but rounding
+            change = 0.0
     return change, n_cycles

@@ -23,6 +23,32 @@ class Given(NamedTuple):
     alphas: Vector
 
 
+class Scaled(NamedTuple):
+    """A problem in the units of its solution."""
+
+    given: Given
+    factors: Vector  # of the columns: coefficients of the peer times these are for the columns as given
+
+
+def scale(
+    X: Any, y: Vector, mean: Vector, deviation: Vector, *, standardize: bool, n_points: int, eps: float
+) -> Scaled:
+    """Return a problem as peers get it, with penalties from the largest down to `eps` times it."""
+    factors = np.divide(1.0, deviation, out=np.zeros(mean.size), where=deviation > 0.0)
+    if not standardize:
+        factors = (deviation > 0.0).astype(float)  # a constant column is left out by every solver
+    y = y - y.mean()
+    offset = None
+    if sp.issparse(X):
+        data = X.data * np.repeat(factors, np.diff(X.indptr))
+        Z = sp.csc_matrix((data, X.indices, X.indptr), shape=X.shape)
+        offset = mean * factors
+    else:
+        Z = np.asfortranarray((X - mean) * factors)
+    alpha_max = float(np.abs(Z.T @ y).max()) / y.size
+    return Scaled(Given(Z, y, offset, alpha_max * np.geomspace(1.0, eps, n_points)), factors)
+
+
 def write(folder: Path, given: Given) -> None:
     """Write a problem."""
     np.save(folder / "y.npy", given.y)

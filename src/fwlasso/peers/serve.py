@@ -1,7 +1,8 @@
-"""Serve a peer: ``python -m benchmarks.peers.serve ADAPTER FOLDER``, in the environment of the peers.
+"""Serve a peer: ``python serve.py ADAPTER FOLDER``, in the environment of the peers.
 
-Says "ready", then answers every line with a tolerance by "took SECONDS", the coefficients being in the folder. Only the
-peer's own path call is timed. It ends with its input.
+It is started by its path, as that environment has no fwlasso: this folder becomes a package of its own. Says "ready",
+then answers every line with a tolerance by "took SECONDS", the coefficients being in the folder. Only the peer's own
+path call is timed. It ends with its input.
 """
 
 import sys
@@ -9,20 +10,24 @@ import time
 import warnings
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from . import handover
+_PACKAGE = "peers"
 
 
 def main(adapter_name: str, folder: Path) -> None:
     """Serve until the input ends."""
     warnings.simplefilter("ignore")  # of what did not converge: the gap is computed by whoever asks
-    adapter: Any = import_module(f"benchmarks.peers.{adapter_name}")
+    sys.modules[_PACKAGE] = ModuleType(_PACKAGE)
+    sys.modules[_PACKAGE].__path__ = [str(Path(__file__).parent)]
+    handover: Any = import_module(f"{_PACKAGE}.handover")
+    adapter: Any = import_module(f"{_PACKAGE}.{adapter_name}")
     given = handover.read(folder)
-    adapter.coefs(adapter.solver(_tiny(given.offset is not None))(1e-3))
+    adapter.coefs(adapter.solver(handover.Given(*_tiny(given.offset is not None)))(1e-3))
     solve = adapter.solver(given)
     print("ready", flush=True)
     for line in sys.stdin:
@@ -33,7 +38,7 @@ def main(adapter_name: str, folder: Path) -> None:
         print("took", seconds, flush=True)
 
 
-def _tiny(sparse: bool) -> handover.Given:
+def _tiny(sparse: bool) -> tuple[Any, ...]:
     """Return a small problem, so that whatever is compiled at the first call is compiled before the clock starts."""
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((50, 100)))
@@ -41,7 +46,7 @@ def _tiny(sparse: bool) -> handover.Given:
     y = rng.standard_normal(50)
     y -= y.mean()
     alphas = np.abs(X.T @ y).max() / y.size * np.array([1.0, 0.5, 0.2])
-    return handover.Given(sp.csc_matrix(X) if sparse else X, y, np.zeros(100) if sparse else None, alphas)
+    return sp.csc_matrix(X) if sparse else X, y, np.zeros(100) if sparse else None, alphas
 
 
 if __name__ == "__main__":

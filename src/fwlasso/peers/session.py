@@ -16,7 +16,8 @@ from . import handover
 
 # celer and the like need another numpy than this package: FWLASSO_PEERS names the Python that has them.
 PYTHON = os.environ.get("FWLASSO_PEERS", ".venv-peers/bin/python")
-NAMES = ("glmnet", "skglm", "adelie", "celer", "sklearn")  # the usual order of speed: slower ones are cut short
+NAMES = ("glmnet", "skglm", "adelie", "celer", "sklearn", "lars")  # the usual order of speed: slower ones are cut short
+_MODULES = {"lars": "sklearn"}  # where it is not the name of the peer
 _SETUP_SECONDS = 300.0  # to read the problem and to compile
 
 
@@ -34,8 +35,9 @@ class PeerError(RuntimeError):
 def why_missing(name: str) -> str | None:
     """Return why a peer cannot be run here, or None if it can."""
     if name != "glmnet":
-        code = f"import {name}"
-        return None if shutil.which(PYTHON) and _runs(PYTHON, "-c", code) else f"{PYTHON} has no {name}: make bench"
+        module = _MODULES.get(name, name)
+        here = shutil.which(PYTHON) and _runs(PYTHON, "-c", f"import {module}")
+        return None if here else f"{PYTHON} has no {module}: set FWLASSO_PEERS to a Python that has it, or make bench"
     if shutil.which("Rscript") and _runs("Rscript", "-e", "library(glmnet)"):
         return None
     return "R with glmnet is not installed (Debian: apt-get install r-cran-glmnet)"
@@ -50,9 +52,10 @@ class Session:
 
     def __init__(self, name: str, folder: Path, p: int, n_points: int) -> None:
         self._folder, self._shape = folder, (p, n_points)
-        command = [PYTHON, "-m", "benchmarks.peers.serve", f"with_{name}", str(folder)]
+        here = Path(__file__).parent
+        command = [PYTHON, str(here / "serve.py"), f"with_{name}", str(folder)]
         if name == "glmnet":
-            command = ["Rscript", str(Path(__file__).with_name("glmnet.R")), str(folder)]
+            command = ["Rscript", str(here / "glmnet.R"), str(folder)]
         self._errors = TemporaryFile()  # noqa: SIM115 - closed with the session
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0

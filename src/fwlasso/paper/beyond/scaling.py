@@ -1,0 +1,158 @@
+"""How time, passes and memory grow with the number of features, from ten thousand to four million."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ..study import Figure, Findings, Part, Record, Setup, Table, Task
+from ..text import number, power, share
+from .fits import power_law
+from .footprint import EPS, METHODS, N_NONZERO, N_SAMPLES, measured_apart
+from .pictures import panels, styles
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+SIZES: Final = (10_000, 40_000, 100_000, 400_000, 1_000_000, 4_000_000)
+# What is fitted: field of the records, label of the axis, and the methods that it makes sense for.
+_GROWTH: Final = (
+    ("seconds_per_step", "time of a step (s)", ("sfw-share", "sfw-fixed")),
+    ("seconds", "time of the path (s)", tuple(METHODS)),
+    ("extra_bytes", "peak memory beyond X (bytes)", tuple(METHODS)),
+)
+
+
+def tasks(_: Setup) -> list[Task]:
+    """One path for every number of features and method, each in a process of its own."""
+    shape = {"m": N_SAMPLES, "nonzeros": N_NONZERO, "eps": EPS}
+    return [
+        Task(f"scaling/{p}/{method}", 4.0 + 2.5e-6 * p, partial(measured_apart, p, method), {**shape, "method": label})
+        for p in SIZES
+        for method, (label, _) in METHODS.items()
+    ]
+
+
+def show(_: Setup, records: Mapping[str, Record]) -> Findings:
+    """Return tables of the measured figures and of the fitted exponents, and a picture of both."""
+    found = {method: [records[key] for p in SIZES if (key := f"scaling/{p}/{method}") in records] for method in METHODS}
+    found = {method: of_method for method, of_method in found.items() if of_method}
+    if not found:
+        return Findings([], [], [])
+    exponents = _exponents(found)
+    what = f"CSC matrix of float32, {N_SAMPLES:,} samples, {N_NONZERO} nonzeros a column"
+    figures = []
+    if exponents:
+        figures.append(
+            Figure("scaling", f"Growth with the number of features: {what}", lambda: _draw(found, exponents))
+        )
+    tables = [_measured(found, what), _fitted(exponents)]
+    return Findings([table for table in tables if table.rows], figures, _sentences(found, exponents))
+
+
+Found = Mapping[str, list[Record]]
+Exponents = Mapping[tuple[str, str], float]
+
+
+def _exponents(found: Found) -> dict[tuple[str, str], float]:
+    """Return the exponent of p by field and method, where two sizes or more are known."""
+    fitted = {}
+    for field, _, methods in _GROWTH:
+        for method in methods:
+            x, y = _series(found, field, method)
+            if len(x) > 1:
+                fitted[field, method] = power_law(x, y).slope
+    return fitted
+
+
+def _series(found: Found, field: str, method: str) -> tuple[list[float], list[float]]:
+    known = [record for record in found.get(method, []) if record[field]]
+    return [record["p"] for record in known], [record[field] for record in known]
+
+
+def _measured(found: Found, what: str) -> Table:
+    rows = []
+    for method, of_method in found.items():
+        for record in of_method:
+            extra = record["extra_bytes"]
+            rows.append(
+                (
+                    METHODS[method][0],
+                    f"{record['p']:,}",
+                    number(record["bytes"] / 1e6),
+                    number(1e6 * record["seconds_per_step"]) if "sfw" in method else "",
+                    f"{record['iterations']:,}",
+                    number(record["seconds"]),
+                    f"{record['passes']:.1f}",
+                    "" if extra is None else number(extra / 1e6),
+                    f"{record['n_active']:,}",
+                    power(record["median_gap"], 2),
+                )
+            )
+    header = (
+        "method", "features", "X (MB)", "step (µs)", "iterations", "path (s)", "passes", "extra memory (MB)",
+        "active at the end", "median gap",
+    )  # fmt: skip
+    note = (
+        f"{what}; 100 radii. Seconds are of setup and solver. Extra memory is the peak of a process of its own above "
+        "what it had with X loaded. Passes include that of the closing certificates."
+    )
+    data = [record for of_method in found.values() for record in of_method]
+    return Table("scaling", "Cost of a path by number of features", header, rows, note, data)
+
+
+def _fitted(exponents: Exponents) -> Table:
+    rows = [
+        (METHODS[method][0], *(_shown(exponents.get((field, method))) for field, *_ in _GROWTH))
+        for method in METHODS
+        if any(method == of_method for _, of_method in exponents)
+    ]
+    header = ("method", *(label.partition(" (")[0] for _, label, _ in _GROWTH))
+    note = "Exponent e of p^e, by least squares on logarithms over all sizes; small sizes have a fixed cost."
+    return Table("scaling-exponents", "Fitted growth with the number of features", header, rows, note)
+
+
+def _shown(exponent: float | None) -> str:
+    return "" if exponent is None else f"{exponent:.2f}"
+
+
+def _sentences(found: Found, exponents: Exponents) -> list[str]:
+    sentences = []
+    for method, of_method in found.items():
+        if ("seconds", method) not in exponents:
+            continue
+        first, last = of_method[0], of_method[-1]
+        parts = [f"time grows like p^{exponents['seconds', method]:.2f}"]
+        if (per_step := exponents.get(("seconds_per_step", method))) is not None:
+            parts.append(f"that of a step like p^{per_step:.2f}")
+        if (memory := exponents.get(("extra_bytes", method))) is not None:
+            part_of_x = last["extra_bytes"] / last["bytes"]
+            parts.append(f"extra memory like p^{memory:.2f}, at the end {share(part_of_x)} of X in single precision")
+        sentences.append(
+            f"{METHODS[method][0]}, from {first['p']:,} to {last['p']:,} features: {', '.join(parts)}. The last "
+            f"path takes {number(last['seconds'], 2)} s and {last['passes']:.1f} passes, at a median gap of "
+            f"{power(last['median_gap'], 2)}."
+        )
+    return sentences
+
+
+def _draw(found: Found, exponents: Exponents) -> "Picture":
+    shown = [growth for growth in _GROWTH if any(field == growth[0] for field, _ in exponents)]
+    figure, axes = panels(len(shown))
+    style_of = dict(zip(METHODS, styles(), strict=False))
+    for ax, (field, label, methods) in zip(axes, shown, strict=True):
+        for method in methods:
+            if (field, method) in exponents:
+                x, y = _series(found, field, method)
+                name = f"{METHODS[method][0]}: $p^{{{exponents[field, method]:.2f}}}$"
+                ax.loglog(x, y, label=name, **style_of[method])
+        if field == "extra_bytes":
+            x, y = _series(found, "bytes", next(iter(found)))
+            ax.loglog(x, y, "--", color="black", linewidth=1.0, label="X itself")
+        ax.set_xlabel("features p")
+        ax.set_ylabel(label)
+        ax.legend(fontsize="small", frameon=False)
+        ax.grid(alpha=0.3)
+    return figure
+
+
+PART = Part("scaling", "Growth with the number of features", tasks, show)

@@ -1,0 +1,76 @@
+"""The large sets: every method on the paper's grids, in its units."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from . import published
+from .claims import large_claims
+from .data_part import data_task
+from .figures import can_be_drawn, error_figure, sparsity_figure
+from .measuring import measure
+from .methods import METHODS, Method
+from .sets import LARGE, load
+from .study import Findings, Part, Record, Setup, Task
+from .summary import Result, summarize
+from .tables import accuracy_table, cost_table
+
+#: Runs of random methods where a path takes long.
+FEW_SEEDS = 3
+_PACE = 0.3  # of the paper's seconds, roughly what a path takes today
+_CHECK = 2.0  # seconds to compute gaps and errors
+
+
+def n_runs(setup: Setup, name: str, method: Method) -> int:
+    """Return how many runs of a method are made: fewer on E2006, and of SCD, which takes longer than all others."""
+    if not method.is_random:
+        return 1
+    takes_long = name.startswith("e2006") or method.key == "scd"
+    return min(setup.n_seeds, FEW_SEEDS) if takes_long else setup.n_seeds
+
+
+def _tasks(setup: Setup) -> list[Task]:
+    tasks = []
+    for name in (name for name in setup.sets if name in LARGE):
+        tasks.append(data_task(setup, name))
+        for method in METHODS.values():
+            seeds = range(n_runs(setup, name, method))
+            tasks += [_task(setup, name, method, seed) for seed in seeds]
+    return tasks
+
+
+def _task(setup: Setup, name: str, method: Method, seed: int) -> Task:
+    paper = published.COSTS[name].get(method.key, published.COSTS[name]["cd"])
+    run = partial(_run, setup, name, method, seed)
+    return Task(f"large/{name}/{method.key}/{seed}", _PACE * paper.seconds + _CHECK, run, method.settings)
+
+
+def _run(setup: Setup, name: str, method: Method, seed: int) -> Record:
+    return measure(load(name, setup.data, setup.n_threads), method, seed, setup.n_threads)
+
+
+def results(setup: Setup, records: Mapping[str, Record]) -> list[Result]:
+    """Return what is known of every large set."""
+    known = []
+    for name in (name for name in setup.sets if name in LARGE and f"data/{name}" in records):
+        data = records[f"data/{name}"]
+        prefix = f"large/{name}"
+        missing = {
+            key: records[f"{prefix}/{key}/0"]["missing"]
+            for key in METHODS
+            if "missing" in records.get(f"{prefix}/{key}/0", {})
+        }
+        found = summarize(records, prefix)
+        if found:
+            known.append(Result(name, data["title"], data["is_standin"], data["variance"], found, missing))
+    return known
+
+
+def _show(setup: Setup, records: Mapping[str, Record]) -> Findings:
+    known = results(setup, records)
+    tables = [table for result in known for table in (cost_table(result), accuracy_table(result))]
+    drawn = [result for result in known if can_be_drawn(result)]
+    figures = [figure for result in drawn for figure in (sparsity_figure(result), error_figure(result))]
+    return Findings(tables, figures, [], large_claims(known) if known else ())
+
+
+PART = Part("large", "Large data sets", _tasks, _show)

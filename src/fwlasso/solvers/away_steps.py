@@ -1,0 +1,214 @@
+"""Frank-Wolfe with away steps and pairwise steps on the ball (Guelat and Marcotte; Lacoste-Julien and Jaggi, 2015).
+
+A point is a mixture of atoms: the vertex radius sign(a_j) e_j with mass |a_j| / radius for every active column, and
+the origin with the mass that is left. So the list of active columns is all there is to keep. Mass goes to the vertex
+with the largest correlation; an away step takes it from the atom with the least one and gives it to all others, a
+pairwise step gives it to that vertex alone. A step that takes all the mass of an atom drops it: there are no more drops
+than atoms that have come in. Both methods converge linearly.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from .._jit import kernel
+from ..certificate import gap_of
+from ..columns import Vector, add_column
+from ..forms import ROUNDING, Ball, Form
+from ..iterate import Iterate, center, correlation, move
+from ..parallel import Workers
+from ..problem import Problem
+from ..status import Status
+from .pricing import correlations, largest
+from .run import BURST_BYTES, Advance, Stopping
+
+# Steps of one burst, however small the data.
+_BURST_STEPS = 100
+# Less mass than this at the origin is rounding.
+_NO_MASS = 1e-12
+
+
+class Atom(NamedTuple):
+    """A vertex d e_column, or the origin: column -1 and d 0."""
+
+    column: int
+    d: float  # radius sign
+    value: float  # d z_column'(y - q)
+    mass: float
+
+
+class Direction(NamedTuple):
+    """a <- shrink a + push e_column."""
+
+    column: int  # -1: no descent
+    shrink: float
+    push: float
+    is_cut: bool  # an atom has no more mass to give
+
+
+class Move(NamedTuple):
+    """What a step did."""
+
+    iterate: Iterate
+    change: float  # largest change of a coefficient; negative: no descent, and nothing was changed
+    is_cut: bool  # shorter than the line search asked for: an atom has left
+    n_dots: int
+
+
+#: Goes on from a point with known correlations towards a column, the one with the largest of them.
+TakeStep: TypeAlias = Callable[[Problem, Ball, Iterate, Vector, int], Move]
+
+
+class AwayFrankWolfe:
+    """Frank-Wolfe that can also go back, with a deterministic oracle: every step prices all columns.
+
+    Parameters
+    ----------
+    take_step : `away_step` or `pairwise_step`
+    """
+
+    def __init__(self, take_step: TakeStep) -> None:
+        self._take_step = take_step
+
+    def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
+        """Return p."""
+        return problem.xty.size
+
+    def advance(
+        self,
+        problem: Problem,
+        form: Form,
+        iterate: Iterate,
+        stopping: Stopping,
+        max_steps: int,
+        workers: Workers,
+    ) -> Advance:
+        """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them.
+
+        A step that drops an atom is shorter than it would be, and does not count as the small step that ends a point.
+        """
+        if not isinstance(form, Ball):
+            raise TypeError("away steps and pairwise steps solve the constrained form")
+        n_steps = max(1, min(max_steps, _BURST_STEPS, BURST_BYTES // max(1, problem.nbytes)))
+        iterate = iterate.with_room(n_steps)
+        n_dots = taken = 0
+        status = None
+        while status is None and taken < n_steps:
+            taken += 1
+            corrs, n_priced = correlations(problem, iterate, workers)
+            n_dots += n_priced
+            gap = gap_of(problem, form, iterate, largest(corrs))
+            if gap <= stopping.gap:
+                status = Status.CERTIFIED
+                break
+            best = int(np.argmax(np.abs(corrs)))
+            iterate, change, is_cut, dots = self._take_step(problem, form, iterate, corrs, best)
+            n_dots += dots
+            if change <= max(stopping.change, 0.0) and not is_cut:
+                status = Status.SETTLED
+        return Advance(iterate, taken, n_dots, gap, status)
+
+
+def away_step(problem: Problem, form: Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
+    """Go towards the vertex of column `best` or away from the worst atom, whichever promises more.
+
+    a <- (1 - step) a + step vertex, or a <- (1 + step) a - step atom.
+    """
+    column, shrink, push, is_cut = _away_direction(problem.xty, problem.norms2, form, iterate, corrs, best)
+    if column < 0:
+        return Move(iterate, -1.0, False, 0)
+    iterate, change = move(problem, iterate, column, corrs[column], shrink, push)
+    if is_cut and push != 0.0:  # not at the origin, which is no column
+        iterate = _without(iterate, column)
+    return Move(iterate, change, is_cut, 0)
+
+
+def pairwise_step(problem: Problem, form: Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
+    """Move mass from the worst atom to the vertex of column `best`: one dot product more than its choice takes."""
+    atom = _worst_atom(form, iterate, corrs)
+    d = form.radius if corrs[best] > 0.0 else -form.radius
+    descent = d * corrs[best] - atom.value
+    if descent <= ROUNDING * (abs(d * corrs[best]) + abs(iterate.qy) + iterate.qq):
+        return Move(iterate, -1.0, False, 0)
+    step = min(atom.mass, _exact_step(descent, _distance2_between(problem, best, d, atom)))
+    is_cut = step == atom.mass
+    iterate, change = move(problem, iterate, best, corrs[best], 1.0, step * d)
+    if atom.column < 0:
+        return Move(iterate, change, is_cut, 0)
+    corr = correlation(problem, iterate, atom.column)
+    iterate, other = move(problem, iterate, atom.column, corr, 1.0, -step * atom.d)
+    if atom.column == best:  # from one sign to the other
+        return Move(iterate, change + other, False, 1)
+    if is_cut:
+        iterate = _without(iterate, atom.column)
+    return Move(iterate, max(change, other), is_cut, 1)
+
+
+@kernel
+def _away_direction(xty: Vector, norms2: Vector, form: Ball, iterate: Iterate, corrs: Vector, best: int) -> Direction:
+    """Choose between the vertex and the worst atom, and search the line; ||q - d z||^2 = S - 2 d z'q + d^2 z'z."""
+    atom = _worst_atom(form, iterate, corrs)
+    here = iterate.qy - iterate.qq  # a'X'(y - q)
+    d = form.radius if corrs[best] > 0.0 else -form.radius
+    towards, away = d * corrs[best] - here, here - atom.value
+    if max(towards, away) <= ROUNDING * (abs(d * corrs[best]) + abs(iterate.qy) + iterate.qq):
+        return Direction(-1, 1.0, 0.0, False)
+    if towards >= away:
+        length2 = iterate.qq - 2.0 * d * (xty[best] - corrs[best]) + d * d * norms2[best]
+        step = min(1.0, _exact_step(towards, length2))
+        return Direction(best, 1.0 - step, step * d, False)
+    most = atom.mass / (1.0 - atom.mass) if atom.mass < 1.0 else np.inf
+    column, length2 = best, iterate.qq
+    if atom.column >= 0:
+        column = atom.column
+        length2 += -2.0 * atom.d * (xty[column] - corrs[column]) + atom.d * atom.d * norms2[column]
+    step = min(most, _exact_step(away, length2))
+    return Direction(column, 1.0 + step, -step * atom.d, step == most)
+
+
+@kernel
+def _worst_atom(form: Ball, iterate: Iterate, corrs: Vector) -> Atom:
+    """Return the atom of the mixture with the least d z'(y - q); that of the origin is 0."""
+    rest = 1.0 - iterate.l1 / form.radius if form.radius > 0.0 else 1.0
+    worst = Atom(-1, 0.0, 0.0 if rest > _NO_MASS else np.inf, rest)
+    for k in range(iterate.n_active):
+        j = int(iterate.active[k])
+        d = form.radius if iterate.weights[k] > 0.0 else -form.radius
+        if d * corrs[j] < worst.value:
+            worst = Atom(j, d, d * corrs[j], iterate.scale * abs(iterate.weights[k]) / form.radius)
+    return worst
+
+
+@kernel
+def _distance2_between(problem: Problem, column: int, d: float, atom: Atom) -> float:
+    """Return ||d z_column - atom.d z_atom||^2."""
+    difference = np.zeros(problem.y.size)
+    add_column(problem.X, column, d, difference)
+    if atom.column >= 0:
+        add_column(problem.X, atom.column, -atom.d, difference)
+    center(difference)
+    total = 0.0
+    for i in range(difference.size - 1):
+        total += difference[i] ** 2
+    return total
+
+
+@kernel
+def _exact_step(slope: float, length2: float) -> float:
+    """Return the length of the exact line search; infinite where the loss does not change along the direction."""
+    return slope / length2 if length2 > 0.0 else np.inf
+
+
+@kernel
+def _without(iterate: Iterate, column: int) -> Iterate:
+    """Take a column out of the list, whose coefficient is zero but for rounding."""
+    active, weights, n = iterate.active, iterate.weights, iterate.n_active
+    for k in range(n):
+        if active[k] == column:
+            for i in range(k, n - 1):
+                active[i] = active[i + 1]
+                weights[i] = weights[i + 1]
+            n -= 1
+            break
+    return Iterate(active, weights, iterate.fitted, n, iterate.scale, iterate.qq, iterate.qy, iterate.l1, iterate.age)

@@ -1,0 +1,139 @@
+"""Covariance updates: coordinate descent on the inner products of columns instead of the columns themselves.
+
+A cycle over k columns of n numbers costs 2 k n multiplications by the residual, and k^2 by the inner products, once
+these are known. They are bought when as many dot products have been spent without them, which is never more than
+twice the cost of having known what the better choice is.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel
+from ..columns import Vector, add_column, column_entries, dot_column
+from ..forms import ROUNDING, soft_threshold
+from ..iterate import Iterate, center, correlation
+from ..problem import Problem
+
+Indices = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+
+# Inner products of at most this many columns are kept: 8 MB.
+_MOST_COLUMNS = 1000
+
+
+class Covariances:
+    """The inner products of the columns that were ever active."""
+
+    def __init__(self) -> None:
+        self._row_of: dict[int, int] = {}
+        self._values = np.empty((16, 16))
+        self._n_spent = 0
+
+    def spend(self, n_dots: int) -> None:
+        """Count dot products that inner products would have saved."""
+        self._n_spent += n_dots
+
+    def n_missing(self, columns: Indices) -> int:
+        """Return how many dot products it takes to know the inner products among `columns`."""
+        n_new = self._new(columns).size
+        n_old = len(self._row_of)
+        if n_old + n_new > _MOST_COLUMNS:
+            n_old, n_new = 0, columns.size
+        return n_new * n_old + n_new * (n_new + 1) // 2
+
+    def pay_off(self, problem: Problem, columns: Indices) -> bool:
+        """Tell whether to cycle over `columns` by their inner products."""
+        if columns.size > _MOST_COLUMNS:
+            return False
+        n_entries = sum(int(column_entries(problem.X, j)) for j in columns)
+        return columns.size**2 <= 2 * n_entries and self.n_missing(columns) <= self._n_spent
+
+    def among(self, problem: Problem, columns: Indices) -> Matrix:
+        """Return z_i'z_j among `columns`, at most a thousand of them; the others may be forgotten."""
+        if len(self._row_of) + self._new(columns).size > _MOST_COLUMNS:
+            self._row_of.clear()
+        new = self._new(columns)
+        if new.size:
+            self._add(problem, new)
+            self._n_spent = 0
+        rows = np.array([self._row_of[j] for j in columns.tolist()], np.int64)
+        return self._values[np.ix_(rows, rows)]
+
+    def _new(self, columns: Indices) -> Indices:
+        return np.array([j for j in columns.tolist() if j not in self._row_of], np.int64)
+
+    def _add(self, problem: Problem, new: Indices) -> None:
+        n_old = len(self._row_of)
+        self._row_of.update(zip(new.tolist(), range(n_old, n_old + new.size), strict=True))
+        n_all = len(self._row_of)
+        if n_all > self._values.shape[0]:
+            room = min(2 * n_all, _MOST_COLUMNS)
+            values = np.empty((room, room))
+            values[:n_old, :n_old] = self._values[:n_old, :n_old]
+            self._values = values
+        _inner_products(problem, np.array(list(self._row_of), np.int64), n_old, self._values)
+
+
+def cycle_by_covariances(
+    problem: Problem, weight: float, iterate: Iterate, places: Indices, gram: Matrix, goal: float, max_cycles: int
+) -> int:
+    """Cycle over the active columns at `places`, in place, until a cycle changes no coefficient by more than `goal`.
+
+    Return the number of cycles. It takes one dot product for every column.
+    """
+    corrs, coefs = np.empty(places.size), iterate.weights[places]
+    _correlations_at(problem, iterate, places, corrs)
+    n_cycles: int = _cycle_on_gram(weight, gram, corrs, coefs, goal, max_cycles)
+    _set_weights(problem, iterate, places, coefs)
+    return n_cycles
+
+
+@kernel
+def _inner_products(problem: Problem, columns: Indices, n_old: int, values: Matrix) -> None:
+    """Fill the rows and columns of `values` from n_old on."""
+    column = np.empty(problem.y.size)
+    for k in range(n_old, columns.size):
+        column[:] = 0.0
+        add_column(problem.X, columns[k], 1.0, column)
+        center(column)
+        for i in range(k + 1):
+            values[k, i] = values[i, k] = dot_column(problem.X, columns[i], column)
+
+
+@kernel
+def _correlations_at(problem: Problem, iterate: Iterate, places: Indices, out: Vector) -> None:
+    for k in range(places.size):
+        out[k] = correlation(problem, iterate, iterate.active[places[k]])
+
+
+@kernel
+def _cycle_on_gram(weight: float, gram: Matrix, corrs: Vector, coefs: Vector, goal: float, max_cycles: int) -> int:
+    """Cycle over all columns of `gram`: a change of a_k by d changes z_i'(y - q) by -d z_i'z_k."""
+    n_cycles = 0
+    change = np.inf
+    while n_cycles < max_cycles and change > goal:
+        change = 0.0
+        largest = 0.0
+        for k in range(coefs.size):
+            new = soft_threshold(coefs[k] * gram[k, k] + corrs[k], weight) / gram[k, k]
+            step = new - coefs[k]
+            if step != 0.0:
+                for i in range(coefs.size):
+                    corrs[i] -= step * gram[k, i]
+                coefs[k] = new
+                change = max(change, abs(step))
+            largest = max(largest, abs(new))
+        n_cycles += 1
+        if change <= ROUNDING * largest:  # nothing but rounding
+            change = 0.0
+    return n_cycles
+
+
+@kernel
+def _set_weights(problem: Problem, iterate: Iterate, places: Indices, coefs: Vector) -> None:
+    """Set coefficients, and the fitted values with them; `iterate` has scale 1."""
+    for k in range(places.size):
+        step = coefs[k] - iterate.weights[places[k]]
+        if step != 0.0:
+            add_column(problem.X, iterate.active[places[k]], step, iterate.fitted)
+            iterate.weights[places[k]] = coefs[k]

@@ -1,0 +1,46 @@
+"""The solvers by name: an algorithm is one file and one line here."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..sampling import SampleSize
+from .accelerated_gradient import AcceleratedGradient
+from .away_steps import AwayFrankWolfe, away_step, pairwise_step
+from .coordinate_descent import CoordinateDescent
+from .frank_wolfe import FrankWolfe
+from .run import Solver
+from .stochastic_descent import StochasticDescent
+
+#: The stopping rules, and the tolerance of each by default.
+STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4}
+
+
+class Draws(NamedTuple):
+    """What a random solver is told; the others leave it aside."""
+
+    sample_size: SampleSize
+    block_size: int | None
+    seed: int
+
+
+class Entry(NamedTuple):
+    """What is known of a solver by its name."""
+
+    grids: tuple[str, ...]  # alphas: it solves the penalized form; radii: the constrained one; the first by default
+    stops: tuple[str, ...]  # its stopping rules, the first by default
+    make: Callable[[Draws], Solver] | None  # None: it does not go point by point, and has a driver of its own
+
+
+_ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
+
+SOLVERS = {
+    "corrective": Entry(("alphas", "radii"), ("gap",), None),
+    "sfw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(*draws)),
+    "fw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(None, None, draws.seed)),
+    "afw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(away_step)),
+    "pfw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(pairwise_step)),
+    "cd": Entry(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
+    "scd": Entry(("alphas",), _ON_GAP, lambda draws: StochasticDescent(draws.seed)),
+    "apg": Entry(("alphas",), _ON_GAP, lambda _: AcceleratedGradient()),
+    "apg-ball": Entry(("radii",), _ON_GAP, lambda _: AcceleratedGradient()),
+}
