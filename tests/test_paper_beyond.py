@@ -163,9 +163,9 @@ def test_sparsity_is_compared_on_both_grids():
     findings = matched.PART.show(SETUP, records)
     check_whole(findings)
     active, errors = findings.tables
-    assert active.rows[0][1:] == ("3.0", "6.0", "2.0", "5.0", "2.3", "5.0%")
+    assert active.rows[0][1:] == ("3.0", "6.0", "2.0", "5.0", "2.3", "5.0 %")
     assert [row[1:3] for row in errors.rows] == [("FW 1 %", "3.0"), ("CD", "2.0"), ("certified path", "2.3")]
-    assert errors.rows[0][5:] == ("0.500", "1", "2")
+    assert errors.rows[0][5:] == ("0.500", "1.00", "2")
     assert "FW is not sparser than CD" in findings.sentences[0]
     assert "0.500 of that of the empty model" in findings.sentences[1]
 

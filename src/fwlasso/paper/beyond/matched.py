@@ -17,6 +17,7 @@ from ..figures import L1_LABEL
 from ..methods import METHODS
 from ..sets import Loaded
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
+from ..text import number, power, share
 from ..units import UNITS
 from .curves import curve, path_tasks, runs_of, sets_of
 from .pictures import legend_below, line_of, panels
@@ -93,7 +94,7 @@ def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
 
 def _active_table(found: list[Matched]) -> Table:
     rows = [
-        (matched.title, *(f"{matched.mean_active(key):.1f}" for key in _ALL), f"{matched.off:.1%}") for matched in found
+        (matched.title, *(f"{matched.mean_active(key):.1f}" for key in _ALL), share(matched.off)) for matched in found
     ]
     header = (
         "set", "FW 1 %, log grid of l1 norms", "CD, log grid of penalties", "CD, l1 norms of FW",
@@ -114,13 +115,19 @@ def _error_table(found: list[Matched]) -> Table:
         for key, label in _AT_SAME.items():
             train, test = (matched.error(key, field) for field in ("train_mse", "test_mse"))
             assert train is not None
-            row = (matched.title, label, f"{matched.mean_active(key):.1f}", f"{train.mean():.3f}", f"{train[-1]:.2e}")
+            row = (
+                matched.title,
+                label,
+                f"{matched.mean_active(key):.1f}",
+                f"{train.mean():.3f}",
+                power(float(train[-1])),
+            )
             if test is None:
                 rows.append((*row, "", "", ""))
                 continue
             best = int(np.argmin(test))
             l1, active = (curve(matched.runs[key], field)[best] for field in ("l1", "n_active"))
-            rows.append((*row, f"{test[best]:.3f}", f"{l1:.4g}", f"{active:.0f}"))
+            rows.append((*row, f"{test[best]:.3f}", number(float(l1)), f"{active:.0f}"))
     header = (
         "set", "method", "mean active", "mean train error", "last train error", "best test error", "at l1 norm",
         "active there",
