@@ -182,13 +182,12 @@ def _objective(result: Result) -> Case:
 
 def _sparser_at_equal_norms(result: Result) -> Case:
     fw, cd, exact = (result.found[key] for key in ("sfw-1", "cd", "certified-radii"))
-    ours, *others = (active_at(one, fw.l1) for one in (fw, cd, exact))
-    mean, end = (
-        [number(float(of(active))) for active in (ours, *others)] for of in (np.mean, lambda active: active[-1])
-    )
+    active = [active_at(one, fw.l1) for one in (fw, cd, exact)]
+    mean = [number(float(of_one.mean())) for of_one in active]
+    end = [number(float(of_one[-1])) for of_one in active]
     shown = (
-        f"at FW's l1 norms FW {mean[0]}, CD {mean[1]}, exact solutions {mean[2]} on average, and {end[0]}, {end[1]} and "
-        f"{end[2]} at the last one; on its own grid CD {number(cd.n_active.value)} on average"
+        f"at FW's l1 norms FW {mean[0]}, CD {mean[1]}, exact solutions {mean[2]} on average, and {end[0]}, {end[1]} "
+        f"and {end[2]} at the last one; on its own grid CD {number(cd.n_active.value)} on average"
     )
     return Case(result.title, bool(active[0].mean() < active[1].mean()), shown)
 
