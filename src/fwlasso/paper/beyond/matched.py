@@ -116,9 +116,9 @@ def _active_table(found: list[Matched]) -> Table:
     note = (
         "Mean number of active features over the 100 points of a path. The paper compares the second column with the "
         "third. The fourth has the grid of the second; the fifth also has a gap of at most "
-        f"{_SOLVED_GAP:g} at every point, instead of the paper's stopping rule. The last column is the largest relative "
-        "difference between the l1 norm of a point of CD by the paper's rule and that of the solution for its penalty. A "
-        "point of the certified path is a mix of two solutions, and has the features of both."
+        f"{_SOLVED_GAP:g} at every point, instead of the paper's stopping rule. The last column is the largest "
+        "relative difference between the l1 norm of a point of CD by the paper's rule and that of the solution for its "
+        "penalty. A point of the certified path is a mix of two solutions, and has the features of both."
     )
     return Table("matched-active", "Active features on the paper's grids and at the same l1 norms", header, rows, note)
 
@@ -153,9 +153,9 @@ def _error_table(found: list[Matched]) -> Table:
 def _sentences(matched: Matched) -> list[str]:
     fw, cd, cd_matched, cd_solved, _, exact = (matched.mean_active(key) for key in _ALL)
     sentences = [
-        f"{matched.title}: on the paper's grids FW 1 % has {fw:.1f} active features a point and CD {cd:.1f}. At the same "
-        f"l1 norms CD has {cd_matched:.1f}, so that FW is {_sparser(fw, cd_matched)} than CD by the same stopping rule. "
-        f"Solved to a gap of {_SOLVED_GAP:g} CD has {cd_solved:.1f}, and the certified path {exact:.1f}: FW is "
+        f"{matched.title}: on the paper's grids FW 1 % has {fw:.1f} active features a point and CD {cd:.1f}. At the "
+        f"same l1 norms CD has {cd_matched:.1f}, so that FW is {_sparser(fw, cd_matched)} than CD by the same stopping "
+        f"rule. Solved to a gap of {_SOLVED_GAP:g} CD has {cd_solved:.1f}, and the certified path {exact:.1f}: FW is "
         f"{_sparser(fw, cd_solved)} than a solution."
     ]
     errors = [matched.error(key, "test_mse") for key in (_FW, _CD_MATCHED.key, _EXACT)]
