@@ -158,15 +158,21 @@ def matched_records(**n_active):
 
 def test_sparsity_is_compared_on_both_grids():
     records = matched_records(
-        sfw_1=(1, 2, 6), cd=(2, 6, 10), cd_matched=(1, 2, 3), certified=(0, 5, 10), certified_radii=(1, 2, 4)
+        sfw_1=(1, 2, 6),
+        cd=(2, 6, 10),
+        cd_matched=(1, 2, 9),
+        cd_solved=(1, 2, 3),
+        certified=(0, 5, 10),
+        certified_radii=(1, 2, 4),
     )
     findings = matched.PART.show(SETUP, records)
     check_whole(findings)
     active, errors = findings.tables
-    assert active.rows[0][1:] == ("3.0", "6.0", "2.0", "5.0", "2.3", "5.0%")
-    assert [row[1:3] for row in errors.rows] == [("FW 1 %", "3.0"), ("CD", "2.0"), ("certified path", "2.3")]
-    assert errors.rows[0][5:] == ("0.500", "1", "2")
-    assert "FW is not sparser than CD" in findings.sentences[0]
+    assert active.rows[0][1:] == ("3.0", "6.0", "4.0", "2.0", "5.0", "2.3", "5 %")
+    assert [row[2] for row in errors.rows] == ["3.0", "4.0", "2.0", "2.3"]
+    assert errors.rows[0][5:] == ("0.500", "1.00", "2")
+    assert "FW is sparser than CD by the same stopping rule" in findings.sentences[0]
+    assert "FW is not sparser than a solution" in findings.sentences[0]
     assert "0.500 of that of the empty model" in findings.sentences[1]
 
 
@@ -179,7 +185,7 @@ def test_matched_on_tiny_sets(tiny):
     findings = matched.PART.show(SETUP, records_of(matched.PART))
     check_whole(findings)
     _, errors = findings.tables
-    assert [bool(row[5]) for row in errors.rows] == [True] * 3 + [False] * 3  # one of the two has a test set
+    assert [bool(row[5]) for row in errors.rows] == [True] * 4 + [False] * 4  # one of the two has a test set
 
 
 # Effects -----------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ _LOOKS: Final = {
     "afw": Look(_GREEN, "-", 1.8),
     "pfw": Look(_PINK, "-", 1.8),
     "cd-matched": LOOKS["cd"],
+    "cd-solved": Look(_ORANGE, "-", 1.6),
     "certified-radii": LOOKS["certified"],
 }
 _MARKERS: Final = "osD^vP*Xph"
