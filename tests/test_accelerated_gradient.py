@@ -60,17 +60,17 @@ def test_the_objective_falls_as_one_over_k_squared(rng, which):
 def test_run_long_it_is_the_certified_path(rng, solver, grid):
     X = rng.standard_normal((60, 25))
     y = X[:, :5] @ rng.standard_normal(5) + 0.5 * rng.standard_normal(60)
-    exact = lasso_path(X, y, tol=1e-13, **{grid: 10})
-    path = lasso_path(X, y, solver=solver, tol=1e-13, max_iter=10**5, **{grid: getattr(exact, grid)})
+    exact = lasso_path(X, y, tol=1e-12, **{grid: 10})
+    path = lasso_path(X, y, solver=solver, tol=1e-12, max_iter=10**5, **{grid: getattr(exact, grid)})
     np.testing.assert_allclose(path.coefs.toarray(), exact.coefs.toarray(), atol=1e-6)
 
 
 @pytest.mark.parametrize(("solver", "grid"), [("apg", {"alphas": 6}), ("apg-ball", {"radii": [0.5, 1.0, 2.0]})])
-def test_a_step_is_one_pass_even_where_a_gap_is_asked_for(rng, solver, grid):
-    """p for X'q, one for every active column of X a and its trials; a warm start needs no pass of its own."""
+def test_a_step_is_two_products_even_where_a_gap_is_asked_for(rng, solver, grid):
+    """p for X'q, p for X a and each of its few trials; a warm start needs no product of its own."""
     X, y = rng.standard_normal((40, 400)), rng.standard_normal(40)
     path = lasso_path(X, y, solver=solver, stop="gap", tol=1e-3, certify=False, **grid)
-    assert path.counters.dot_products <= 400 + 1.8 * 400 * path.counters.iterations.sum()
+    assert path.counters.dot_products <= 400 + 2.8 * 400 * path.counters.iterations.sum()
 
 
 def test_the_change_rule_and_the_iteration_limit_end_it(case: Case):

@@ -43,8 +43,9 @@ class Point(NamedTuple):
 class AcceleratedGradient:
     """Accelerated proximal gradient, or projected gradient on the ball.
 
-    Dot products are counted by the work: p for X'q, which a = 0 does not need, and for X a one for every nonzero
-    coefficient, since adding a column costs what a dot product does. Every doubling of L is another X a.
+    Dot products are counted as the paper does for SLEP, by products of the matrix with a vector: p for X'q, which
+    a = 0 does not need, and p for X a, though columns without a coefficient are left out of the sum. Every doubling
+    of L is another X a.
     """
 
     def __init__(self) -> None:
@@ -109,7 +110,7 @@ class AcceleratedGradient:
             _descend(problem.xty, now, before, beta, self._lipschitz, coefs)
             shrink(coefs, _threshold(form, coefs, self._lipschitz))
             fitted = fitted_values(problem, coefs, workers)
-            n_dots += int(np.count_nonzero(coefs))
+            n_dots += coefs.size
             length2, change, uphill = _compare(coefs, now.coefs, before.coefs, beta)
             image = (fitted - now.fitted - beta * (now.fitted - before.fitted))[:-1]
             if image @ image <= self._lipschitz * length2 * (1.0 + 1e-12) or self._lipschitz >= enough:
