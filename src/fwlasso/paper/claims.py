@@ -135,7 +135,8 @@ def _speed_up(result: Result, rival: str) -> Case:
     shown = f"{number(ours)} times for {number(theirs)} ({other.method.label} {seconds[0]}, FW {seconds[1]}"
     if blocks is not None:
         shown += f"; with blocks of columns {number(other.seconds.value / blocks.seconds.value)} times"
-    return Case(result.title, ours >= theirs, shown + ")")
+    # Published figures have three digits.
+    return Case(result.title, ours >= 0.995 * theirs, shown + ")")
 
 
 def _sparser(result: Result) -> Case:
