@@ -414,7 +414,7 @@ def test_bad_file_ends_with_a_sentence(call_main, tmp_path, name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--solver lars", "solver must be one of corrective, sfw, fw, afw, pfw, cd"),
+        ("--solver lars", "solver must be one of corrective, sfw, fw"),
         ("--stop change", "stop: solver='corrective' stops on the gap, got stop='change'"),
         ("--solver auto", "solver must be one of"),
         ("--stop never", "stop must be one of"),

@@ -88,6 +88,18 @@ def test_a_column_that_the_strong_rule_leaves_out_is_taken_in(wide):
     assert path.n_active[-1] > 20
 
 
+@pytest.mark.parametrize("solver", ["cd", "scd", "apg"])
+@pytest.mark.parametrize("stop", ["gap", "change"])
+def test_the_same_penalty_again_is_another_point(wide, solver, stop):
+    """The warm start is scaled in between, however little: what is kept of the point before must follow."""
+    settings = {"solver": solver, "stop": stop, "tol": 1e-3, "standardize": True, "random_state": 0}
+    X, y = wide
+    path = lasso_path(X, y, alphas=[0.3, 0.3, 0.2, 0.2, 0.2], **settings)
+    assert path.gaps.max() <= (1e-3 if stop == "gap" else 0.1)
+    r2 = 1 - ((y[:, None] - path.predict(X)) ** 2).sum(axis=0) / ((y - y.mean()) ** 2).sum()
+    np.testing.assert_allclose(path.r2, r2, atol=1e-9)
+
+
 def test_settled_by_change_no_column_would_change_by_more(wide):
     X, y = wide
     Z, tol = (X - X.mean(axis=0)) / X.std(axis=0), 1e-3

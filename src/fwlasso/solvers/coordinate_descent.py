@@ -39,14 +39,14 @@ class CoordinateDescent:
     """
 
     def __init__(self) -> None:
-        self._form: Form | None = None  # of the last advance
+        self._last: Iterate | None = None  # as it was returned
         self._corrs = np.empty(0)  # z_j'(y - q) of all columns at the last pass
         self._weight = 0.0  # its penalty
         self._goal = np.inf  # change that ends the cycles on the way to a gap
         self._covariances = Covariances()
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
-        """Return p: every advance ends with a look at all columns."""
+        """Return p: the gap it tells is over all columns, or not known and infinite."""
         return problem.xty.size
 
     def advance(
@@ -62,7 +62,7 @@ class CoordinateDescent:
         if not isinstance(form, Penalty):
             raise TypeError("coordinate descent solves the penalized form")
         n_dots = 0
-        if form != self._form:
+        if iterate is not self._last:  # a new point
             kept = iterate.active[: iterate.n_active][iterate.weights[: iterate.n_active] != 0.0]
             iterate = _with_columns(iterate, np.union1d(kept, self._strong_set(problem, form, iterate)))
             n_dots += kept.size
@@ -71,8 +71,7 @@ class CoordinateDescent:
         cycle_bytes = max(1, iterate.n_active * (problem.nbytes // problem.xty.size))
         max_cycles = min(max_steps, max(_FEWEST_CYCLES, max(problem.nbytes, BURST_BYTES) // cycle_bytes))
         change, n_cycles, n_cycled = self._cycle(problem, form.weight, iterate, goal, max_cycles)
-        iterate = refresh(problem, iterate)
-        self._form = form
+        self._last = iterate = refresh(problem, iterate)
         n_dots += n_cycled + int(np.count_nonzero(iterate.weights[: iterate.n_active]))
         if change > goal and n_cycles < max_steps:  # a burst is over, the working set is not solved
             return Advance(iterate, n_cycles, n_dots, np.inf, None)
@@ -88,12 +87,13 @@ class CoordinateDescent:
         if violators.size == 0 and change <= goal:
             self._goal = goal * min(0.5, _SHARE * stopping.gap / gap)  # the gap falls as the change does
         working_set = np.concatenate([iterate.active[: iterate.n_active], violators])
-        return Advance(_with_columns(iterate, working_set), n_cycles, n_dots, gap, None)
+        self._last = iterate = _with_columns(iterate, working_set)
+        return Advance(iterate, n_cycles, n_dots, gap, None)
 
     def _strong_set(self, problem: Problem, form: Penalty, iterate: Iterate) -> Indices:
         """Return the columns that the strong rule keeps; none where it rules nothing out or nothing is known."""
         corrs, last_weight = self._corrs, self._weight
-        if self._form is None and iterate.l1 == 0.0:
+        if self._last is None and iterate.l1 == 0.0:
             corrs, last_weight = problem.xty, problem.lambda_max
         bound = 2.0 * form.weight - last_weight
         return np.flatnonzero(np.abs(corrs) >= bound) if bound > 0.0 else np.empty(0, np.int64)
