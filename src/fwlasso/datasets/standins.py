@@ -18,6 +18,7 @@ _WIDTH = 0.08  # of a topic, on a circle of length one
 _COMMON = 8  # words in more than one of so many documents are drawn document by document
 _MOST = 0.9  # of the documents, for the most common words
 _NOISE = 0.3  # of the signal
+_SPREAD = 0.6  # standard deviation of the signal
 
 Random = np.random.Generator
 Draw = Callable[[Random, int], NDArray[np.float64]]
@@ -206,7 +207,8 @@ class _Model:
     """A sparse linear model of words that are neither rare nor everywhere, plus noise.
 
     The effects fall with the root of their rank and the noise is 0.3 of the signal. The path of the tf-idf stand-in,
-    columns as given, then has 333 active features on average; for the real E2006-tfidf 150 are published.
+    columns as given, then has 333 active features on average; for the real E2006-tfidf 150 are published. The spread is
+    about that of the real responses, logarithms of volatility: the paper stops by absolute changes.
     """
 
     def __init__(self, rng: Random, X: sp.csc_array, n_relevant: int) -> None:
@@ -218,8 +220,8 @@ class _Model:
         part = X[:, self._relevant]
         scale = np.sqrt(part.power(2).sum(axis=0))
         self._effects = rng.standard_normal(n_relevant) / np.sqrt(np.arange(1, n_relevant + 1)) / scale
-        self._noise = _NOISE * (part @ self._effects).std()
+        self._effects *= _SPREAD / ((part @ self._effects).std() or 1.0)  # a small set may have no such words
 
     def respond(self, X: sp.csc_array) -> Vector:
         signal = X[:, self._relevant] @ self._effects
-        return np.asarray(signal + self._noise * self._rng.standard_normal(X.shape[0]))
+        return np.asarray(signal + _NOISE * _SPREAD * self._rng.standard_normal(X.shape[0]))
