@@ -17,6 +17,7 @@ from ..path import lasso_path
 from ..peers import PeerError, run_peer
 from ..peers.accuracy import ball_gaps, penalty_gaps
 from ..result import LassoPath
+from ..status import Status
 from .methods import Method
 from .sets import Loaded
 from .study import Record
@@ -76,7 +77,10 @@ def run(loaded: Loaded, method: Method, seed: int, n_threads: int | None, **more
 def _solve(X: Any, y: Vector, settings: dict[str, Any]) -> LassoPath:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # unfinished points are counted in the record
-        return lasso_path(X, y, **settings)
+        path = lasso_path(X, y, **settings)
+    if path.ending is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return path
 
 
 @cache

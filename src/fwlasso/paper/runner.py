@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from .study import Record, Task
@@ -139,30 +139,34 @@ class _Clock:
 
 
 class _Keyboard:
-    """Within this context Ctrl-C raises at once, and is remembered where somebody catches it.
+    """Remembers Ctrl-C, whoever handles it.
 
-    A path on its own would end early on it and return the points it has, which must not become a record. It leaves
-    the keyboard alone where a handler is there already, but for its callbacks.
+    A path ends early on it and returns the points it has, which must not become a record. To raise from a handler of
+    our own instead would break into compiled code, where it is not safe.
     """
 
     def __enter__(self) -> Self:
-        self._pressed = False
         self._is_main = threading.current_thread() is threading.main_thread()  # signals reach no other
+        self._numbers, self._writer = os.pipe()  # every signal that comes writes its number here
+        for end in (self._numbers, self._writer):
+            os.set_blocking(end, False)
         if self._is_main:
-            self._previous = signal.signal(signal.SIGINT, self._interrupt)
+            self._previous = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._is_main:
-            signal.signal(signal.SIGINT, self._previous)
+            signal.set_wakeup_fd(self._previous)
+        os.close(self._numbers)
+        os.close(self._writer)
 
     def look(self) -> None:
         """Raise if Ctrl-C was pressed."""
-        if self._pressed:
+        try:
+            numbers = os.read(self._numbers, 4096)
+        except BlockingIOError:  # none has come
+            return
+        if signal.SIGINT in numbers:
             raise KeyboardInterrupt
-
-    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        self._pressed = True
-        raise KeyboardInterrupt
