@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import warnings
 from types import SimpleNamespace
@@ -358,15 +360,52 @@ def test_interrupt_ahead_of_the_first_point(solver, name):
 
 
 @BOTH
-def test_second_interrupt_is_pythons_own(solver):
+def test_second_interrupt_ends_a_callback(solver):
     def twice():
         send_interrupt()
-        assert handler() is signal.default_int_handler
         with pytest.raises(KeyboardInterrupt):
             send_interrupt()
 
     assert len(ended(Status.INTERRUPTED, callback=Recorder(after(2), twice), solver=solver)) == 2
     assert handler() is signal.default_int_handler
+
+
+@BOTH
+def test_a_shower_of_interrupts_leaves_a_path(solver):
+    """Whatever the main thread is doing in compiled code, nothing is raised there."""
+    code = f"""
+import os, signal, threading, time, warnings
+import numpy as np
+from fwlasso import lasso_path
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((60, 400)), rng.standard_normal(60)
+lasso_path(X, y, solver={solver!r})  # compiled
+inside = threading.Event()
+def shower():
+    inside.wait()
+    for _ in range(300):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1e-4)
+        if done:
+            return
+done = []
+thread = threading.Thread(target=shower)
+thread.start()
+endings = []
+try:
+    path = lasso_path(X, y, solver={solver!r}, tol=1e-9, callback=lambda progress: inside.set())
+    endings.append(str(path.ending))
+    done.append(True)
+    thread.join()
+except KeyboardInterrupt:  # of one that came after the path had given the keyboard back
+    done.append(True)
+    endings.append("Status.INTERRUPTED, and Python")
+print(endings)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "interrupted" in run.stdout.lower()
 
 
 def test_the_handler_is_installed_for_the_path_only():

@@ -37,7 +37,7 @@ class Watch:
         self._started = time.perf_counter()
         self._time_limit = time_limit
         self._callback = callback
-        self._interrupted = False
+        self._interrupted = self._is_telling = False
 
     @property
     def is_told(self) -> bool:
@@ -59,25 +59,31 @@ class Watch:
 
     def tell(self, progress: Progress) -> Status | None:
         """Call the callback, and return the ending that it, the clock or the keyboard asks for."""
+        self._is_telling = True
         try:
             answer = self._callback(progress) if self._callback is not None else None
         except KeyboardInterrupt:
             return Status.INTERRUPTED
+        finally:
+            self._is_telling = False
         return Status.STOPPED if isinstance(answer, bool | np.bool_) and answer else self.look()
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Within this context the first Ctrl-C asks the path to end; the second one is Python's own.
+        """Within this context Ctrl-C asks the path to end, at the next look.
 
-        Signals reach the main thread only: in other threads nothing is changed.
+        It raises nothing: an exception in the middle of a call of compiled code can end the process. Only a callback,
+        which may not come back by itself, is interrupted by the second Ctrl-C. Signals reach the main thread only: in
+        other threads nothing is changed.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
         def ask(_number: int, _frame: FrameType | None) -> None:
+            if self._interrupted and self._is_telling:
+                raise KeyboardInterrupt
             self._interrupted = True
-            signal.signal(signal.SIGINT, previous)
 
         previous = signal.getsignal(signal.SIGINT)
         if previous is not signal.default_int_handler:  # somebody else handles Ctrl-C, or it is ignored
