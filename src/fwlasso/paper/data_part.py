@@ -56,8 +56,7 @@ def _show(setup: Setup, records: Mapping[str, Record]) -> Findings:
     header = ("data set", "kind", "m", "t", "p", "nonzeros", "columns per step, 1, 2, 3 %", "largest l1 norm")
     note = (
         "m samples, t test samples, p features. Where a size is not the published one, that is in brackets. The "
-        "largest l1 norm is that of the solution for a hundredth of the largest penalty, where both grids end. "
-        "Of stand-ins y is scaled to a variance of one: the paper's stopping rule is in absolute terms."
+        "largest l1 norm is that of the solution for a hundredth of the largest penalty, where both grids end."
     )
     return Findings([Table("data", "Data sets", header, rows, note, data)] if rows else [], [], [])
 

@@ -70,12 +70,4 @@ class Loaded(NamedTuple):
 def load(name: str, folder: Path | None, n_threads: int | None) -> Loaded:
     """Return a set, its moments and its grids; the last one is kept in memory."""
     data = fetch_paper_set(name, folder, download=False)
-    if data.is_standin:
-        data = _with_unit_variance(data)
     return Loaded(data, moments(data.X), paper_grids(data.X, data.y, n_threads=n_threads))
-
-
-def _with_unit_variance(data: PaperSet) -> PaperSet:
-    """Return a set with y of variance one: the paper's rule is absolute, and the scale of a stand-in means nothing."""
-    scale = float(data.y.std()) or 1.0
-    return data._replace(y=data.y / scale, y_test=None if data.y_test is None else data.y_test / scale)
