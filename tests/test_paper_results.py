@@ -27,7 +27,8 @@ RADII = np.geomspace(0.01, 1.0, N_POINTS)
 
 def made_record(key, name="pyrim", scale=1.0, *, test=False, active=None):
     """A record with the published figures times `scale`."""
-    cost = published.COSTS[name].get(key, published.COSTS[name]["cd"])
+    costs = published.COSTS[name]
+    cost = costs.get(key.removesuffix("-blocks"), costs["cd"])
     n_active = np.linspace(0.0, 2.0, N_POINTS) * (cost.n_active * scale if active is None else active)
     record = {
         "seconds": cost.seconds * scale,
@@ -182,7 +183,6 @@ def test_numbers():
 def test_published_figures_reproduce_themselves():
     held = {claim.text: claim.verdict for claim in large_claims([made_result()])}
     assert held.pop(next(text for text in held if text.startswith("CD and FW come to the same best"))) == "Not measured"
-    assert held.pop(next(text for text in held if text.startswith("FW 1 % is faster than R's"))) == "Reproduced"
     assert set(held.values()) == {"Reproduced"}
 
 
@@ -194,8 +194,8 @@ def test_published_figures_reproduce_themselves():
         ("Iterations of FW", {"sfw-2": 1.3}),
         ("Dot products of FW", {"sfw-3": 0.7}),
         ("FW has as few active", {"sfw-1": 1.2}),
-        ("FW 1 % is faster than our CD", {"sfw-1": 1.5}),
-        ("FW 1 % is faster than R's glmnet", {"glmnet": 0.5}),
+        ("FW 1 %, single columns as in the paper, is faster than our CD", {"sfw-1": 1.5}),
+        ("FW 1 %, single columns as in the paper, is faster than R's", {"glmnet": 0.5}),
         ("On the paper's grids FW", {"sfw-3": 3.0}),
         ("SLEP's models", {"apg": 0.01}),
         ("FW finds sparser models", {"cd": 0.1}),
@@ -237,7 +237,7 @@ def test_stand_ins_are_not_held_against_published_figures():
 def test_a_method_that_was_not_run_leaves_a_claim_unmeasured():
     result = made_result(missing={"scd": "not run", "glmnet": "no R"})
     assert claim_of("Dot products: FW 1 % below", result).verdict == "Not measured"
-    assert claim_of("FW 1 % is faster than R's", result).verdict == "Not measured"
+    assert claim_of("FW 1 %, single columns as in the paper, is faster than R's", result).verdict == "Not measured"
 
 
 def test_a_claim_may_hold_in_part():

@@ -1,6 +1,7 @@
 """What the paper claims, held against what was measured. The verdict and every number in it come from the run."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def large_claims(results: Sequence[Result]) -> list[Claim]:
         *(
             Claim(
                 f"FW 1 %, {sampling}, is faster than {whose} by the published factor at least.",
-                _cases(real, (key, rival), lambda result, key=key, rival=rival: _speed_up(result, key, rival)),
+                _cases(real, (key, rival), partial(_speed_up, key=key, rival=rival)),
                 why,
             )
             for key, sampling, why in (
