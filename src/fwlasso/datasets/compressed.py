@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import itertools
 import lzma
 import os
 import queue
@@ -94,20 +95,34 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
         raise
 
 
+class _Buffer:
+    """Memory that is used again: new memory has to be zeroed, page by page."""
+
+    def __init__(self) -> None:
+        self._memory = bytearray()
+
+    def of_size(self, size: int) -> bytearray:
+        if len(self._memory) < size:
+            self._memory = bytearray(size)
+        return self._memory
+
+
 def line_blocks(
-    stream: BinaryIO, block_bytes: int, padding: int, n_bytes: int | None = None
+    stream: BinaryIO, block_bytes: int, padding: int, n_bytes: int | None = None, n_valid: int = 1
 ) -> Iterator[NDArray[np.uint8]]:
     r"""Yield whole lines of the next `n_bytes` of a stream, or of all there are.
 
     Every block ends with a newline, the last one too, and `padding` bytes behind it that are of no meaning.
-    A block is larger than `block_bytes` only where a line is.
+    A block is larger than `block_bytes` only where a line is. The last `n_valid` blocks are valid, earlier ones are
+    written over.
     """
+    buffers = itertools.cycle([_Buffer() for _ in range(n_valid)])
     begun = b""  # the first part of a line
     left = n_bytes
     while True:
         wanted = max(block_bytes, len(begun))
         wanted = wanted if left is None else min(wanted, left)
-        buffer = bytearray(len(begun) + wanted + 1 + padding)
+        buffer = next(buffers).of_size(len(begun) + wanted + 1 + padding)
         buffer[: len(begun)] = begun
         with memoryview(buffer) as view:
             n_read = stream.readinto(view[len(begun) : len(begun) + wanted])  # type: ignore[attr-defined]
@@ -124,9 +139,12 @@ def line_blocks(
             yield np.frombuffer(buffer, np.uint8, cut + padding)
 
 
-def ahead(items: Iterator[T], n_ahead: int = 4) -> Iterator[T]:
-    """Yield the items, which another thread makes, up to `n_ahead` of them in advance."""
-    ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(n_ahead)
+N_AHEAD = 4
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield the items, which another thread makes. Up to `N_AHEAD` of them wait, another is in the making."""
+    ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(N_AHEAD)
     is_over = threading.Event()
 
     def make() -> None:

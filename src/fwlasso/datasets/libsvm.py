@@ -211,6 +211,7 @@ def _places(counts: list[Count], width: int, index_type: type) -> tuple[NDArray[
         used = counts.pop(0).columns[:width]
         places.append(places[-1].copy())
         places[-1][: used.size] += used
+    counts.clear()
     return indptr, places
 
 

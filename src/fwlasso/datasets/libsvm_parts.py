@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compressed import ahead, is_packed, line_blocks, unpacked
+from .compressed import N_AHEAD, ahead, is_packed, line_blocks, unpacked
 from .decimals import PADDING
 from .libsvm_faults import Misfit, duplicate_in, misfit_at, word_at
 from .libsvm_scan import Bytes, Fault, Floats, Integers, count_columns, parse_lines, scan_columns, scatter
@@ -80,7 +80,8 @@ class Part(NamedTuple):
     @staticmethod
     def _unpacked_blocks(packed: Any, plain: BinaryIO, journey: Journey) -> Iterator[Bytes]:
         told = 0
-        for block in ahead(line_blocks(plain, _BLOCK_BYTES, PADDING)):
+        n_valid = N_AHEAD + 3  # those that wait, the one in use, the one that waits to wait, the one in the making
+        for block in ahead(line_blocks(plain, _BLOCK_BYTES, PADDING, n_valid=n_valid)):
             reached = packed.tell()
             journey.advance(reached - told)
             told = reached

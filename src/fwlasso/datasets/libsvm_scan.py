@@ -143,6 +143,18 @@ def _read_query(text: Bytes, at: int) -> tuple[int, int, bool]:
 
 
 @part_of_kernel
+def _parse_query(text: Bytes, at: int, queries: Integers, row: int) -> tuple[int, bool]:
+    """Store the query of a row, if queries are wanted; return the place behind it, and whether all was well."""
+    begin = _skip_query(text, at)
+    end = _skip_word(text, at) if begin > at else at
+    is_fine = begin == at or _ends_word(text[end])
+    if queries.size > 0:
+        queries[row], _, is_number = _read_query(text, begin)
+        is_fine = begin > at and is_number
+    return (end if is_fine else at), is_fine
+
+
+@part_of_kernel
 def _parse_features(
     text: Bytes, at: int, bounds: Any, most: float, n_entries: int, columns: Integers, values: Floats, unsure: Any
 ) -> tuple[int, int, int, bool, int]:
@@ -210,18 +222,9 @@ def parse_lines(
             if state == UNSURE:
                 unsure_places[n_unsure], unsure_entries[n_unsure] = at, -1 - n_rows
                 n_unsure += 1
-            at = _skip_blanks(text, end)
-            query_at = _skip_query(text, at)
-            if queries.size > 0:
-                number, end, is_query = _read_query(text, query_at)
-                if query_at == at or not is_query:
-                    return n_lines, n_rows, n_unsure, at, increases, _QUERY
-                queries[n_rows] = number
-            if query_at > at:
-                end = _skip_word(text, at)
-                if not _ends_word(text[end]):
-                    return n_lines, n_rows, n_unsure, at, increases, _QUERY
-                at = end
+            at, is_fine = _parse_query(text, _skip_blanks(text, end), queries, n_rows)
+            if not is_fine:
+                return n_lines, n_rows, n_unsure, at, increases, _QUERY
             at, n_entries, n_unsure, is_sorted, fault = _parse_features(
                 text, at, bounds, most, n_entries, columns, values, (unsure_places, unsure_entries, n_unsure)
             )
