@@ -139,7 +139,7 @@ def line_blocks(
             yield np.frombuffer(buffer, np.uint8, cut + padding)
 
 
-N_AHEAD = 4
+N_AHEAD = 8
 
 
 def ahead(items: Iterator[T]) -> Iterator[T]:
