@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import certified, memory, pyrim, scans, startup
+from . import certified, loading, memory, pyrim, scans, startup
 from .equal import NAMES
 from .measure import Results
 
@@ -13,7 +13,9 @@ from .measure import Results
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", default=os.environ.get("FWLASSO_DATA"), help="folder of the real data sets")
-    parser.add_argument("--only", choices=["startup", "scans", "memory", "pyrim", "certified"], help="run one part")
+    parts = ["startup", "scans", "memory", "loading", "pyrim", "certified"]
+    parser.add_argument("--only", choices=parts, help="run one part")
+    parser.add_argument("--megabytes", type=int, default=1000, help="of the part loading: the size of its file")
     parser.add_argument("--problem", default="", help="of the part certified: problems whose names begin so")
     parser.add_argument("--peers", default=",".join(NAMES), help="of the part certified: names with commas between")
     parser.add_argument("--out", type=Path, default=Path("bench-results"), help="folder for results.json")
@@ -23,6 +25,8 @@ def main() -> int:
     for name, part in (("startup", startup.run), ("scans", scans.run), ("memory", memory.run)):
         if arguments.only in (None, name):
             part(results)
+    if arguments.only in (None, "loading"):
+        loading.run(results, arguments.megabytes)
     if arguments.only in (None, "pyrim"):
         if data is None:
             print("\nPyrim: left out, no data folder (set FWLASSO_DATA or give --data)")

@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
-from numba.extending import overload
+from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,17 +76,22 @@ class _NoCache(NullCache):  # type: ignore[misc]
         _say_compiling(cached=False)
 
 
-def kernel(function: F) -> F:
+def kernel(function: F, **options: Any) -> F:
     """Compile `function`: no Python objects, no GIL, cached on disk where a cache can be written."""
     if numba.config.DISABLE_JIT:
         # Compiled integers wrap around silently; numpy's scalars do so with a warning.
         return np.errstate(over="ignore")(function)  # type: ignore[return-value]
-    dispatcher = numba.njit(**_VECTORISED)(function)
+    dispatcher = numba.njit(**_VECTORISED, **options)(function)
     try:
         dispatcher._cache = _StampedCache(function)
     except RuntimeError:  # no writable place for a cache: compile in every process
         dispatcher._cache = _NoCache()
     return dispatcher  # type: ignore[no-any-return]
+
+
+def part_of_kernel(function: F) -> F:
+    """Compile `function` into every kernel that calls it: calls of a few nanoseconds are too dear in inner loops."""
+    return kernel(function, forceinline=True)
 
 
 def by_type(function: Callable[..., Any]) -> Any:
@@ -113,3 +120,71 @@ def by_type(function: Callable[..., Any]) -> Any:
 
     dispatch.register = register  # type: ignore[attr-defined]
     return dispatch
+
+
+# Machine instructions that numba has no name for, each with its meaning in Python ------------------------------
+
+_WORD = ir.IntType(64)
+
+
+def _instruction(build: Callable[..., Any]) -> Callable[[F], F]:
+    """Let compiled code run the instructions that `build` emits instead of a function of two arguments."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def emit(_typing: Any, first: Any, second: Any) -> Any:
+        return numba.uint64(first, second), build
+
+    def add(function: F) -> F:
+        @overload(function, strict=False)  # type: ignore[untyped-decorator]
+        def choose(first: Any, second: Any) -> Callable[..., Any]:
+            def run(first: Any, second: Any) -> Any:
+                return emit(first, second)
+
+            return run
+
+        return function
+
+    return add
+
+
+def _build_eight_bytes(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.load(builder.bitcast(builder.gep(array.data, [arguments[1]]), _WORD.as_pointer()), align=1)
+
+
+@_instruction(_build_eight_bytes)
+def eight_bytes(text: NDArray[np.uint8], at: int) -> Any:
+    """Return eight bytes of a text as one little-endian word. Nobody checks that they are there."""
+    return np.uint64(int.from_bytes(text[at : at + 8].tobytes(), "little"))
+
+
+def _build_upper_product(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    first, second = (builder.zext(argument, ir.IntType(128)) for argument in arguments)
+    return builder.trunc(builder.lshr(builder.mul(first, second), ir.Constant(ir.IntType(128), 64)), _WORD)
+
+
+@_instruction(_build_upper_product)
+def upper_product(first: Any, second: Any) -> Any:
+    """Return the upper 64 bits of the product of two uint64."""
+    return np.uint64(int(first) * int(second) >> 64)
+
+
+def _build_bits_below(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    return builder.cttz(builder.or_(*arguments), ir.Constant(ir.IntType(1), 0))
+
+
+@_instruction(_build_bits_below)
+def bits_below(word: Any, also: Any) -> Any:
+    """Return the number of zeros below the lowest bit that one of two uint64 has; 64 if there is none."""
+    both = int(word) | int(also)
+    return np.uint64((both & -both).bit_length() - 1 if both else 64)
+
+
+def _build_bits_above(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    return builder.ctlz(builder.and_(*arguments), ir.Constant(ir.IntType(1), 0))
+
+
+@_instruction(_build_bits_above)
+def bits_above(word: Any, mask: Any) -> Any:
+    """Return the number of zeros above the highest bit that both of two uint64 have; 64 if there is none."""
+    return np.uint64(64 - (int(word) & int(mask)).bit_length())

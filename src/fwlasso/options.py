@@ -41,21 +41,21 @@ class Options:
 
     def __post_init__(self) -> None:
         known = isinstance(self.solver, str) and self.solver in SOLVERS
-        _check("solver", self.solver, known, f"one of {', '.join(SOLVERS)}")
-        _check("stop", self.stop, self.stop is None or self.stop in STOPS, f"one of {', '.join(STOPS)} or None")
-        _check("eps", self.eps, _is_real(self.eps) and 0.0 < self.eps < 1.0, "a number in (0, 1)")
+        check("solver", self.solver, known, f"one of {', '.join(SOLVERS)}")
+        check("stop", self.stop, self.stop is None or self.stop in STOPS, f"one of {', '.join(STOPS)} or None")
+        check("eps", self.eps, _is_real(self.eps) and 0.0 < self.eps < 1.0, "a number in (0, 1)")
         tol = self.tol
-        _check("tol", tol, tol is None or (_is_real(tol) and tol >= 0.0), "a number >= 0 or None")
-        _check("max_iter", self.max_iter, _is_count(self.max_iter), "an integer >= 1")
+        check("tol", tol, tol is None or (_is_real(tol) and tol >= 0.0), "a number >= 0 or None")
+        check("max_iter", self.max_iter, is_count(self.max_iter), "an integer >= 1")
         for name in ("block_size", "n_threads"):
             value = getattr(self, name)
-            _check(name, value, value is None or _is_count(value), "an integer >= 1 or None")
+            check(name, value, value is None or is_count(value), "an integer >= 1 or None")
         for name in ("standardize", "fit_intercept", "certify"):
             value = getattr(self, name)
-            _check(name, value, isinstance(value, bool | np.bool_), "True or False")
+            check(name, value, isinstance(value, bool | np.bool_), "True or False")
         limit = self.time_limit
-        _check("time_limit", limit, limit is None or (_is_real(limit) and limit > 0.0), "seconds > 0 or None")
-        _check("callback", self.callback, self.callback is None or callable(self.callback), "callable or None")
+        check("time_limit", limit, limit is None or (_is_real(limit) and limit > 0.0), "seconds > 0 or None")
+        check("callback", self.callback, self.callback is None or callable(self.callback), "callable or None")
         if self.alphas is not None and self.radii is not None:
             raise ValueError("give alphas or radii, not both")
         if self.rule not in self.entry.stops:
@@ -128,7 +128,8 @@ class Options:
         return {**plain, **settled, "grid": self.grid_name}
 
 
-def _check(name: str, value: Any, valid: bool, what: str) -> None:
+def check(name: str, value: Any, valid: bool, what: str) -> None:
+    """Raise a ValueError that names an argument which is not what it must be."""
     if not valid:
         raise ValueError(f"{name} must be {what}, got {value!r}")
 
@@ -146,5 +147,6 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """Tell whether this is an integer of at least 1."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1

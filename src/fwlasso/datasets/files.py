@@ -1,21 +1,18 @@
 """Reading a table from a file: LIBSVM, npz, npy, csv or parquet, told apart by the ending of the name."""
 
-import bz2
 import csv
-import gzip
-import io
-import lzma
 import re
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from .compressed import is_packed
+from .libsvm import load_libsvm
 
 
 class Table(NamedTuple):
@@ -32,7 +29,8 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
     Parameters
     ----------
     file : path
-        ``.svm``, ``.libsvm``, ``.svmlight`` or ``.txt``, also with ``.gz``, ``.bz2`` or ``.xz`` behind: LIBSVM text.
+        ``.svm``, ``.libsvm``, ``.svmlight`` or ``.txt``, also with ``.gz``, ``.bz2``,
+        ``.xz`` or ``.zst`` behind: LIBSVM text, see `load_libsvm`.
         ``.npz``: arrays X and y, or a matrix of `scipy.sparse.save_npz` with y beside it in ``y.npy``.
         ``.npy``: an array X, with y beside it in ``y.npy``.
         ``.csv``, ``.parquet``: a table with names in its first row; the response is the column `target`.
@@ -59,87 +57,26 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file")
     name = Path(file.name.lower())
-    packed = name.suffix in _PACKINGS
+    packed = is_packed(file)
     reader = _READERS.get(Path(name.stem).suffix if packed else name.suffix)
     if reader is None or (packed and reader is not _read_libsvm):
         known = ", ".join(_READERS)
         raise ValueError(f"{file}: the ending of the name must be one of {known}")
-    with _naming(file):
-        return reader(file, target)
-
-
-@contextmanager
-def _naming(file: Path) -> Iterator[None]:
-    """Let every error of a file that cannot be read name the file."""
     try:
-        yield
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
+        return reader(file, target)
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
         if str(file) in str(error) or isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{file}: {error}") from error
 
 
-def read_libsvm(file: Path, n_features: int) -> Table:
-    """Read LIBSVM text of a known number of features, whatever the ending of its name; indices count from 1."""
-    with _naming(file):
-        return _parse_libsvm(file, n_features=n_features, zero_based=False)
-
-
 def _read_libsvm(file: Path, target: str | None) -> Table:
     if target is not None:
         raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
-    return _parse_libsvm(file)
-
-
-def _parse_libsvm(file: Path, **layout: Any) -> Table:
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        with _open(file) as stream:
-            X, y = load_svmlight_file(stream, dtype=np.float64, **layout)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(_locate_libsvm_error(file) or f"{file}: {error}") from error
-    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-        raise ValueError(_locate_libsvm_error(file) or f"{file}: not all values are finite")
-    if X.shape[0] == 0:
+    X, y = load_libsvm(file)
+    if not y.size:
         raise ValueError(f"{file}: there are no rows")
-    return Table(X.tocsc(), y)
-
-
-def _open(file: Path) -> Any:
-    return _PACKINGS.get(file.suffix.lower(), open)(file, "rb")
-
-
-def _locate_libsvm_error(file: Path) -> str | None:
-    """Read the file slowly and return a message that names line and column of the first error."""
-    with io.TextIOWrapper(_open(file), encoding="utf-8", errors="replace") as stream:
-        for number, line in enumerate(stream, start=1):
-            previous = -1.0
-            column = 1
-            for place, token in enumerate(line.split("#", 1)[0].split()):
-                column = line.index(token, column - 1) + 1
-                where = f"{file}, line {number}, column {column}"
-                index, colon, value = token.rpartition(":")
-                if place == 0:
-                    if not _is_finite(token):
-                        return f"{where}: expected a number as target, found {token!r}"
-                elif index != "qid":
-                    if not colon or not index.isdecimal() or not _is_finite(value):
-                        return f"{where}: expected index:value with a finite value, found {token!r}"
-                    if int(index) <= previous:
-                        return f"{where}: indices must increase within a line, found {index} after {previous:.0f}"
-                    if int(index) > np.iinfo(np.int32).max:
-                        return f"{where}: the index {index} is too large"
-                    previous = int(index)
-                column += len(token)
-    return None
-
-
-def _is_finite(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+    return Table(X, y)
 
 
 def _read_npz(file: Path, target: str | None) -> Table:
@@ -251,4 +188,3 @@ _READERS: dict[str, Callable[[Path, str | None], Table]] = {
     ".csv": _read_csv,
     ".parquet": _read_parquet,
 }
-_PACKINGS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

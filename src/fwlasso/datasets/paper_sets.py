@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 from . import standins
 from .download import Progress, UnreachableError, verify
 from .download import download as download_file
-from .files import Table, read_libsvm
+from .files import Table
+from .libsvm import load_libsvm
 from .places import data_folder, find_libsvm
 from .products import product_features
 
@@ -195,7 +196,7 @@ def _e2006(name: str, files: _Files, seed: int) -> PaperSet:
 
 def _read(file: Path, n_rows: int, n_columns: int) -> Table:
     try:
-        table = read_libsvm(file, n_columns)
+        table = Table(*load_libsvm(file, n_columns, zero_based=False))
         if table.y.size != n_rows:
             raise ValueError(f"{file}: expected {n_rows:,} rows, found {table.y.size:,}")
     except ValueError as error:

@@ -1,0 +1,847 @@
+"""LIBSVM files: scikit-learn's matrix where it reads them, an error with its place where nobody should, exact writing.
+
+``FWLASSO_FUZZ_SECONDS=300 pytest tests/test_libsvm.py -k for_some_time`` looks for odd files for five minutes.
+"""
+
+import bz2
+import functools
+import gzip
+import io
+import lzma
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, example, given, seed, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_svmlight_file
+
+from fwlasso.datasets import Reading, compressed, decimals, dump_libsvm, libsvm, libsvm_dump, libsvm_parts, load_libsvm
+from fwlasso.datasets.compressed import ahead, line_blocks
+
+MOST_COLUMNS = 10_000  # so that no large index takes all memory
+
+
+@contextmanager
+def small_pieces(block=64, part=64):
+    """Read blocks and parts that are so small that short files have many of them."""
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(libsvm_parts, "_BLOCK_BYTES", block))
+        patches.enter_context(mock.patch.object(libsvm_parts, "_LEAST_PART_BYTES", part))
+        patches.enter_context(mock.patch.object(libsvm, "_most_columns", return_value=MOST_COLUMNS))
+        yield
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return tmp_path_factory.mktemp("libsvm") / "data.svm"
+
+
+def load(file, data, pack=bytes, **options):
+    file.write_bytes(pack(data))
+    return load_libsvm(file, **options)
+
+
+def assert_same(X, y, expected, expected_y):
+    """The same arrays, bit for bit."""
+    expected = sp.csc_array(expected)
+    expected.sort_indices()
+    assert isinstance(X, sp.csc_array)
+    assert X.shape == expected.shape
+    assert X.has_sorted_indices
+    assert sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape).has_canonical_format  # looked at, not believed
+    np.testing.assert_array_equal(X.indptr, expected.indptr)
+    np.testing.assert_array_equal(X.indices, expected.indices)
+    np.testing.assert_array_equal(X.data.view(np.uint8), expected.data.view(np.uint8))
+    np.testing.assert_array_equal(y.view(np.uint64), expected_y.view(np.uint64))
+
+
+# Against scikit-learn ----------------------------------------------------------------------------------------
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = st.one_of(
+    FINITE.map(repr),
+    FINITE.map("{:+.16g}".format),
+    st.integers(-(10**25), 10**25).map(str),
+    st.from_regex(r"[+-]?([0-9]{1,22}\.?[0-9]{0,22}|\.[0-9]{1,22})([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+).filter(lambda text: np.isfinite(float(text)))
+BLANKS = st.text(" \t\r\x0b\x0c", min_size=1, max_size=3)
+COMMENTS = st.sampled_from(["", "", "#", "# 1:2 qid:3 x", "#\x00\xff"])
+EMPTY_LINES = st.sampled_from(["", " ", "# nothing", "\t# 3", "\r"])
+
+
+@st.composite
+def rows(draw):
+    indices = sorted(draw(st.sets(st.one_of(st.integers(0, 30), st.integers(0, MOST_COLUMNS)), max_size=8)))
+    query = [f"qid:{draw(st.integers(-5, 5))}"] if draw(st.booleans()) else []
+    entries = [f"{draw(st.sampled_from(['', '+', '0', '000']))}{index}:{draw(NUMBERS)}" for index in indices]
+    words = [draw(NUMBERS), *query, *entries]
+    blank = draw(st.one_of(st.just(" "), BLANKS))
+    return (
+        draw(st.sampled_from(["", "", " ", "\t"]))
+        + blank.join(words)
+        + draw(st.sampled_from(["", " "]))
+        + draw(COMMENTS)
+    )
+
+
+@st.composite
+def files(draw):
+    lines = draw(st.lists(st.one_of(rows(), rows(), rows(), EMPTY_LINES), max_size=8))
+    text = draw(st.sampled_from(["\n", "\r\n"])).join(lines) + draw(st.sampled_from(["\n", "", "\r\n", "\n\n"]))
+    return text.encode("latin-1")
+
+
+@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+@given(
+    data=files(),
+    zero_based=st.sampled_from(["auto", "auto", True, False]),
+    dtype=st.sampled_from([np.float64, np.float64, np.float32]),
+    block=st.sampled_from([1, 16, 100, 1 << 19]),
+    n_threads=st.integers(1, 4),
+)
+def test_files_are_read_as_scikit_learn_reads_them(file, data, zero_based, dtype, block, n_threads):
+    with small_pieces(block):
+        try:
+            with np.errstate(over="ignore"):
+                expected, y = load_svmlight_file(io.BytesIO(data), dtype=dtype, zero_based=zero_based)
+        except ValueError:  # a 0 where indices count from 1
+            with pytest.raises(ValueError, match=r"svm:\d+:\d+: expected an index of at least 1, found '\+?0+:"):
+                load(file, data, zero_based=zero_based, n_threads=n_threads)
+            return
+        if not np.isfinite(expected.data).all():
+            with pytest.raises(ValueError, match=r"svm:\d+:\d+: expected a finite number after ':', found "):
+                load(file, data, dtype=dtype, zero_based=zero_based, n_threads=n_threads)
+            return
+        X, found_y = load(file, data, dtype=dtype, zero_based=zero_based, n_threads=n_threads)
+    assert X.dtype == dtype
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert_same(X, found_y, expected, y)
+
+
+@pytest.mark.parametrize("n_features", [3, 4, 10])
+def test_number_of_features_is_that_of_scikit_learn(file, n_features):
+    data = b"1 1:2 3:4\n"
+    expected, y = load_svmlight_file(io.BytesIO(data), n_features=n_features)
+    assert_same(*load(file, data, n_features=n_features), expected, y)
+
+
+@pytest.mark.parametrize("data", [b"", b"# nothing\n", b"1\n2\n", b"1 # 3:4\n", b"\n\n", b" "])
+@pytest.mark.parametrize("zero_based", ["auto", True, False])
+def test_files_without_entries(file, data, zero_based):
+    expected, y = load_svmlight_file(io.BytesIO(data), zero_based=zero_based)
+    assert_same(*load(file, data, zero_based=zero_based), expected, y)
+
+
+# Numbers -----------------------------------------------------------------------------------------------------
+
+
+def read_number(text):
+    word = np.frombuffer(text.encode() + b"\n" + b"9" * decimals.PADDING, np.uint8)
+    return decimals.read_decimal(word, 0)
+
+
+def random_numbers(n, rng):
+    for _ in range(n):
+        yield repr(np.frombuffer(rng.randbytes(8))[0].item())
+        yield f"{rng.getrandbits(rng.randint(1, 64))}e{rng.randint(-345, 310)}"
+        yield f"{rng.random():.{rng.randint(1, 19)}g}"
+        halfway = 2 * rng.getrandbits(52) + 2**53 + 1  # between two floats
+        yield str(halfway * 2 ** rng.randint(0, 9))
+        yield str(halfway * 2 ** rng.randint(0, 9) + rng.choice([-1, 1]))
+        yield f"{halfway * 5 ** rng.randint(0, 4)}e{rng.randint(-30, 30)}"
+
+
+HARD_NUMBERS = [
+    *["0", "-0", "+0.0", "00000000000000000000", "0e999", "0.0000000000000000000000000000000000000000000001"],
+    *[
+        "9007199254740991",
+        "9007199254740992",
+        "9007199254740993",
+        "9007199254740995",
+        "9007199254740993.000000000000001",
+    ],
+    *["1e22", "1e23", "1e-22", "1e-23", "123456789012345678e-30", "8.5e22", "9.5367431640625e-7"],
+    *["1.7976931348623157e308", "1.7976931348623158e308", "2.2250738585072014e-308", "2.2250738585072011e-308"],
+    *["4.9406564584124654e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "1e-400", "1e-99999999999999"],
+    *["18446744073709551615", "18446744073709551616", "9999999999999999999", "10000000000000000000"],
+    *[
+        "0.000000000000000000001234567890123456789",
+        "1.",
+        ".5",
+        "+.5E+1",
+        "1e0000000000000000000005",
+        "5" * 400 + "e-400",
+    ],
+]
+
+
+def test_numbers_are_those_of_python(file):
+    numbers = [*HARD_NUMBERS, *random_numbers(5_000, random.Random(0))]
+    n_sure = 0
+    for text in numbers:
+        value, end, state = read_number(text)
+        if "n" not in text:
+            assert end == len(text)
+            assert state != decimals.NO_NUMBER
+        if state == decimals.SURE:
+            n_sure += 1
+            assert value.hex() == float(text).hex(), text
+    assert n_sure > 0.6 * len(numbers)
+
+
+def test_floats_with_all_their_digits_need_no_second_look():
+    rng = np.random.default_rng(0)
+    states = [read_number(repr(value))[2] for value in np.exp(rng.uniform(-600, 600, 2000)).tolist()]
+    assert states == [decimals.SURE] * 2000
+
+
+def test_unsure_numbers_of_a_file_are_those_of_python(file):
+    finite = [text for text in HARD_NUMBERS if np.isfinite(float(text))]
+    X, y = load(file, "".join(f"{text} 1:{text}\n" for text in finite).encode())
+    expected = [float(text).hex() for text in finite]
+    assert [value.hex() for value in y.tolist()] == expected
+    assert [value.hex() for value in X.data.tolist()] == expected
+
+
+REFUSED = [
+    *[
+        "",
+        "x",
+        "abc",
+        "0x10",
+        "1_000",
+        "\u0661",
+        "²",
+        "1,5",
+        "1..2",
+        "1e",
+        "1e+",
+        "e5",
+        ".",
+        "+",
+        "-",
+        "--1",
+        "+-1",
+        "1-",
+        "1d5",
+        ".",
+    ],
+    *[
+        "1f",
+        "1 000".replace(" ", "\u00a0"),
+        "1:2",
+        "1\x00",
+        "\x00",
+        "infinit",
+        "0b1",
+        "1e5.5",
+        "1e 5".replace(" ", "\x1c"),
+    ],
+]
+NOT_FINITE = [
+    "nan",
+    "-nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "+Infinity",
+    "INF",
+    "1e309",
+    "-1e999",
+    "9" * 400,
+    "1.7976931348623159e308",
+]
+
+
+@pytest.mark.parametrize("number", REFUSED)
+def test_what_is_no_number_is_refused(file, number):
+    data = f"1 1:1\n2 1:1 3:{number} 4:5\n".encode()
+    with pytest.raises(ValueError, match=r"data\.svm:2:9: expected a number after ':', found "):
+        load(file, data)
+    if number not in ("",):
+        with pytest.raises(ValueError, match=r"data\.svm:2:2: expected a number as target, found "):
+            load(file, f"1\n {number} 1:1\n".encode())
+
+
+@pytest.mark.parametrize("number", NOT_FINITE)
+def test_what_is_not_finite_is_refused(file, number):
+    with pytest.raises(ValueError, match=r"data\.svm:1:5: expected a finite number after ':', found "):
+        load(file, f"1 1:{number} 2:3\n".encode())
+    with pytest.raises(ValueError, match=r"data\.svm:1:1: expected a finite number as target, found "):
+        load(file, f"{number} 1:2\n".encode())
+
+
+@pytest.mark.parametrize(("number", "fits"), [("3.4028235677973362e38", True), ("3.4028235677973366e38", False)])
+def test_what_does_not_fit_float32_is_refused(file, number, fits):
+    data = f"1e300 1:-{number} 2:1e-60\n".encode()
+    if fits:
+        X, y = load(file, data, dtype=np.float32)
+        assert X.data.tolist() == [-np.finfo(np.float32).max, 0.0]
+        assert y.tolist() == [1e300]
+    else:
+        with pytest.raises(ValueError, match=r"data\.svm:1:9: expected a finite number after ':', found '-3\.4"):
+            load(file, data, dtype=np.float32)
+
+
+# Order, copies, queries --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_indices_need_not_be_sorted(file, n_threads):
+    rng = np.random.default_rng(1)
+    dense = rng.integers(1, 9, (40, 12)) * (rng.random((40, 12)) < 0.5)
+    lines = []
+    for row in dense:
+        indices = rng.permutation(np.flatnonzero(row))
+        lines.append(" ".join(["1", *(f"{j + 1}:{row[j]}" for j in indices)]))
+    with small_pieces():
+        X, _ = load(file, "\n".join(lines).encode(), n_features=12, n_threads=n_threads)
+    assert_same(X, np.ones(40), sp.csc_array(dense.astype(float)), np.ones(40))
+
+
+def test_queries_are_returned_on_request(file):
+    data = b"1 qid:7 1:2\n2 qid:-3\n3 qid:+9  3:1 # qid:4\n"
+    X, y, queries = load(file, data, query_id=True)
+    assert queries.tolist() == [7, -3, 9]
+    assert queries.dtype == np.int64
+    assert_same(X, y, *load_svmlight_file(io.BytesIO(data)))
+    assert len(load(file, data)) == 2
+
+
+def test_queries_that_are_not_wanted_may_be_anything(file):
+    X, _ = load(file, b"1 qid:a:b 1:2\n2 qid: 1:3\n")
+    assert X.toarray().tolist() == [[2.0], [3.0]]
+
+
+# Errors and their places -------------------------------------------------------------------------------------
+
+MALFORMED = [
+    ("x 1:2\n", 1, 1, "a number as target", "'x'"),
+    ("1 1:2\n\n# comment\nhigh 1:2\n", 4, 1, "a number as target", "'high'"),
+    ("1:2 3:4\n", 1, 1, "a number as target", "'1:2'"),
+    ("1,5 1:2\n", 1, 1, "a number as target", "'1,5'"),
+    ("1 1:2\nnan 1:2\n", 2, 1, "a finite number as target", "'nan'"),
+    ("1 1:2\n1 1:2 b\n", 2, 7, "index:value", "'b'"),
+    ("1 1:2\n  1   1:2  3\n", 2, 12, "index:value", "'3'"),
+    ("1 1:1 22:x 2:x\n", 1, 10, "a number after ':'", "'x'"),
+    ("1 1:1 2:abc# 3\n", 1, 9, "a number after ':'", "'abc'"),
+    ("1 1\n", 1, 3, "index:value", "'1'"),
+    ("1 1:\n", 1, 5, "a number after ':'", "nothing"),
+    ("1 1: 2\n", 1, 5, "a number after ':'", "nothing"),
+    ("1 1:", 1, 5, "a number after ':'", "nothing"),
+    ("1 1:#", 1, 5, "a number after ':'", "nothing"),
+    ("1 :2\n", 1, 3, "index:value", "':2'"),
+    ("1 a:2\n", 1, 3, "index:value", "'a:2'"),
+    ("1 -1:2\n", 1, 3, "index:value", "'-1:2'"),
+    ("1 1.0:2\n", 1, 3, "index:value", "'1.0:2'"),
+    ("1 1_0:2\n", 1, 3, "index:value", "'1_0:2'"),
+    ("1 0x1:2\n", 1, 3, "index:value", "'0x1:2'"),
+    ("1 ²:2\n", 1, 3, "index:value", "'²:2'"),
+    ("ä ²:2\n", 1, 1, "a number as target", "'ä'"),
+    ("1 1:2 ä:2\n1 ää:1\n", 1, 7, "index:value", "'ä:2'"),
+    ("1 1:2 \xa02:ä\n", 1, 7, "index:value", "'\\xa02:ä'"),
+    ("1 1:2\n1 99999999999999999999:1\n", 2, 3, "an index of at most", "'99999999999999999999:1'"),
+    ("1 1:2\n1 123456789012345678901234567890:1\n", 2, 3, "an index of at most", "'123456789012345678901234567890:1'"),
+    ("1 1:1 3:1 3:3\n", 1, 11, "every index once in a line", "'3:3'"),
+    ("1\n# x\n1 qid:3 9:1 1:1 9:3 9:4 1:2\n2 x", 3, 17, "every index once in a line", "'9:3'"),
+    ("1 3:1 2:1 3:3 x\n", 1, 11, "every index once in a line", "'3:3'"),
+    ("1 1:2\n1 1:2 2:nan\n", 2, 9, "a finite number after ':'", "'nan'"),
+    ("1 1:2 2:inf\n", 1, 9, "a finite number after ':'", "'inf'"),
+    ("1 1:2 2:1e999 3:x\n", 1, 9, "a finite number after ':'", "'1e999'"),
+    ("1 1:2\r\n2 1:\r\n", 2, 5, "a number after ':'", "nothing"),
+    ("1 1:2 qid:3\n", 1, 7, "index:value", "'qid:3'"),
+    ("1 1:" + 60 * "7" + "x\n", 1, 5, "a number after ':'", "'" + 37 * "7" + "...'"),
+]
+PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize(("text", "line", "column", "expected", "found"), MALFORMED)
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_malformed_file_is_located(file, text, line, column, expected, found, n_threads):
+    with small_pieces(block=8, part=4), pytest.raises(ValueError, match=r"data\.svm") as caught:
+        load(file, text.encode(), n_threads=n_threads)
+    message = str(caught.value)
+    assert message.startswith(f"{file}:{line}:{column}: expected {expected}")
+    assert f", found {found}" in message
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_first_of_many_errors_is_told(tmp_path, packing):
+    lines = [f"{k} 1:{k} 5:2\n" for k in range(1000)]
+    lines[700], lines[701], lines[950] = "1 1:2 x\n", "1 :2\n", "1 1:2 7\n"
+    with small_pieces(), pytest.raises(ValueError, match=r"data\.svm.*:701:7: expected index:value, found 'x'"):
+        load(tmp_path / f"data.svm{packing}", "".join(lines).encode(), PACKERS[packing], n_threads=3)
+    lines[300] = "1 1:2 3:z\n"  # counting does not look at values
+    with small_pieces(), pytest.raises(ValueError, match=r"data\.svm.*:301:9: expected a number after ':', found 'z'"):
+        load(tmp_path / f"data.svm{packing}", "".join(lines).encode(), PACKERS[packing], n_threads=3)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (b"1 1:2\n1 1:2 4:1\n", {"n_features": 3}, r"2:7: expected an index of at most 3, found '4:1'"),
+        (b"1 0:2\n1 1:2 3:1\n", {"n_features": 3}, r"2:7: expected an index of at most 2, found '3:1'"),
+        (b"1 1:2 3:1\n", {"n_features": 3, "zero_based": True}, r"1:7: expected an index of at most 2, found '3:1'"),
+        (b"1 1:2 0:1\n", {"zero_based": False}, r"1:7: expected an index of at least 1, found '0:1'"),
+        (b"1 1:2\n", {"query_id": True}, r"1:3: expected qid: and an integer, found '1:2'"),
+        (b"1 qid:1\n2\n", {"query_id": True}, r"2:2: expected qid: and an integer, found nothing"),
+        (b"1 qid:1.5\n", {"query_id": True}, r"1:3: expected qid: and an integer, found 'qid:1\.5'"),
+        (b"1 qid:\n", {"query_id": True}, r"1:3: expected qid: and an integer, found 'qid:'"),
+        (b"1 5000000000000:1\n", {}, r"1:3: expected an index of at most \d+, found .* no memory for more columns"),
+    ],
+)
+def test_what_was_asked_for_is_held_against_the_file(file, data, options, message):
+    with pytest.raises(ValueError, match=r"data\.svm:" + message):
+        load(file, data, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_features": 0}, "n_features must be"),
+        ({"n_features": 2.5}, "n_features must be"),
+        ({"dtype": np.int64}, "dtype must be"),
+        ({"zero_based": "yes"}, "zero_based must be"),
+        ({"n_threads": 0}, "n_threads must be"),
+        ({"progress": 3}, "progress must be"),
+    ],
+)
+def test_bad_argument_is_named(file, options, message):
+    with pytest.raises(ValueError, match=message):
+        load(file, b"1 1:2\n", **options)
+
+
+def test_more_features_than_memory_are_refused(file):
+    with pytest.raises(MemoryError, match="n_features"):
+        load(file, b"1 1:2\n", n_features=10**15)
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        load_libsvm(tmp_path / "nowhere.svm")
+
+
+# Threads, progress, index types ------------------------------------------------------------------------------
+
+
+def some_text(n_rows=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n_rows):
+        indices = np.unique(rng.integers(1, 500, rng.integers(0, 12)))
+        lines.append(" ".join([repr(rng.normal()), *(f"{j}:{rng.normal()!r}" for j in indices)]) + "\n")
+    return "".join(lines).encode()
+
+
+@functools.cache
+def some_matrix():
+    return load_svmlight_file(io.BytesIO(some_text()))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("block", [100, 5000])
+def test_any_number_of_threads_gives_the_same_arrays(file, n_threads, block):
+    with small_pieces(block=block, part=1000):
+        X, y = load(file, some_text(), n_threads=n_threads)
+    assert_same(X, y, *some_matrix())
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_packed_files(tmp_path, packing):
+    X, y = load(tmp_path / f"data.svm{packing}", some_text(), PACKERS[packing])
+    assert_same(X, y, *some_matrix())
+
+
+def test_packed_file_of_several_streams(tmp_path):
+    half = some_text().index(b"\n", 20_000) - 5
+    for ending, pack in (("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)):
+        both = pack(some_text()[:half]) + pack(some_text()[half:])
+        assert_same(*load(tmp_path / f"data.{ending}", both), *some_matrix())
+
+
+def test_zst(tmp_path):
+    zstd = pytest.importorskip("backports.zstd")
+    packed = zstd.compress(some_text())
+    assert_same(*load(tmp_path / "data.svm.zst", packed), *some_matrix())
+    with pytest.raises(ValueError, match=r"data\.svm\.zst: "):
+        load(tmp_path / "data.svm.zst", packed[: len(packed) // 2])
+    with pytest.raises(ValueError, match=r"data\.svm\.zst: "):
+        load(tmp_path / "data.svm.zst", b"1 1:2\n")
+
+
+def test_zst_without_its_library_says_what_to_install(tmp_path):
+    with (
+        mock.patch.dict(sys.modules, {"compression": None, "backports": None}),
+        pytest.raises(ImportError, match=r"pip install backports\.zstd"),
+    ):
+        load(tmp_path / "data.svm.zst", b"")
+
+
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
+def test_damaged_file_is_named(tmp_path, packing):
+    packed = PACKERS[packing](some_text())
+    for damaged in (packed[: len(packed) // 2], b"1 1:2\n", packed[:1000] + b"?" + packed[1001:]):
+        with pytest.raises(ValueError, match=rf"data\.svm\{packing}: "):
+            load(tmp_path / f"data.svm{packing}", damaged)
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_progress_goes_up_to_the_end(tmp_path, packing):
+    told = []
+    file = tmp_path / f"data.svm{packing}"
+    with small_pieces(block=4096, part=10_000):
+        load(file, some_text(), PACKERS[packing], n_threads=2, progress=told.append)
+    assert all(isinstance(step, Reading) and step.file == file for step in told)
+    done = [step.done for step in told]
+    assert done == sorted(done)
+    assert done[-1] == told[-1].total == 2 * file.stat().st_size
+
+
+def test_what_progress_raises_ends_the_reading(file):
+    n_threads = threading.active_count()
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with small_pieces(), pytest.raises(KeyboardInterrupt):
+        load(file, some_text(), n_threads=3, progress=interrupt)
+    assert threading.active_count() == n_threads
+
+
+def test_wide_indices_are_used_where_narrow_ones_do_not_suffice(file):
+    with mock.patch.object(libsvm, "_INT32_MAX", 400), mock.patch.object(libsvm_parts, "_INT32_MAX", 20):
+        X, y = load(file, some_text())
+    assert X.data.size > 400
+    assert_same(X, y, *some_matrix())
+
+
+def test_file_that_changes_meanwhile_is_noticed(file):
+    def change(step):
+        if step.done == step.total // 2:
+            time.sleep(0.01)
+            file.write_bytes(file.read_bytes().replace(b" 1:", b" 2:"))
+
+    with pytest.raises(ValueError, match=r"data\.svm: the file has changed"):
+        load(file, b"1 1:2\n3 1:4\n", progress=change)
+
+
+# Odd files ---------------------------------------------------------------------------------------------------
+
+NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+INDEX = re.compile(rb"\+?([0-9]+):")
+WORD = re.compile(rb"[^ \t\n\r\x0b\x0c]+")
+
+
+class WrongError(Exception):
+    pass
+
+
+def read_plainly(data):
+    """Return targets and entries (row, index, value), or raise the place of the first error; no kernels."""
+    targets, entries = [], []
+    for n, line in enumerate(data.split(b"\n"), start=1):
+        words = [(match.start(), match[0]) for match in WORD.finditer(line.partition(b"#")[0])]
+        if not words:
+            continue
+
+        def wrong(place, n=n, line=line):
+            return WrongError(n, len(line[:place].decode("utf-8", "replace")) + 1)
+
+        (place, word), *rest = words
+        if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
+            raise wrong(place)
+        if rest and rest[0][1].startswith(b"qid:"):
+            place, query = rest.pop(0)
+            if any(sign < 32 for sign in query):
+                raise wrong(place)
+        seen = set()
+        for place, entry in rest:
+            index = INDEX.match(entry)
+            if index is None or int(index[1]) > MOST_COLUMNS:
+                raise wrong(place)
+            value = entry[index.end() :]
+            if not NUMBER.fullmatch(value):
+                raise wrong(place + index.end())
+            if int(index[1]) in seen:
+                raise wrong(place)
+            if not np.isfinite(float(value)):
+                raise wrong(place + index.end())
+            seen.add(int(index[1]))
+            entries.append((len(targets), int(index[1]), float(value)))
+        targets.append(float(word))
+    return targets, entries
+
+
+def check_odd_file(file, data, block, n_threads):
+    with small_pieces(block, part=16):
+        try:
+            targets, entries = read_plainly(data)
+        except WrongError as error:
+            with pytest.raises(ValueError, match=re.escape(f"{file}:{error.args[0]}:{error.args[1]}: expected ")):
+                load(file, data, n_threads=n_threads)
+            return
+        X, y = load(file, data, n_threads=n_threads)
+    shift = 1 if entries and min(index for _, index, _ in entries) > 0 else 0
+    values = np.array([value for _, _, value in entries], dtype=float)
+    places = ([row for row, _, _ in entries], [index - shift for _, index, _ in entries])
+    assert_same(X, y, sp.coo_array((values, places), shape=X.shape), np.array(targets, dtype=float))
+
+
+SIGNS = st.sampled_from([bytes([sign]) for sign in b"0123456789:::.    #\n\n\n\r\t+-eEqid_x\x00\x1f\x80\xff"])
+PIECES = st.sampled_from(
+    [
+        b"1 ",
+        b"\n1 ",
+        b" 1:2",
+        b" 2:",
+        b" 33:4",
+        b" qid:1 ",
+        b"\r\n",
+        b"1e5",
+        b" 0:0",
+        b"12345678",
+        b":1e-400",
+        b"\n-1.5 7:8.25",
+    ]
+)
+ODD_FILES = st.one_of(
+    st.binary(max_size=60),
+    st.lists(SIGNS, max_size=60).map(b"".join),
+    st.lists(st.one_of(PIECES, PIECES, PIECES, SIGNS), max_size=30).map(b"".join),
+)
+
+
+@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
+@given(data=ODD_FILES, block=st.sampled_from([1, 7, 40, 1 << 19]), n_threads=st.integers(1, 3))
+@example(b"1 1:2\x00", 1, 1)
+@example(b"1 qid:\x00 1:2", 1, 1)
+def test_odd_files_are_read_or_refused_at_the_right_place(file, data, block, n_threads):
+    check_odd_file(file, data, block, n_threads)
+
+
+@pytest.mark.skipif("FWLASSO_FUZZ_SECONDS" not in os.environ, reason="looks for odd files for FWLASSO_FUZZ_SECONDS")
+def test_odd_files_for_some_time(file):
+    end = time.monotonic() + float(os.environ["FWLASSO_FUZZ_SECONDS"])
+    n_files = 0
+
+    while time.monotonic() < end:
+
+        @seed(random.getrandbits(64))
+        @settings(max_examples=1000, suppress_health_check=list(HealthCheck), derandomize=False, database=None)
+        @given(data=ODD_FILES, block=st.sampled_from([1, 7, 40, 1 << 19]), n_threads=st.integers(1, 3))
+        def look(data, block, n_threads):
+            nonlocal n_files
+            n_files += 1
+            check_odd_file(file, data, block, n_threads)
+
+        look()
+    assert n_files
+
+
+# Memory and plain Python -------------------------------------------------------------------------------------
+
+MEASURE = """
+import sys
+from fwlasso.datasets import load_libsvm
+
+def memory(name):  # of this process, in bytes
+    with open("/proc/self/status") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
+
+tiny, large = sys.argv[1:]
+load_libsvm(tiny)  # compiles
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # forget the peak so far
+before = memory("VmRSS")
+X, y = load_libsvm(large, n_threads=2)
+size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+print((memory("VmHWM") - before) / size, size)
+"""
+
+
+@pytest.mark.parametrize("packing", ["", ".gz"])
+def test_peak_memory_is_little_more_than_the_matrix(tmp_path, packing):
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(500):
+        indices = np.unique(rng.integers(1, 100_001, 400))
+        lines.append(" ".join(["1", *map("{}:{:.6g}".format, indices.tolist(), rng.random(indices.size).tolist())]))
+    block = ("\n".join(lines) + "\n").encode()
+    pack = PACKERS[packing]
+    (tmp_path / f"large.svm{packing}").write_bytes(40 * pack(block))  # 110 MB, packed as forty streams
+    (tmp_path / f"tiny.svm{packing}").write_bytes(pack(block[: block.index(b"\n") + 1]))
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-P",
+            "-W",
+            "error",
+            "-c",
+            MEASURE,
+            *(tmp_path / f"{name}.svm{packing}" for name in ("tiny", "large")),
+        ],
+        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    share, size = map(float, done.stdout.split())
+    assert 90e6 < size < 100e6
+    assert share < 1.2
+
+
+def test_without_compiling(tmp_path):
+    (tmp_path / "data.svm").write_bytes(b"1 3:4.5 1:-2e-3 # x\r\n-0.12345678901234567 2:1e23\n")
+    code = """
+import sys
+from fwlasso.datasets import load_libsvm
+X, y = load_libsvm(sys.argv[1])
+print(X.toarray().tolist(), y.tolist())
+"""
+    done = subprocess.run(
+        [sys.executable, "-P", "-W", "error", "-c", code, tmp_path / "data.svm"],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "[[-0.002, 0.0, 4.5], [0.0, 1e+23, 0.0]] [1.0, -0.12345678901234566]\n", done.stderr
+
+
+# Writing -----------------------------------------------------------------------------------------------------
+
+KINDS = [np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array, sp.coo_array, sp.csc_matrix, sp.lil_array]
+
+
+@st.composite
+def matrices(draw):
+    shape = draw(st.integers(0, 8)), draw(st.integers(1, 8))
+    values = st.one_of(st.just(0.0), FINITE, st.integers(-9, 9).map(float))
+    entries = draw(st.lists(values, min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    y = draw(st.lists(FINITE, min_size=shape[0], max_size=shape[0]))
+    return np.reshape(np.array(entries, dtype=float), shape), np.array(y, dtype=float)
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(
+    matrices(),
+    st.sampled_from(KINDS),
+    st.sampled_from([np.float64, np.float32]),
+    st.booleans(),
+    st.integers(1, 20),
+)
+def test_what_is_written_is_read_again(file, matrix, kind, dtype, zero_based, block):
+    dense, y = matrix
+    with np.errstate(over="ignore"):
+        dense = np.nan_to_num(dense.astype(dtype))
+    with mock.patch.object(libsvm_dump, "_BLOCK_ENTRIES", block):
+        dump_libsvm(kind(dense), y, file, zero_based=zero_based)
+    for read_as in {dtype, np.float64}:
+        X, found_y = load_libsvm(file, dense.shape[1], dtype=read_as, zero_based=zero_based)
+        assert_same(X, found_y, sp.csc_array(dense.astype(read_as)), y)
+
+
+@pytest.mark.parametrize("ending", [".svm", ".gz", ".svm.bz2", ".xz"])
+def test_written_file_is_packed_as_its_name_tells(tmp_path, ending):
+    X, y = some_matrix()
+    file = tmp_path / f"data{ending}"
+    dump_libsvm(X, y, file)
+    assert_same(*load_libsvm(file, X.shape[1]), X, y)
+    assert (file.read_bytes()[:2] == b"\x1f\x8b") is (ending == ".gz")
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+def test_stored_zeros_queries_and_whole_numbers_are_written(tmp_path):
+    X = sp.csc_array((np.array([0.0, 3.0, -1e22]), np.array([0, 1, 1]), np.array([0, 1, 2, 3])), shape=(2, 3))
+    dump_libsvm(X, [1, -0.5], tmp_path / "data.svm", query_id=[4, -5])
+    assert (tmp_path / "data.svm").read_text() == "1 qid:4 1:0\n-0.5 qid:-5 2:3 3:-1e+22\n"
+    found, y, queries = load_libsvm(tmp_path / "data.svm", query_id=True)
+    assert_same(found, y, X, np.array([1, -0.5]))
+    assert queries.tolist() == [4, -5]
+
+
+def test_entries_of_one_place_are_added_before_they_are_written(tmp_path):
+    X = sp.coo_array(([1.0, 2.0, 5.0], ([0, 0, 0], [1, 1, 0])), shape=(1, 2))
+    for kind in (X, sp.csr_array((X.data, [1, 1, 0], [0, 3]), shape=(1, 2)), sp.csc_array(X)):
+        dump_libsvm(kind, [1], tmp_path / "data.svm")
+        assert (tmp_path / "data.svm").read_text() == "1 1:5 2:3\n"
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "options", "message"),
+    [
+        ([[1.0]], [1.0, 2.0], {}, "y must have 1 entries"),
+        ([1.0], [1.0], {}, "X must be a matrix"),
+        ([["a"]], [1.0], {}, "X must be a matrix"),
+        ([[np.nan]], [1.0], {}, "X must be finite"),
+        (sp.csc_array([[np.inf]]), [1.0], {}, "X must be finite"),
+        ([[1.0]], [np.nan], {}, "y must be finite"),
+        ([[1.0]], [1.0], {"query_id": [1.5]}, "query_id must be integers"),
+        ([[1.0]], [1.0], {"query_id": [1, 2]}, "query_id must have 1 entries"),
+    ],
+)
+def test_what_cannot_be_written_leaves_no_file_and_the_old_one(tmp_path, X, y, options, message):
+    for there in (False, True):
+        if there:
+            (tmp_path / "data.svm").write_text("1 1:1\n")
+        with pytest.raises(ValueError, match=message):
+            dump_libsvm(X, y, tmp_path / "data.svm", **options)
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["1 1:1\n"] * there
+
+
+# Lines, block by block ---------------------------------------------------------------------------------------
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.sampled_from([b"\n", b"a", b"bc", b"defghijk"]), max_size=30).map(b"".join),
+    st.integers(1, 40),
+    st.integers(0, 9),
+)
+def test_blocks_are_whole_lines(data, block, padding):
+    blocks = [part.tobytes()[: part.size - padding] for part in line_blocks(io.BytesIO(data), block, padding)]
+    assert all(part.endswith(b"\n") for part in blocks)
+    assert b"".join(blocks) == data + (b"" if data.endswith(b"\n") or not data else b"\n")
+    first = data.find(b"\n") + 1
+    assert (
+        b"".join(part.tobytes()[: part.size - padding] for part in line_blocks(io.BytesIO(data), block, padding, first))
+        == data[:first]
+    )
+
+
+def test_items_made_ahead_are_the_same_and_errors_come_through():
+    assert list(ahead(iter(range(50)))) == list(range(50))
+
+    def broken():
+        yield 1
+        raise ValueError("damaged")
+
+    items = ahead(broken())
+    assert next(items) == 1
+    with pytest.raises(ValueError, match="damaged"):
+        next(items)
+
+
+def test_nobody_works_ahead_for_one_who_has_left():
+    n_threads = threading.active_count()
+    items = ahead(iter(range(10**9)))
+    assert next(items) == 0
+    items.close()
+    assert threading.active_count() == n_threads
+
+
+def test_a_packing_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(RuntimeError), compressed.replacing(tmp_path / "data.gz"):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
