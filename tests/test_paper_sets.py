@@ -249,7 +249,7 @@ def test_file_with_other_rows_is_refused(tmp_path):
 @pytest.mark.usefixtures("small")
 def test_file_with_other_columns_is_refused(tmp_path):
     write(tmp_path / "pyrim_scale.svm", *table(74, 29))
-    with pytest.raises(ValueError, match=r"pyrim_scale\.svm: .*27"):
+    with pytest.raises(ValueError, match=r"pyrim_scale\.svm:.*27"):
         fetch_paper_set("pyrim", tmp_path)
 
 
