@@ -1,0 +1,62 @@
+"""Opening a file of any kind as a source that is read in blocks."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+
+from ..store import Step, Tell, open_store
+from .arrow_files import open_csv, open_parquet
+from .binary_files import open_h5ad, open_npz
+from .files import _naming, _open, _response_beside, ending_of, read_table
+from .optional import optional
+from .source import Source, from_matrix
+from .text_files import open_libsvm, open_matrix_market
+
+
+def silent(_step: Step) -> None:
+    """Tell nobody."""
+
+
+@contextmanager
+def open_source(file: Path, target: str | None, scratch: Path, tell: Tell = silent) -> Iterator[Source]:
+    """Open a file or a store as a source, for the time of the context; `scratch` is an empty folder to unpack to."""
+    with ExitStack() as stack:
+        with _naming(file):
+            source = _open_source(file, target, scratch, tell, stack)
+        yield source
+
+
+def _open_source(file: Path, target: str | None, scratch: Path, tell: Tell, stack: ExitStack) -> Source:
+    if file.is_dir():
+        if target is not None:
+            raise ValueError(f"target: {file} is a store, which has its response")
+        store = open_store(file)
+        return from_matrix(store.X, store.y, store.feature_names)
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file")
+    ending = ending_of(file)
+    source: Source | None = None
+    if ending == ".csv":
+        source = open_csv(file, target, scratch, tell)
+    elif ending == ".parquet":
+        source = open_parquet(file, target)
+    elif ending == ".mtx":
+        y = _response_beside(file, target)
+        source = open_matrix_market(file, stack.enter_context(_open(file)), y, scratch, tell)
+    elif ending == ".h5ad":
+        h5py = optional("h5py", ending)
+        source = open_h5ad(file, stack.enter_context(h5py.File(file, "r")), target)
+    elif ending == ".npz" and zipfile.is_zipfile(file):
+        source = open_npz(file, target, scratch, tell)
+        if source is not None and source.y is None:
+            source = source._replace(y=_response_beside(file, target))
+    elif ending != ".npy" and target is None:
+        with suppress(ValueError, OverflowError):  # the reader below finds the place of the error
+            source = open_libsvm(file, stack.enter_context(_open(file)), scratch, tell)
+    if source is None:
+        table = read_table(file, target)
+        source = from_matrix(table.X, np.asarray(table.y), table.feature_names)
+    return source
