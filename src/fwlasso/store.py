@@ -312,11 +312,10 @@ def _open_file(folder: Path, place: int, name: str) -> BinaryIO:
         if error.errno in (errno.ELOOP, errno.EMLINK):
             _refuse(folder, f"{name} is a link")
         raise
-    file = os.fdopen(number, "rb")
     if not stat.S_ISREG(os.fstat(number).st_mode):
-        file.close()
+        os.close(number)
         _refuse(folder, f"{name} is not a file")
-    return file
+    return os.fdopen(number, "rb")
 
 
 def _refuse(folder: Path, why: str) -> NoReturn:
