@@ -230,9 +230,9 @@ def test_missing_file_is_named(tmp_path, name):
         read_table(tmp_path / name)
 
 
-def test_folder_is_not_a_file(tmp_path):
+def test_folder_that_is_not_a_store_is_named(tmp_path):
     (tmp_path / "data.csv").mkdir()
-    with pytest.raises(FileNotFoundError, match=re.escape(str(tmp_path / "data.csv"))):
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path / "data.csv")) + " is not a store"):
         read_table(tmp_path / "data.csv")
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``fwlasso path FILE``, ``fwlasso demo`` and ``fwlasso paper``."""
+"""The command line: ``fwlasso path FILE``, ``demo``, ``paper`` and, in `cli_data`, the commands about data."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as error:  # pragma: no cover
     sys.exit(f"The command line needs {error.name}: pip install 'fwlasso[cli,plot]'")
 
-from . import __version__
+from . import __version__, cli_data
 from .datasets import Table, load_diabetes_products, read_table
 from .path import lasso_path
 from .plots import draw_coefs
@@ -40,13 +40,14 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+cli_data.add_commands(app)
 
 
 def main() -> None:
     """Run the command line; bad input ends with a sentence, not with a traceback."""
     try:
         app()
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ModuleNotFoundError) as error:
         Console(stderr=True, highlight=False).print(f"[red]fwlasso:[/red] {escape(str(error))}", soft_wrap=True)
         sys.exit(EXIT_BAD_INPUT)
 
@@ -73,9 +74,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and 
 
 @app.command()
 def path(
-    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv or parquet.")],
+    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad or a store.")],
     target: Annotated[
-        str | None, typer.Option(help="Response: a column of csv and parquet; a file beside npz and npy.")
+        str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy and mtx.")
     ] = None,
     alphas: Annotated[int | None, typer.Option(help="Points on a grid of penalties. Default: 100.")] = None,
     radii: Annotated[

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from ._jit import IN_ORDER, by_type, kernel
+from .frames import frame_names, frame_values
 from .parallel import even_cuts
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -237,7 +238,7 @@ def as_design(X: Any) -> Design:
 
     Parameters
     ----------
-    X : array, scipy sparse matrix or array, pandas or polars frame, of shape (m, p)
+    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, of shape (m, p)
 
     Examples
     --------
@@ -249,10 +250,9 @@ def as_design(X: Any) -> Design:
     """
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError("X is a masked array, which is not supported: fill or drop the masked entries first")
-    source, feature_names = X, None
-    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
-        feature_names = tuple(str(name) for name in X.columns)
-        X, source = _frame_values(X), X[X.columns[0]].to_numpy() if feature_names else None
+    source, feature_names = X, frame_names(X)
+    if feature_names is not None:
+        X, source = frame_values(X), X.iloc[:, 0].to_numpy() if feature_names and hasattr(X, "iloc") else None
     X = check_array(
         X,
         accept_sparse="csc",
@@ -274,31 +274,6 @@ def _conversion(form: str, storage: NDArray[Any], origin: Any) -> str | None:
     if isinstance(origin, np.ndarray) and np.may_share_memory(storage, origin):
         return None
     return f"X was copied once, to {storage.dtype} in {form}"
-
-
-def _frame_values(frame: Any) -> Any:
-    """Return the numbers of a pandas or polars frame, sparse where all its columns are."""
-    dtypes = list(frame.dtypes)
-    other = [name for name, dtype in zip(frame.columns, dtypes, strict=True) if not _is_number(dtype)]
-    if other:
-        listed = ", ".join(repr(name) for name in other[:5]) + (", ..." if len(other) > 5 else "")
-        raise ValueError(
-            f"X has {len(other)} columns that are not numbers: {listed}. Encode them first, for example with "
-            "sklearn.compose.ColumnTransformer"
-        )
-    if dtypes and all(hasattr(dtype, "fill_value") for dtype in dtypes):  # pandas' sparse columns
-        return frame.sparse.to_coo()
-    values = frame.to_numpy()
-    if values.dtype == object:  # nullable columns with missing values
-        raise ValueError("X has missing values")
-    return values
-
-
-def _is_number(dtype: Any) -> bool:
-    if hasattr(dtype, "is_numeric"):  # polars
-        return bool(dtype.is_numeric() or str(dtype) == "Boolean")
-    kind = getattr(getattr(dtype, "subtype", dtype), "kind", "O")  # pandas: sparse dtypes have a subtype
-    return kind in "biuf"
 
 
 def read_only(values: NDArray[Any]) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .columns import Vector
 from .options import Options
 from .path import solve_path
+from .store import as_store
 
 
 class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -93,13 +94,14 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_threads = n_threads
         self.warm_start = warm_start
 
-    def fit(self, X: Any, y: Any) -> "Lasso":
+    def fit(self, X: Any, y: Any = None) -> "Lasso":
         """Fit the model.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix or frame of shape (n_samples, n_features), or a store, as in `lasso_path`
         y : array of shape (n_samples,)
+            By default that of the store.
 
         Returns
         -------
@@ -117,9 +119,12 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             **settings,
         )
         last: Vector | None = getattr(self, "coef_", None) if warm_start else None
-        validate_data(self, X, skip_check_array=True)
+        store = as_store(X)
+        validate_data(self, X if store is None else store.X, skip_check_array=True)
+        if store is not None and store.feature_names is not None:
+            self.feature_names_in_ = np.array(store.feature_names, dtype=object)
         start = last if last is not None and last.size == self.n_features_in_ else None
-        path = solve_path(X, y, options, start)
+        path = solve_path(X if store is None else store, y, options, start)
         self.path_ = path
         coef = path.coef(0)
         # Where nothing was solved again, the coefficients are kept to the last bit, whatever units they went through.

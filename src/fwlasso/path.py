@@ -26,6 +26,7 @@ from .problem import Problem, as_response, build_problem
 from .result import Counters, LassoPath
 from .solvers.run import Outcome, Solver, Stopping, run
 from .status import Status
+from .store import as_store
 from .watch import Callback, Progress, Watch
 
 # A sample without descent is drawn again: for the paper's rule up to this many times in a row.
@@ -38,7 +39,7 @@ _RESIDUAL_BYTES = 64 << 20
 
 def lasso_path(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     alphas: Any = None,
     radii: Any = None,
@@ -64,10 +65,11 @@ def lasso_path(
 
     Parameters
     ----------
-    X : array, scipy sparse matrix or array, pandas or polars frame, of shape (n_samples, n_features)
+    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, of shape (n_samples, n_features), or store
         Column-major arrays and CSC matrices of float64 or float32 are used where they lie; anything else is
-        copied once.
+        copied once. A store, open or as the path of its folder, is read from the disk: it may be larger than memory.
     y : array of shape (n_samples,)
+        By default that of the store.
     alphas, radii : int or array, optional
         The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest
         alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
@@ -142,7 +144,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
     seconds: dict[str, float] = {}
     with Workers(options.threads) as workers, watch.guard():
         with _timed(seconds, "setup"):
-            design = as_design(X)
+            design, y = _as_data(X, y)
             response = as_response(y, design.n_samples)
             problem = build_problem(design, response, options.fit_intercept, options.standardize, workers)
         with _timed(seconds, "grid"):
@@ -172,6 +174,14 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
     path = _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
     _warn_unless_converged(path, len(forms), options)
     return path
+
+
+def _as_data(X: Any, y: Any) -> tuple[Design, Any]:
+    """Return X as a design; of a store, with its names, and its response where none is given."""
+    store = as_store(X)
+    if store is None:
+        return as_design(X), y
+    return as_design(store.X)._replace(feature_names=store.feature_names), store.y if y is None else y
 
 
 @contextmanager

@@ -137,7 +137,7 @@ class LassoPath:
         -------
         array of shape (n_samples, n_points), or (n_samples,) for one point
         """
-        names = tuple(getattr(X, "columns", ()))
+        names = tuple(getattr(X, "column_names", getattr(X, "columns", ())))
         named = self.feature_names is not None and any(isinstance(name, str) for name in names)
         if named and names != self.feature_names:
             raise ValueError("X has other feature names, or another order of them, than the data of the path")

@@ -1,5 +1,7 @@
-"""Data: the sets of the paper, product features, the embedded demonstration set, and files of every kind read here."""
+"""Data: the sets of the paper, product features, the embedded demonstration set, files of every kind, and stores."""
 
+from ..store import Step, Store, open_store, verify_store
+from .convert import convert
 from .demo import load_diabetes_products
 from .download import DamagedFileError, DownloadError, Transfer, UnreachableError
 from .files import Table, read_table
@@ -8,6 +10,7 @@ from .libsvm_dump import dump_libsvm
 from .libsvm_parts import Reading
 from .paper_sets import PAPER_SETS, PaperSet, PaperSetSize, fetch_paper_set
 from .products import product_features, product_names
+from .write import append_columns, write_store
 
 __all__ = [
     "PAPER_SETS",
@@ -16,14 +19,21 @@ __all__ = [
     "PaperSet",
     "PaperSetSize",
     "Reading",
+    "Step",
+    "Store",
     "Table",
     "Transfer",
     "UnreachableError",
+    "append_columns",
+    "convert",
     "dump_libsvm",
     "fetch_paper_set",
     "load_diabetes_products",
     "load_libsvm",
+    "open_store",
     "product_features",
     "product_names",
     "read_table",
+    "verify_store",
+    "write_store",
 ]

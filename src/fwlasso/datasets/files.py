@@ -1,9 +1,8 @@
-"""Reading a table from a file: LIBSVM, npz, npy, csv or parquet, told apart by the ending of the name."""
+"""Reading a table from a store, or from a file whose kind is told by the ending of its name."""
 
-import csv
-import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..store import open_store
+from .arrow_files import read_csv, read_parquet
 from .compressed import is_packed
 from .libsvm import load_libsvm
 
@@ -34,9 +35,11 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
         ``.npz``: arrays X and y, or a matrix of `scipy.sparse.save_npz` with y beside it in ``y.npy``.
         ``.npy``: an array X, with y beside it in ``y.npy``.
         ``.csv``, ``.parquet``: a table with names in its first row; the response is the column `target`.
+        ``.mtx``: Matrix Market text, with y beside it in ``y.npy``. ``.h5ad``: AnnData, its X and a column of obs.
+        A folder: a store, which is mapped into memory and not read.
     target : str, optional
-        For csv and parquet, the column of the response; the last one by default. For npz and npy, the file of the
-        response, ``y.npy`` in the same folder by default.
+        For csv and parquet, the column of the response; the last one by default. For h5ad, the column of obs. For
+        npz, npy and mtx, the file of the response, ``y.npy`` in the same folder by default.
 
     Returns
     -------
@@ -54,20 +57,34 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
     (('age', 'dose'), array([3., 6.]))
     """
     file = Path(file)
+    if file.is_dir() and target is None:
+        store = open_store(file)
+        return Table(store.X, store.y, store.feature_names)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file")
-    name = Path(file.name.lower())
-    packed = is_packed(file)
-    reader = _READERS.get(Path(name.stem).suffix if packed else name.suffix)
-    if reader is None or (packed and reader is not _read_libsvm):
-        known = ", ".join(_READERS)
-        raise ValueError(f"{file}: the ending of the name must be one of {known}")
-    try:
+    reader = _READERS[ending_of(file)]
+    with naming(file):
         return reader(file, target)
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Let every error of a file that cannot be read name the file."""
+    try:
+        yield
     except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
         if str(file) in str(error) or isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{file}: {error}") from error
+
+
+def ending_of(file: Path) -> str:
+    """Return the ending of a file's name that tells its kind, or raise a ValueError that lists those known."""
+    name, packed = Path(file.name.lower()), is_packed(file)
+    ending = Path(name.stem).suffix if packed else name.suffix
+    if ending not in _READERS or (packed and _READERS[ending] not in (_read_libsvm, _read_source)):
+        raise ValueError(f"{file}: the ending of the name must be one of {', '.join(_READERS)}")
+    return ending
 
 
 def _read_libsvm(file: Path, target: str | None) -> Table:
@@ -90,14 +107,15 @@ def _read_npz(file: Path, target: str | None) -> Table:
         is_sparse = "format" in arrays
     if not is_sparse:
         raise ValueError(f"{file}: expected arrays X and y, or a matrix written by scipy.sparse.save_npz")
-    return Table(sp.load_npz(file), _response_beside(file, target))
+    return Table(sp.load_npz(file), response_beside(file, target))
 
 
 def _read_npy(file: Path, target: str | None) -> Table:
-    return Table(np.load(file, mmap_mode="r", allow_pickle=False), _response_beside(file, target))
+    return Table(np.load(file, mmap_mode="r", allow_pickle=False), response_beside(file, target))
 
 
-def _response_beside(file: Path, target: str | None) -> NDArray[np.float64]:
+def response_beside(file: Path, target: str | None) -> NDArray[np.float64]:
+    """Return the response in the file `target` of the same folder, ``y.npy`` by default."""
     beside = file.parent / (target or "y.npy")
     if not beside.is_file():
         raise FileNotFoundError(f"{beside}: no such file; it should hold the response for {file.name}")
@@ -105,77 +123,29 @@ def _response_beside(file: Path, target: str | None) -> NDArray[np.float64]:
 
 
 def _read_csv(file: Path, target: str | None) -> Table:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    # Column types are stated, not guessed from the first block, and one thread counts the rows for its messages.
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        names = [name.strip() for name in next(csv.reader(stream), [])]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"{file}: there is more than one column {twice[0]!r}")
-    options = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[])
-    try:
-        table = arrow_csv.read_csv(
-            file,
-            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
-            convert_options=options,
-        )
-    except pa.ArrowInvalid as error:
-        place = re.match(r"In CSV column #(\d+): Row #(\d+): (.*)", str(error), re.DOTALL)
-        if place:
-            column, row, what = place.groups()
-            raise ValueError(f"{file}, row {row}, column {names[int(column)]!r}: {what}") from error
-        raise ValueError(f"{file}: {error}") from error
-    return _from_arrow(file, table, target, first_row=2)
+    return Table(*read_csv(file, target))
 
 
 def _read_parquet(file: Path, target: str | None) -> Table:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        table = parquet.read_table(file)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{file}: {error}") from error
-    return _from_arrow(file, table, target, first_row=1)
+    return Table(*read_parquet(file, target))
 
 
-def _from_arrow(file: Path, table: Any, target: str | None, first_row: int) -> Table:
-    names = list(table.column_names)
-    if not names or not table.num_rows:
-        raise ValueError(f"{file}: there are no {'rows' if names else 'columns'}")
-    target = names[-1] if target is None else target
-    if target not in names:
-        raise ValueError(f"{file}: there is no column {target!r}; there are {', '.join(names[:10])}")
-    features = [name for name in names if name != target]
-    X = np.empty((table.num_rows, len(features)), order="F")
-    for j, name in enumerate(features):
-        X[:, j] = _numbers(file, table, name, first_row)
-    return Table(X, _numbers(file, table, target, first_row), tuple(features))
+def _read_source(file: Path, target: str | None) -> Table:
+    """Read a file by the block readers that stores are made with, into memory."""
+    from tempfile import TemporaryDirectory
 
+    from .fill import Selection, fill
+    from .open import open_source, silent
 
-def _numbers(file: Path, table: Any, name: str, first_row: int) -> NDArray[np.float64]:
-    from pyarrow import types as kind
+    def allocate(_name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        return np.empty(shape, dtype, "F")
 
-    column = table.column(name)
-    if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy())[0]) + first_row
-        raise ValueError(f"{file}, row {row}, column {name!r}: there is no value")
-    if not (
-        kind.is_integer(column.type)
-        or kind.is_floating(column.type)
-        or kind.is_boolean(column.type)
-        or kind.is_decimal(column.type)
-    ):
-        raise ValueError(f"{file}, column {name!r}: expected numbers, found {column.type}")
-    values = np.asarray(column.to_numpy(), dtype=np.float64)
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0]) + first_row
-        raise ValueError(
-            f"{file}, row {row}, column {name!r}: expected a finite number, found {values[row - first_row]}"
-        )
-    return values
+    with TemporaryDirectory() as scratch, open_source(file, target, Path(scratch)) as source:
+        _, arrays = fill([source], Selection(), source.dtype, allocate, silent)
+    if "X" in arrays:
+        return Table(arrays["X"], np.asarray(source.y), source.feature_names)
+    X = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=source.shape)
+    return Table(X, np.asarray(source.y), source.feature_names)
 
 
 _READERS: dict[str, Callable[[Path, str | None], Table]] = {
@@ -187,4 +157,6 @@ _READERS: dict[str, Callable[[Path, str | None], Table]] = {
     ".npy": _read_npy,
     ".csv": _read_csv,
     ".parquet": _read_parquet,
+    ".mtx": _read_source,
+    ".h5ad": _read_source,
 }

@@ -9,7 +9,7 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,8 @@ from .libsvm_faults import INFINITE_FLOAT32, Misfit
 from .libsvm_parts import Count, Expected, Journey, Part, Progress, Sink, changed, count_part, cut_file, fill_part
 
 T = TypeVar("T")
+#: Gives an array of a size and a dtype.
+Allocate: TypeAlias = Callable[[int, Any], NDArray[Any]]
 
 _INT32_MAX = int(np.iinfo(np.int32).max)
 _BYTES_PER_COLUMN = 32  # pointers, counts and what it takes to add them up
@@ -99,7 +101,16 @@ def load_libsvm(
     if n_features is not None and n_features > _most_columns():
         raise MemoryError(f"n_features: there is no memory for {n_features:,} columns")
     with Workers(resolve_threads(n_threads)) as workers:
-        return _Loader(file, workers, progress, dtype, bool(query_id)).load(n_features, zero_based)
+        return _Loader(file, workers, progress, dtype, bool(query_id), np.empty).load(n_features, zero_based)
+
+
+def map_libsvm(file: Path, progress: Progress, allocate: Allocate) -> tuple[sp.csc_array, NDArray[np.float64]]:
+    """Read a file as `load_libsvm` does, to arrays of the caller's making: to memory maps, say."""
+    with Workers(resolve_threads(None)) as workers:
+        X, y = _Loader(file, workers, progress, np.dtype(np.float64), False, allocate).load(None, "auto")
+    if not y.size:
+        raise ValueError(f"{file}: there are no rows")
+    return X, y
 
 
 def _most_columns() -> int:
@@ -111,9 +122,16 @@ class _Loader:
     """Reads one file."""
 
     def __init__(
-        self, file: Path, workers: Workers, progress: Progress | None, dtype: np.dtype[Any], with_queries: bool
+        self,
+        file: Path,
+        workers: Workers,
+        progress: Progress | None,
+        dtype: np.dtype[Any],
+        with_queries: bool,
+        allocate: Allocate,
     ) -> None:
         self._file, self._workers, self._dtype, self._with_queries = file, workers, dtype, with_queries
+        self._allocate = allocate
         self._parts = cut_file(file, workers.n_threads)
         self._journey = Journey(file, 2 * file.stat().st_size, progress)
 
@@ -153,7 +171,7 @@ class _Loader:
         n_entries = sum(count.n_entries for count in counts)
         index_type = np.int32 if max(n_entries, n_rows[-1], p) <= _INT32_MAX else np.int64
         indptr, places = _places(counts, p + shift, index_type)
-        data, indices = np.empty(n_entries, self._dtype), np.empty(n_entries, index_type)
+        data, indices = self._allocate(n_entries, self._dtype), self._allocate(n_entries, index_type)
         y, queries = np.empty(n_rows[-1]), np.empty(n_rows[-1] if self._with_queries else 0, np.int64)
         expected = self._expected(shift, p + shift - 1)
 

@@ -1,0 +1,147 @@
+"""The commands about data: ``fwlasso convert``, ``fwlasso info`` and ``fwlasso verify``."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table as RichTable
+
+from .store import Step, Store, Tell, verify_store
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print what is found as JSON, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table.")]
+Target = Annotated[
+    str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy and mtx.")
+]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    for command in (convert, info, verify):
+        app.command()(command)
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad or a store.")],
+    store: Annotated[Path, typer.Argument(help="Folder of the store. A store that is there is replaced.")],
+    target: Target = None,
+    rows: Annotated[str | None, typer.Option(help="Rows: 0:1000, or numbers or names with commas.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns: 0:1000, or numbers or names with commas.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float64 or float32. [default: as in the source]")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Convert SOURCE to a STORE: a folder of arrays that is opened at once and may be larger than memory.
+
+    The store appears when it is complete. Example: fwlasso convert train.svm train.store, then fwlasso path train.store
+    """
+    from .datasets import convert as convert_file
+
+    with _progress(quiet or as_json) as tell:
+        made = convert_file(
+            source,
+            store,
+            target=target,
+            rows=_selection(rows),
+            columns=_selection(columns),
+            dtype=dtype,
+            progress=tell,
+        )
+    _print_store(made, "written", as_json, quiet)
+
+
+def verify(
+    store: Annotated[Path, typer.Argument(help="Folder of the store.")],
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Read all of a STORE and compare it with the checksums that were written with it."""
+    with _progress(quiet or as_json) as tell:
+        checked = verify_store(store, tell)
+    _print_store(checked, "as it was written", as_json, quiet)
+
+
+def info(
+    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad or a store.")],
+    target: Target = None,
+    threads: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what is in FILE, a file or a store, and what a path on it would cost. All columns are read."""
+    from .datasets import read_table
+    from .datasets.describe import describe
+
+    found = describe(read_table(file, target), threads)
+    if as_json:
+        typer.echo(json.dumps(found._asdict()))
+        return
+    share = found.n_entries / (found.n_samples * found.n_features)
+    table = RichTable(title=escape(str(file)), show_header=False)
+    for name, value in (
+        ("samples", f"{found.n_samples:,}"),
+        ("features", f"{found.n_features:,}"),
+        ("numbers stored", f"{found.n_entries:,} ({100 * share:.3g} %), {found.kind}, {found.dtype}"),
+        ("size", _bytes(found.n_bytes)),
+        ("constant columns", f"{found.n_constant:,}"),
+        ("copies of other columns", f"{found.n_copies:,}"),
+        ("to be converted", escape(found.conversion or "nothing")),
+        ("a path needs, about", f"{_bytes(found.path_bytes)} beyond the data"),
+        ("and takes, about", f"{found.path_seconds:.2g} s, more where thousands of features are active"),
+        *((f"columns of {length} entries", f"{count:,}") for length, count in found.lengths.items()),
+    ):
+        table.add_row(name, value)
+    Console(highlight=False).print(table)
+
+
+def _selection(text: str | None) -> slice | list[Any] | None:
+    """Return what an option such as 2:5, 1,7 or age,dose selects."""
+    if text is None:
+        return None
+    ends = text.split(":")
+    if 2 <= len(ends) <= 3 and all(not end or end.lstrip("-").isdigit() for end in ends):
+        return slice(*(int(end) if end else None for end in ends))
+    items = text.split(",")
+    return [int(item) for item in items] if all(item.lstrip("-").isdigit() for item in items) else items
+
+
+@contextmanager
+def _progress(silent: bool) -> Iterator[Tell]:
+    """Show a bar for every kind of work that is told."""
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Bar(*columns, console=Console(stderr=True, quiet=silent)) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tell(step: Step) -> None:
+            if step.what not in tasks:
+                tasks[step.what] = bar.add_task(step.what)
+            bar.update(tasks[step.what], completed=step.done, total=step.total)
+
+        yield tell
+
+
+def _print_store(store: Store, what: str, as_json: bool, quiet: bool) -> None:
+    m, p = store.shape
+    kind = getattr(store.X, "format", "dense")
+    if as_json:
+        n_entries = int(store.X.nnz if kind == "csc" else store.X.size)
+        record = {"n_samples": m, "n_features": p, "n_entries": n_entries, "kind": kind, "dtype": str(store.X.dtype)}
+        typer.echo(json.dumps({"store": str(store.folder), **record}))
+    else:
+        console = Console(quiet=quiet, highlight=False)
+        about = f"{m:,} samples, {p:,} features, {kind}, {store.X.dtype}"
+        console.print(f"[bold]{escape(str(store.folder))}[/bold] is {what}: {about}", soft_wrap=True)
+
+
+def _bytes(n: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n < 1000 or unit == "GB":
+            break
+        n /= 1000
+    return f"{n:.3g} {unit}"

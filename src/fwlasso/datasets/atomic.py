@@ -1,0 +1,110 @@
+"""Folders that appear in one step: built beside their place, and put there when they are complete.
+
+A process may be killed at any moment. What it leaves behind is the old folder or the new one, and at most a hidden
+sibling, which the next write of the same folder removes. A writer holds a lock on its sibling, and the system takes
+the lock away with the process: that is how siblings of the dead are told from those of the living.
+"""
+
+import ctypes
+import fcntl
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_NEW, _OLD = "part", "old"
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
+
+
+@contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder; when the block ends without an error, it takes the place of `folder`."""
+    folder = folder.resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(folder)
+    new, lock = _new_sibling(folder)
+    try:
+        yield new
+        sync(new)
+        _take_place(new, folder)
+        sync(folder.parent)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)  # what is there still: the old folder, or a part of the new one
+        os.close(lock)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or the entries of a folder are on the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _sibling(folder: Path, ending: str) -> Path:
+    return folder.parent / f".{folder.name}.{secrets.token_hex(6)}.{ending}"
+
+
+def _new_sibling(folder: Path) -> tuple[Path, int]:
+    """Return a new folder and a lock on it."""
+    while True:
+        new = _sibling(folder, _NEW)
+        new.mkdir()
+        lock = _lock(new)
+        if lock is not None and new.exists():  # else another writer has taken it for one of the dead
+            return new, lock
+
+
+def _lock(folder: Path) -> int | None:
+    """Return a lock on a folder; None if another process has it, or if the folder is gone."""
+    try:
+        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(number)
+        return None
+    return number
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed writers have left; put an old folder back whose replacement never came."""
+    pattern = re.compile(re.escape(f".{folder.name}.") + rf"[0-9a-f]{{12}}\.({_NEW}|{_OLD})")
+    for path in list(folder.parent.iterdir()):
+        match = pattern.fullmatch(path.name)
+        lock = _lock(path) if match else None
+        if match is None or lock is None:
+            continue
+        if match[1] == _OLD and not folder.exists():
+            path.rename(folder)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+
+
+def _take_place(new: Path, folder: Path) -> None:
+    """Give `new` the name `folder`; a folder of that name is then called `new`, or removed."""
+    with suppress(OSError):  # the place is free, or an empty folder
+        new.rename(folder)
+        return
+    if _exchange(new, folder):
+        return
+    old = _sibling(folder, _OLD)  # two steps: between them, there is none
+    folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange the names of two folders in one step, where the system can."""
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
+    if renameat2 is None:
+        return False
+    paths = os.fsencode(first), os.fsencode(second)
+    return bool(renameat2(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0)

@@ -1,0 +1,120 @@
+"""Conversion of a file, or a part of it, to a store, in memory that does not grow with the matrix."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..store import Store, Tell, open_store
+from .atomic import replacing
+from .fill import Indices, Selection
+from .open import open_source, silent
+from .write import as_float_type, build, require_place
+
+
+def convert(
+    source: str | Path,
+    folder: str | Path,
+    *,
+    target: str | None = None,
+    rows: slice | Sequence[Any] | None = None,
+    columns: slice | Sequence[Any] | None = None,
+    dtype: Any = None,
+    progress: Tell | None = None,
+) -> Store:
+    r"""Convert a file to a store, block by block.
+
+    The store appears when it is complete, in one step; one that was there before is replaced in the same step. Text
+    and packed files are unpacked beside it on the way, which takes as much space on the disk again.
+
+    Parameters
+    ----------
+    source : path
+        What `read_table` reads, a store included.
+    folder : path
+        Where the store will be.
+    target : str, optional
+        The response, as in `read_table`.
+    rows, columns : slice, sequence of int, of bool or of str, optional
+        Which rows and columns to take, in this order. Names are those of the features and, of h5ad, of obs.
+    dtype : float64 or float32, optional
+        By default that of the source, and float64 for text and integers.
+    progress : callable, optional
+        Called with a `Step` after every block.
+
+    Returns
+    -------
+    Store
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from fwlasso.datasets import convert
+    >>> with TemporaryDirectory() as place:
+    ...     file = Path(place, "data.csv")
+    ...     _ = file.write_text("age,dose,effect\n1,2,3\n4,5,6\n7,8,9\n")
+    ...     store = convert(file, Path(place, "store"), target="effect", columns=["dose"], rows=slice(1, None))
+    >>> store.X.tolist(), store.y.tolist(), store.feature_names
+    ([[5.0], [8.0]], [6.0, 9.0], ('dose',))
+    """
+    file, folder, dtype = Path(source), require_place(folder), as_float_type(dtype)
+    with replacing(folder) as place:
+        scratch = place / "scratch"
+        scratch.mkdir()
+        with open_source(file, target, scratch, progress or silent) as opened:
+            m, p = opened.shape
+            selection = Selection(
+                _select(rows, m, opened.sample_names, "rows"), _select(columns, p, opened.feature_names, "columns")
+            )
+            try:
+                build(place, [opened], selection, dtype, progress)
+            except ValueError as error:
+                raise error if str(file) in str(error) else ValueError(f"{file}: {error}") from error
+        shutil.rmtree(scratch)
+    return open_store(folder)
+
+
+def _select(what: Any, n: int, names: tuple[str, ...] | None, argument: str) -> Indices | None:
+    """Return the places of what is selected among n rows or columns, or raise a ValueError that names it."""
+    if what is None:
+        return None
+    if isinstance(what, slice):
+        chosen = np.arange(n)[what]
+    else:
+        values = np.asarray(what)
+        if values.ndim != 1 or values.dtype.kind not in "iubUO":
+            raise ValueError(f"{argument} must be a slice or a sequence of int, bool or str, got {what!r}")
+        if values.dtype.kind in "UO":
+            chosen = _find_names(values.tolist(), names, argument)
+        elif values.dtype.kind == "b":
+            if values.size != n:
+                raise ValueError(f"{argument} has {values.size} truth values for {n}")
+            chosen = np.flatnonzero(values)
+        else:
+            outside = values[(values < -n) | (values >= n)]
+            if outside.size:
+                raise ValueError(f"{argument}: there is no {outside[0]}, only {n}")
+            chosen = values.astype(np.int64) % max(1, n)
+    if np.unique(chosen).size < chosen.size:
+        raise ValueError(f"{argument} has some more than once")
+    if chosen.size == 0:
+        raise ValueError(f"{argument} selects nothing")
+    return chosen
+
+
+def _find_names(wanted: list[Any], names: tuple[str, ...] | None, argument: str) -> Indices:
+    if names is None:
+        raise ValueError(f"{argument}: the source has no names, give numbers")
+    places: dict[str, int] = {}
+    for place, name in enumerate(names):
+        places[name] = place if name not in places else -1
+    missing = [name for name in wanted if name not in places]
+    if missing:
+        raise ValueError(f"{argument}: there is no {missing[0]!r}; there are {', '.join(names[:10])}")
+    twice = [name for name in wanted if places[name] < 0]
+    if twice:
+        raise ValueError(f"{argument}: there is more than one {twice[0]!r}")
+    return np.array([places[name] for name in wanted], np.int64)

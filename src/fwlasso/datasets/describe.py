@@ -1,0 +1,87 @@
+"""What is in a table, by one pass over it: lengths of columns, constant ones, copies, and what a path would cost."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns import Csc, as_design, nbytes
+from ..corrective.duplicates import Duplicates
+from ..parallel import Workers, resolve_threads
+from ..problem import as_response, build_problem
+from .files import Table
+
+# Of the certified path, along which a hundred points are solved: passes over the data, and bytes for every column
+# (means, factors, norms, X'y, ratios and ceilings of the oracle, a sample) and for the cosines of active columns.
+_PASSES = 15
+_BYTES_PER_COLUMN = 80
+_BYTES_FOR_COSINES = 2 * 8 * 1500**2
+
+
+class Description(NamedTuple):
+    """What is known of a table."""
+
+    n_samples: int
+    n_features: int
+    n_entries: int  # numbers stored
+    kind: str  # dense or csc
+    dtype: str
+    n_bytes: int
+    conversion: str | None  # what a path would have to convert first
+    lengths: dict[str, int]  # columns by the number of entries stored: "2-3" has those of two and three
+    n_constant: int
+    n_copies: int  # columns that are equal to an earlier one, or opposite to it, constant ones left out
+    path_bytes: int  # memory that a path needs beyond the data, about
+    path_seconds: float  # of a path of 100 points with few active features, on this machine, about
+
+
+def describe(table: Table, n_threads: int | None = None) -> Description:
+    """Read a table once and tell what is in it.
+
+    Copies are found by the hash of the certified path, and verified number by number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 1.0, 5.0], [2.0, 2.0, 5.0], [4.0, 4.0, 5.0]])
+    >>> found = describe(Table(X, np.arange(3.0)))
+    >>> found.n_constant, found.n_copies, found.lengths
+    (1, 1, {'3': 3})
+    """
+    design = as_design(table.X)
+    y = as_response(table.y, design.n_samples)
+    with Workers(resolve_threads(n_threads)) as workers:
+        started = time.perf_counter()
+        problem = build_problem(design, y, fit_intercept=True, standardize=True, workers=workers)
+        seconds = time.perf_counter() - started
+        varying = np.flatnonzero(problem.norms2 > 0.0)
+        n_distinct = Duplicates(problem).distinct(varying).size
+    m, p = problem.shape
+    columns = design.columns
+    is_sparse = isinstance(columns, Csc)
+    lengths = np.diff(columns.indptr) if isinstance(columns, Csc) else np.full(p, m)
+    return Description(
+        m,
+        p,
+        int(lengths.sum()),
+        "csc" if is_sparse else "dense",
+        str(columns[0].dtype),
+        nbytes(columns),
+        design.conversion,
+        _histogram(lengths),
+        p - varying.size,
+        varying.size - n_distinct,
+        _BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
+        _PASSES * seconds,
+    )
+
+
+def _histogram(lengths: NDArray[np.int64]) -> dict[str, int]:
+    """Count lengths by powers of two; zero has a place of its own."""
+    if lengths.min() == lengths.max():
+        return {str(int(lengths[0])): int(lengths.size)}
+    powers = np.frexp(lengths)[1]  # 0 for 0, k for 2^(k-1) .. 2^k - 1
+    counts = np.bincount(powers)
+    names = ["0", "1", *(f"{1 << k}-{(2 << k) - 1}" for k in range(1, counts.size))]
+    return {name: int(count) for name, count in zip(names, counts, strict=False) if count}

@@ -1,0 +1,165 @@
+"""What a store is made of: a matrix that is read block by block, dense or entry by entry, and what goes with it.
+
+Nothing here holds the whole matrix. Arrays may be memory maps or datasets of an HDF5 file.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..columns import Csc, as_design
+
+#: Bytes of a block of a dense matrix.
+BLOCK_BYTES = 64 << 20
+#: Entries of a block of a sparse matrix: with rows, columns and values, about as many bytes.
+BLOCK_ENTRIES = 1 << 21
+
+#: Rows, columns and values of some entries.
+Entries: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
+class Rectangle(NamedTuple):
+    """A dense matrix that gives ``values[rows, columns]`` for slices."""
+
+    values: Any
+    by_rows: bool  # whether blocks of whole rows are cheaper to read than blocks of whole columns
+
+
+class EntryBlocks(NamedTuple):
+    """A sparse matrix as a sequence of entries, in blocks, from the start as often as asked."""
+
+    blocks: Callable[[], Iterator[Entries]]
+    n_entries: int
+
+
+class Source(NamedTuple):
+    """A matrix with its response and its names."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]  # float64 or float32
+    matrix: Rectangle | EntryBlocks
+    y: NDArray[Any] | None = None
+    feature_names: tuple[str, ...] | None = None
+    sample_names: tuple[str, ...] | None = None
+
+
+def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = None) -> Source:
+    """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table
+    y : array, optional
+    feature_names : tuple of str, optional
+        By default those of the frame.
+    """
+    if sp.issparse(X):
+        matrix: Rectangle | EntryBlocks = _from_sparse(X)
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf":
+        matrix = from_dense(X)
+    else:
+        design = as_design(X)
+        feature_names = feature_names or design.feature_names
+        columns, p = design.columns, design.columns[0].shape[-1]
+        if isinstance(columns, Csc):
+            matrix, p = from_compressed(*columns[:3], by_rows=False), columns.indptr.size - 1
+        else:
+            matrix = from_dense(columns.values)
+        return Source((design.n_samples, p), columns[0].dtype, matrix, y, feature_names)
+    m, p = X.shape
+    return Source((m, p), float_type(X.dtype), matrix, y, feature_names)
+
+
+def from_dense(values: Any) -> Rectangle:
+    """Return a two-dimensional array.
+
+    A block of whole columns reads pieces of BLOCK_BYTES / m bytes from a row-major array, a block of whole rows
+    writes pieces of BLOCK_BYTES / p bytes to a column-major one: the longer pieces are better.
+    """
+    m, p = values.shape
+    return Rectangle(values, by_rows=not values.flags.f_contiguous and p < m)
+
+
+def _from_sparse(X: Any) -> EntryBlocks:
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X must have real numbers, found {X.dtype}")
+    if X.format == "coo":
+        rows, columns = X.coords
+        return from_coordinates(rows, columns, X.data)
+    X = X if X.format in ("csc", "csr") else X.tocsc()
+    return from_compressed(X.data, X.indices, X.indptr, by_rows=X.format == "csr")
+
+
+def float_type(dtype: Any) -> np.dtype[Any]:
+    """Return the type that numbers of `dtype` are stored in: float32 is kept, everything else becomes float64."""
+    return np.dtype(np.float32 if np.dtype(dtype) == np.float32 else np.float64)
+
+
+def from_compressed(data: Any, indices: Any, indptr: NDArray[Any], *, by_rows: bool) -> EntryBlocks:
+    """Return a CSR (`by_rows`) or CSC matrix; `data` and `indices` may be anything that gives slices."""
+    n_entries = int(data.shape[0])
+    bounds = np.asarray(indptr, np.int64)
+    fits = bounds.size > 0 and bounds[0] == 0 and bounds[-1] == n_entries == int(indices.shape[0])
+    if not fits or (np.diff(bounds) < 0).any():
+        raise ValueError("X is not a valid sparse matrix: data, indices and indptr do not fit each other")
+
+    def blocks() -> Iterator[Entries]:
+        for lo, hi in cuts(n_entries, BLOCK_ENTRIES):
+            first = int(np.searchsorted(bounds, lo, "right")) - 1
+            last = int(np.searchsorted(bounds, hi, "left"))
+            ends = np.clip(bounds[first : last + 1], lo, hi)
+            lengths = ends[1:] - ends[:-1]
+            major, minor = np.repeat(np.arange(first, last), lengths), indices[lo:hi]
+            yield (major, minor, data[lo:hi]) if by_rows else (minor, major, data[lo:hi])
+
+    return EntryBlocks(blocks, n_entries)
+
+
+def from_coordinates(rows: Any, columns: Any, data: Any) -> EntryBlocks:
+    """Return a matrix of entries in any order; equal places are summed."""
+    n_entries = int(data.shape[0])
+
+    def blocks() -> Iterator[Entries]:
+        for lo, hi in cuts(n_entries, BLOCK_ENTRIES):
+            yield rows[lo:hi], columns[lo:hi], data[lo:hi]
+
+    return EntryBlocks(blocks, n_entries)
+
+
+def cuts(n: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the ends of pieces of at most `size`, and at least one, of ``range(n)``.
+
+    Examples
+    --------
+    >>> list(cuts(5, 2))
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    size = max(1, size)
+    for lo in range(0, n, size):
+        yield lo, min(lo + size, n)
+
+
+class Spool:
+    """A file that an array is appended to piece by piece, and then mapped: for lengths that are not known ahead."""
+
+    def __init__(self, file: Path, dtype: Any) -> None:
+        self._dtype = np.dtype(dtype)
+        self._file = file.open("wb")
+        self.size = 0
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Append an array in row-major order."""
+        piece = np.ascontiguousarray(values, self._dtype)
+        self._file.write(piece.data.cast("B") if piece.size else b"")
+        self.size += piece.size
+
+    def map(self, *shape: int) -> NDArray[Any]:
+        """Close the file and return it as a read-only array."""
+        self._file.close()
+        if self.size == 0:
+            return np.empty(shape, self._dtype)
+        return np.memmap(self._file.name, self._dtype, "r", shape=shape)

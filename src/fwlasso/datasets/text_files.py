@@ -1,0 +1,121 @@
+"""Sparse matrices in text, unpacked block by block: LIBSVM and Matrix Market."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..store import Step, Tell
+from .libsvm import map_libsvm
+from .libsvm_parts import Reading
+from .source import Rectangle, Source, Spool, from_compressed, from_coordinates
+
+_BLOCK = 16 << 20  # bytes of text parsed at a time
+
+
+def open_libsvm(file: Path, scratch: Path, tell: Tell) -> Source:
+    """Return LIBSVM text as a source; indices count from 0 if one of them is 0, else from 1."""
+    names = (scratch / str(k) for k in itertools.count())
+
+    def allocate(size: int, dtype: Any) -> NDArray[Any]:
+        return np.memmap(next(names), dtype, "w+", shape=(size,)) if size else np.empty(0, dtype)
+
+    def report(now: Reading) -> None:
+        tell(Step("reading", now.done, now.total))
+
+    X, y = map_libsvm(file, report, allocate)
+    return Source(X.shape, X.dtype, from_compressed(X.data, X.indices, X.indptr, by_rows=False), y)
+
+
+class _Header(NamedTuple):
+    """The first lines of a Matrix Market file."""
+
+    is_dense: bool
+    is_pattern: bool  # places without values: all are one
+    mirror: float  # what the entry at (j, i) is of that at (i, j); 0 if it is not told by it
+    shape: tuple[int, int]
+    n_entries: int
+
+
+def open_matrix_market(file: Path, stream: Any, y: NDArray[Any], scratch: Path, tell: Tell) -> Source:
+    """Return Matrix Market text as a source, coordinates or an array of real numbers."""
+    header = _read_header(file, stream)
+    m, p = header.shape
+    numbers = _number_blocks(file, stream, 1 if header.is_dense else 3 - header.is_pattern, tell)
+    if header.is_dense:
+        values = Spool(scratch / "values", np.float64)
+        for block in numbers:
+            values.append(block)
+        if values.size != m * p:
+            raise ValueError(f"{file}: expected {m * p} numbers, found {values.size}")
+        return Source(header.shape, np.dtype(np.float64), Rectangle(values.map(p, m).T, False), y)
+    data = Spool(scratch / "data", np.float64)
+    rows, columns = Spool(scratch / "rows", np.int64), Spool(scratch / "columns", np.int64)
+    n_found = 0
+    for block in numbers:
+        n_found += len(block)
+        i, j = block[:, 0].astype(np.int64) - 1, block[:, 1].astype(np.int64) - 1
+        value = np.ones(len(block)) if header.is_pattern else block[:, 2]
+        for spool, part in ((rows, i), (columns, j), (data, value)):
+            spool.append(part)
+        if header.mirror:
+            off = i != j
+            for spool, part in ((rows, j[off]), (columns, i[off]), (data, header.mirror * value[off])):
+                spool.append(part)
+    if n_found != header.n_entries:
+        raise ValueError(f"{file}: expected {header.n_entries} entries, found {n_found}")
+    n = data.size
+    return Source(header.shape, np.dtype(np.float64), from_coordinates(rows.map(n), columns.map(n), data.map(n)), y)
+
+
+def _read_header(file: Path, stream: Any) -> _Header:
+    words = stream.readline().decode("latin-1").lower().split()
+    known = (
+        words[:2] == ["%%matrixmarket", "matrix"]
+        and len(words) == 5
+        and words[2] in ("coordinate", "array")
+        and words[3] in ("real", "double", "integer", "pattern")
+        and words[4] in (("general", "symmetric", "skew-symmetric") if words[2] == "coordinate" else ("general",))
+    )
+    if not known:
+        raise ValueError(
+            f"{file}: expected a Matrix Market header of real, integer or pattern numbers, found {' '.join(words)!r}"
+        )
+    line = b"%"
+    while line.startswith(b"%") or (line and not line.strip()):
+        line = stream.readline()
+    sizes = line.split()
+    is_dense = words[2] == "array"
+    if len(sizes) != (2 if is_dense else 3) or not all(size.isdigit() for size in sizes):
+        raise ValueError(f"{file}: expected a line of sizes, found {line!r}")
+    m, p, *rest = map(int, sizes)
+    mirror = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}[words[4]]
+    return _Header(is_dense, words[3] == "pattern", mirror, (m, p), rest[0] if rest else m * p)
+
+
+def _number_blocks(file: Path, stream: Any, per_line: int, tell: Tell) -> Iterator[NDArray[np.float64]]:
+    """Yield the numbers of a text, in blocks of whole lines."""
+    for block in _text_blocks(file, stream, tell):
+        try:
+            numbers = np.array(block.split(), np.float64)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
+        if numbers.size % per_line:
+            raise ValueError(f"{file}: expected {per_line} numbers in every line")
+        yield numbers.reshape(-1, per_line)
+
+
+def _text_blocks(file: Path, stream: Any, tell: Tell) -> Iterator[bytes]:
+    """Yield a stream in blocks of whole lines, and tell how far in the file, packed or not, it is."""
+    size = file.stat().st_size
+    raw = getattr(stream, "fileobj", stream)  # of a gzip stream: where it is in the packed file
+    while block := stream.read(_BLOCK):
+        yield block + (b"" if block.endswith(b"\n") else stream.readline())
+        try:
+            done = raw.tell()
+        except (OSError, ValueError):  # pragma: no cover
+            done = 0
+        tell(Step("reading", min(done, size), size))

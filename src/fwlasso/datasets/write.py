@@ -1,0 +1,261 @@
+"""Writing stores: whole, or with more columns."""
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..problem import as_response
+from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, Tell, digest, is_store, open_store
+from .atomic import replacing, sync
+from .fill import Selection, fill
+from .source import EntryBlocks, Rectangle, Source, cuts, from_matrix
+
+
+def write_store(
+    folder: str | Path,
+    X: Any,
+    y: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    dtype: Any = None,
+    progress: Tell | None = None,
+) -> Store:
+    """Write a matrix and a response to a store.
+
+    The folder appears when it is complete, in one step. A store that was there before is replaced in the same step.
+
+    Parameters
+    ----------
+    folder : path
+    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, of shape (m, p)
+        Dense stays dense, sparse stays sparse. Arrays and sparse matrices are read block by block, memory maps, too.
+    y : array of shape (m,)
+    feature_names : sequence of str, optional
+        By default the names of a frame, else none.
+    dtype : float64 or float32, optional
+        By default that of X, and float64 for integers.
+    progress : callable, optional
+        Called with a `Step` after every block.
+
+    Returns
+    -------
+    Store
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tempfile import TemporaryDirectory
+    >>> from fwlasso.datasets import write_store
+    >>> with TemporaryDirectory() as place:
+    ...     store = write_store(f"{place}/data", np.eye(3), [1.0, 2.0, 3.0])
+    >>> store.X.dtype, store.y.tolist()
+    (dtype('float64'), [1.0, 2.0, 3.0])
+    """
+    folder = require_place(folder)
+    source = from_matrix(X, y)
+    if feature_names is not None:
+        source = source._replace(feature_names=_as_names(feature_names, "feature_names"))
+    with replacing(folder) as place:
+        build(place, [source], Selection(), dtype, progress)
+    return open_store(folder)
+
+
+def append_columns(
+    folder: str | Path, X: Any, names: Sequence[str] | None = None, *, progress: Tell | None = None
+) -> Store:
+    """Put more columns behind those of a store; the new store takes the place of the old one in one step.
+
+    Parameters
+    ----------
+    folder : path
+        A store; it stays dense or sparse, and of its type.
+    X : array, scipy sparse matrix or array, or frame, of shape (m, q)
+    names : sequence of str, optional
+        Names of the new features, by default those of a frame. Needed if, and only if, the store has names.
+    progress : callable, optional
+        Called with a `Step` after every block.
+
+    Returns
+    -------
+    Store
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tempfile import TemporaryDirectory
+    >>> from fwlasso.datasets import append_columns, write_store
+    >>> with TemporaryDirectory() as place:
+    ...     _ = write_store(f"{place}/data", np.eye(3), [1.0, 2.0, 3.0])
+    ...     append_columns(f"{place}/data", np.ones((3, 2))).shape
+    (3, 5)
+    """
+    folder = require_place(folder)
+    store = open_store(folder)
+    old = from_store(store)
+    dense = isinstance(old.matrix, Rectangle)
+    new = from_matrix(X)
+    if not dense and isinstance(new.matrix, Rectangle):
+        new = new._replace(matrix=_nonzeros(new.matrix, new.shape))
+    elif dense and isinstance(new.matrix, EntryBlocks):
+        new = new._replace(matrix=Rectangle(_DenseView(sp.csc_array(X)), by_rows=False))
+    if new.shape[0] != old.shape[0]:
+        raise ValueError(f"X has {new.shape[0]} rows, the store {folder} has {old.shape[0]}")
+    added = new.feature_names if names is None else _as_names(names, "names")
+    if added is None and old.feature_names is not None:
+        raise ValueError(f"names: the store {folder} has names of features, and the new columns need some")
+    if added is not None and old.feature_names is None:
+        raise ValueError(f"names: the store {folder} has no names of features, and the new columns cannot have any")
+    both = (*(old.feature_names or ()), *(added or ())) or None
+    if added is not None and len(added) != new.shape[1]:
+        raise ValueError(f"names: there are {len(added)} for {new.shape[1]} columns")
+    with replacing(folder) as place:
+        parts = [old, new._replace(feature_names=added)]
+        build(place, parts, Selection(), old.dtype, progress, both)
+    return open_store(folder)
+
+
+def from_store(store: Store) -> Source:
+    """Return an open store as a source."""
+    return from_matrix(store.X, store.y, store.feature_names)
+
+
+def require_place(folder: str | Path) -> Path:
+    """Return where a store is to be written: nothing, an empty folder, or a store. Anything else is left alone."""
+    folder = Path(folder)
+    if folder.is_dir() and not is_store(folder) and any(folder.iterdir()):
+        raise ValueError(f"folder: {folder} is not a store and not empty; it is left alone")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"folder: {folder} is a file")
+    return folder
+
+
+def build(
+    place: Path,
+    parts: list[Source],
+    selection: Selection,
+    dtype: Any,
+    progress: Tell | None,
+    feature_names: tuple[str, ...] | None = None,
+) -> None:
+    """Write a store to an empty folder, from sources side by side. The response is that of the first."""
+    first = parts[0]
+    m, p = selection.shape(first)[0], sum(selection.shape(part)[1] for part in parts)
+    y = as_response(first.y, first.shape[0])
+    names = _as_names(feature_names or first.feature_names, "feature_names")
+    if names is not None and len(names) != sum(part.shape[1] for part in parts):
+        raise ValueError(f"feature_names: there are {len(names)} for {p} columns")
+    if m == 0 or p == 0:
+        raise ValueError(f"X has {m} rows and {p} columns: there must be some of both")
+    tell = progress or (lambda _step: None)
+    maps: list[np.memmap[Any, Any]] = []
+
+    def allocate(name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        array = create_array(place / f"{name}.npy", dtype, shape)
+        if isinstance(array, np.memmap):
+            maps.append(array)
+        return np.asarray(array)
+
+    kind, arrays = fill(parts, selection, as_float_type(dtype) or first.dtype, allocate, tell)
+    arrays["y"] = allocate("y", np.float64, (m,))
+    arrays["y"][:] = y if selection.rows is None else y[selection.rows]
+    for array in maps:
+        array.flush()
+    described = {
+        name: {"file": f"{name}.npy", "dtype": array.dtype.str, "shape": list(array.shape)}
+        for name, array in arrays.items()
+    }
+    if names is not None:
+        kept = names if selection.columns is None else [names[j] for j in selection.columns]
+        (place / f"{NAMES}.json").write_text(json.dumps(kept), encoding="utf-8")
+        described[NAMES] = {"file": f"{NAMES}.json"}
+    _seal(place, kind, (m, p), described, tell)
+
+
+def create_array(file: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Make a ``.npy`` file of zeros in column-major order, and map it for writing.
+
+    Its space on the disk is taken at once: a full disk is an error here, and not a signal while pages are written.
+    """
+    dtype = np.dtype(dtype).newbyteorder("<")
+    file.unlink(missing_ok=True)  # a map of the file that was here stays valid
+    header = {"descr": dtype.str, "fortran_order": len(shape) == 2, "shape": shape}
+    with file.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+        stream.flush()
+        offset = stream.tell()
+        size = offset + math.prod(shape) * dtype.itemsize
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(stream.fileno(), 0, size)
+        else:
+            stream.truncate(size)
+    if size == offset:
+        return np.empty(shape, dtype, "F")
+    return np.memmap(file, dtype, "r+", offset, shape, "F")
+
+
+def as_float_type(dtype: Any) -> np.dtype[Any] | None:
+    """Return float64, float32 or None, or raise a ValueError that names dtype."""
+    if dtype is None:
+        return None
+    try:
+        chosen: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        chosen = np.dtype(object)
+    if chosen not in (np.float64, np.float32):
+        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+    return chosen
+
+
+def _seal(place: Path, kind: str, shape: tuple[int, int], files: dict[str, dict[str, Any]], tell: Tell) -> None:
+    """Write the manifest, with sizes and digests, and wait until everything is on the disk."""
+    sizes = {name: (place / entry["file"]).stat().st_size for name, entry in files.items()}
+    done, total = 0, sum(sizes.values())
+    for name, entry in files.items():
+        with (place / entry["file"]).open("rb") as file:
+            entry |= {"bytes": sizes[name], "sha256": digest(file, tell, "checksums", done, total)}
+        done += sizes[name]
+        sync(place / entry["file"])
+    manifest = {"format": FORMAT, "version": VERSION, "kind": kind, "shape": list(shape), "files": files}
+    (place / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    sync(place / MANIFEST)
+
+
+def _as_names(names: Any, argument: str) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    texts = tuple(names)
+    if not all(isinstance(name, str) for name in texts):
+        raise ValueError(f"{argument} must be texts")
+    return texts
+
+
+class _DenseView:
+    """Columns of a sparse matrix, dense when they are asked for."""
+
+    def __init__(self, X: sp.csc_array) -> None:
+        self._X = X
+
+    def __getitem__(self, places: tuple[slice, Any]) -> NDArray[Any]:
+        return np.asarray(self._X[:, places[1]].toarray())
+
+
+def _nonzeros(matrix: Rectangle, shape: tuple[int, int]) -> EntryBlocks:
+    """Return the nonzero entries of a dense matrix, by blocks of columns."""
+    m, p = shape
+    size = (1 << 21) // max(1, m)
+
+    def blocks() -> Any:
+        for lo, hi in cuts(p, size):
+            block = np.asarray(matrix.values[:, lo:hi])
+            columns, rows = np.nonzero(block.T)
+            yield rows, columns + lo, block[rows, columns]
+
+    n_entries = sum(int(np.count_nonzero(matrix.values[:, lo:hi])) for lo, hi in cuts(p, size))
+    return EntryBlocks(blocks, n_entries)

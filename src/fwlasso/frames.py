@@ -1,0 +1,75 @@
+"""Tables with named columns: pandas, polars and pyarrow. None of them is imported here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def frame_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns; None if X is no frame."""
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas, polars
+        return tuple(str(name) for name in X.columns)
+    if hasattr(X, "column_names") and hasattr(X, "schema"):  # pyarrow
+        return tuple(X.column_names)
+    return None
+
+
+def frame_values(frame: Any) -> Any:
+    """Return the numbers of a frame, sparse where all its columns are; copied once, unless they are one block.
+
+    Raises a ValueError that names the columns that are not numbers, or that have missing values.
+    """
+    names = frame_names(frame) or ()
+    dtypes = list(frame.dtypes if hasattr(frame, "dtypes") else frame.schema.types)
+    other = [name for name, dtype in zip(names, dtypes, strict=True) if not _is_number(dtype)]
+    if other:
+        raise ValueError(
+            f"X has {len(other)} columns that are not numbers: {_listed(other)}. Encode them first: "
+            "sklearn.compose.ColumnTransformer([('codes', OneHotEncoder(), columns)], remainder='passthrough') in "
+            "front of this one in a Pipeline gives columns of numbers, and keeps sparse ones sparse"
+        )
+    if dtypes and all(hasattr(dtype, "fill_value") for dtype in dtypes):  # pandas' sparse columns
+        return frame.sparse.to_coo()
+    if hasattr(frame, "to_numpy") and len(set(dtypes)) == 1 and getattr(dtypes[0], "kind", "") == "f":
+        return frame.to_numpy()  # pandas: a block of floats is not copied
+    is_single = [str(dtype).lower() in ("float32", "float") for dtype in dtypes]
+    columns = _columns(frame)
+    values = np.empty((len(columns[0]) if columns else 0, len(columns)), np.float32 if all(is_single) else float, "F")
+    missing = [name for j, name in enumerate(names) if not _fill(values[:, j], columns[j])]
+    if missing:
+        raise ValueError(f"X has missing values in {_listed(missing)}")
+    return values
+
+
+def _columns(frame: Any) -> Sequence[Any]:
+    if hasattr(frame, "iloc"):  # pandas, where names may be repeated
+        return [frame.iloc[:, j] for j in range(frame.shape[1])]
+    return list(frame.columns if hasattr(frame, "schema") and hasattr(frame, "column_names") else frame.get_columns())
+
+
+def _fill(out: NDArray[Any], column: Any) -> bool:
+    """Copy a column; tell whether all its values are there."""
+    if hasattr(column, "isna"):
+        if column.isna().any():
+            return False
+        out[:] = column.to_numpy(dtype=out.dtype)
+        return True
+    n_missing = column.null_count() if callable(column.null_count) else column.null_count  # polars, pyarrow
+    if not n_missing:
+        out[:] = column.to_numpy()
+    return not n_missing
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _is_number(dtype: Any) -> bool:
+    if hasattr(dtype, "is_numeric"):  # polars
+        return bool(dtype.is_numeric() or str(dtype) == "Boolean")
+    if hasattr(dtype, "num_fields"):  # pyarrow
+        return str(dtype) in ("bool", "float", "double", "halffloat") or str(dtype).lstrip("u").startswith("int")
+    kind = getattr(getattr(dtype, "subtype", dtype), "kind", "O")  # pandas: sparse dtypes have a subtype
+    return kind in "biuf"
