@@ -64,7 +64,7 @@ def test_mixed_numbers_become_float64_and_single_ones_stay(kind):
     assert as_design(singles).columns.values.dtype == np.float32
 
 
-TEXT = {"town": ["x", "y"], "n": [1.0, 2.0], "day": np.array(["2020-01-01", "2020-01-02"], "datetime64[s]")}
+TEXT = {"town": ["x", "y"], "n": [1.0, 2.0], "day": np.array(["2020-01-01", "2020-01-02"], "datetime64[ms]")}
 CODES = {
     "pandas": pd.DataFrame({"n": [1.0, 2.0], "code": pd.Categorical(["a", "b"])}),
     "polars": pl.DataFrame({"n": [1.0, 2.0], "code": pl.Series(["a", "b"], dtype=pl.Categorical)}),

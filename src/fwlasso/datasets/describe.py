@@ -12,8 +12,8 @@ from ..parallel import Workers, resolve_threads
 from ..problem import as_response, build_problem
 from .files import Table
 
-# Of the certified path, along which a hundred points are solved: passes over the data, and bytes for every column
-# (means, factors, norms, X'y, ratios and ceilings of the oracle, a sample) and for the cosines of active columns.
+# Of a certified path of a hundred points: passes over the data, and bytes for every column (means, factors, norms, X'y,
+# ratios and ceilings of the oracle: 57 were measured) and for the cosines of active columns and their factor.
 _PASSES = 15
 _BYTES_PER_COLUMN = 80
 _BYTES_FOR_COSINES = 2 * 8 * 1500**2

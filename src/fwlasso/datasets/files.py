@@ -57,8 +57,10 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
     (('age', 'dose'), array([3., 6.]))
     """
     file = Path(file)
-    if file.is_dir() and target is None:
+    if file.is_dir():
         store = open_store(file)
+        if target is not None:
+            raise ValueError(f"target: {file} is a store, which has its response")
         return Table(store.X, store.y, store.feature_names)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file")

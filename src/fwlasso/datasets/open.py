@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..store import Step, Tell, open_store
+from ..store import Step, Tell
 from .arrow_files import open_csv, open_parquet
 from .binary_files import open_h5ad, open_npz
 from .compressed import unpacked
@@ -31,14 +31,7 @@ def open_source(file: Path, target: str | None, scratch: Path, tell: Tell = sile
 
 
 def _open_source(file: Path, target: str | None, scratch: Path, tell: Tell, stack: ExitStack) -> Source:
-    if file.is_dir():
-        if target is not None:
-            raise ValueError(f"target: {file} is a store, which has its response")
-        store = open_store(file)
-        return from_matrix(store.X, store.y, store.feature_names)
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file")
-    ending = ending_of(file)
+    ending = ending_of(file) if file.is_file() else None
     source: Source | None = None
     if ending == ".csv":
         source = open_csv(file, target, scratch, tell)
@@ -55,9 +48,9 @@ def _open_source(file: Path, target: str | None, scratch: Path, tell: Tell, stac
         source = open_npz(file, target, scratch, tell)
         if source is not None and source.y is None:
             source = source._replace(y=response_beside(file, target))
-    elif ending != ".npy" and target is None:
+    elif ending not in (None, ".npy", ".npz") and target is None:
         source = open_libsvm(file, scratch, tell)
-    if source is None:
+    if source is None:  # a store, a file that is mapped, or one that the reader of tables has a word on
         table = read_table(file, target)
         source = from_matrix(table.X, np.asarray(table.y), table.feature_names)
     return source

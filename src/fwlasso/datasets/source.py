@@ -147,19 +147,18 @@ class Spool:
     """A file that an array is appended to piece by piece, and then mapped: for lengths that are not known ahead."""
 
     def __init__(self, file: Path, dtype: Any) -> None:
-        self._dtype = np.dtype(dtype)
-        self._file = file.open("wb")
+        self._file, self._dtype = file, np.dtype(dtype)
         self.size = 0
 
     def append(self, values: NDArray[Any]) -> None:
         """Append an array in row-major order."""
-        piece = np.ascontiguousarray(values, self._dtype)
-        self._file.write(piece.data.cast("B") if piece.size else b"")
+        piece = np.asarray(values, self._dtype)
+        with self._file.open("ab") as file:
+            file.write(piece.tobytes())
         self.size += piece.size
 
     def map(self, *shape: int) -> NDArray[Any]:
-        """Close the file and return it as a read-only array."""
-        self._file.close()
+        """Return all that was appended as a read-only array."""
         if self.size == 0:
             return np.empty(shape, self._dtype)
-        return np.memmap(self._file.name, self._dtype, "r", shape=shape)
+        return np.memmap(self._file, self._dtype, "r", shape=shape)

@@ -15,7 +15,7 @@ from ..problem import as_response
 from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, Tell, digest, is_store, open_store
 from .atomic import replacing, sync
 from .fill import Selection, fill
-from .source import EntryBlocks, Rectangle, Source, cuts, from_matrix
+from .source import BLOCK_ENTRIES, EntryBlocks, Rectangle, Source, cuts, from_matrix
 
 
 def write_store(
@@ -98,7 +98,7 @@ def append_columns(
     """
     folder = require_place(folder)
     store = open_store(folder)
-    old = from_store(store)
+    old = from_matrix(store.X, store.y, store.feature_names)
     dense = isinstance(old.matrix, Rectangle)
     new = from_matrix(X)
     if not dense and isinstance(new.matrix, Rectangle):
@@ -119,11 +119,6 @@ def append_columns(
         parts = [old, new._replace(feature_names=added)]
         build(place, parts, Selection(), old.dtype, progress, both)
     return open_store(folder)
-
-
-def from_store(store: Store) -> Source:
-    """Return an open store as a source."""
-    return from_matrix(store.X, store.y, store.feature_names)
 
 
 def require_place(folder: str | Path) -> Path:
@@ -249,7 +244,7 @@ class _DenseView:
 def _nonzeros(matrix: Rectangle, shape: tuple[int, int]) -> EntryBlocks:
     """Return the nonzero entries of a dense matrix, by blocks of columns."""
     m, p = shape
-    size = (1 << 21) // max(1, m)
+    size = BLOCK_ENTRIES // max(1, m)
 
     def blocks() -> Any:
         for lo, hi in cuts(p, size):
