@@ -70,9 +70,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and 
 
 @app.command()
 def path(
-    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv or parquet.")],
+    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet or bed.")],
     target: Annotated[
-        str | None, typer.Option(help="Response: a column of csv and parquet; a file beside npz and npy.")
+        str | None, typer.Option(help="Response: a column of csv and parquet; a file beside npz, npy and bed.")
     ] = None,
     alphas: Annotated[int | None, typer.Option(help="Points on a grid of penalties. [default: 100]")] = None,
     radii: Annotated[int | None, typer.Option(help="Points on a grid of l1 norms. [default for sfw, fw: 100]")] = None,

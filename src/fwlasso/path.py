@@ -66,9 +66,9 @@ def lasso_path(
 
     Parameters
     ----------
-    X : array, scipy sparse matrix or array, pandas or polars frame, of shape (n_samples, n_features)
-        Column-major arrays and CSC matrices of float64 or float32 are used where they lie; anything else is
-        copied once.
+    X : array, scipy sparse matrix or array, pandas or polars frame, or Genotypes, of shape (n_samples, n_features)
+        Column-major arrays and CSC matrices of float64 or float32, and the packed genotypes of
+        `fwlasso.datasets.open_bed`, are used where they lie; anything else is copied once.
     y : array of shape (n_samples,)
     alphas, radii : int or array, optional
         The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest

@@ -2,6 +2,15 @@
 
 from .demo import load_diabetes_products
 from .files import Table, read_table
+from .plink import BedFile, open_bed
 from .products import product_features, product_names
 
-__all__ = ["Table", "load_diabetes_products", "product_features", "product_names", "read_table"]
+__all__ = [
+    "BedFile",
+    "Table",
+    "load_diabetes_products",
+    "open_bed",
+    "product_features",
+    "product_names",
+    "read_table",
+]

@@ -1,4 +1,4 @@
-"""Reading a table from a file: LIBSVM, npz, npy, csv or parquet, told apart by the ending of the name."""
+"""Reading a table from a file: LIBSVM, npz, npy, csv, parquet or PLINK's bed, told apart by the ending of the name."""
 
 import csv
 import io
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from .plink import open_bed
 
 
 class Table(NamedTuple):
@@ -32,9 +34,10 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
         ``.npz``: arrays X and y, or a matrix of `scipy.sparse.save_npz` with y beside it in ``y.npy``.
         ``.npy``: an array X, with y beside it in ``y.npy``.
         ``.csv``, ``.parquet``: a table with names in its first row; the response is the column `target`.
+        ``.bed``: genotypes, see `open_bed`; the response is the phenotype in the .fam file.
     target : str, optional
         For csv and parquet, the column of the response; the last one by default. For npz and npy, the file of the
-        response, ``y.npy`` in the same folder by default.
+        response, ``y.npy`` in the same folder by default. For bed, a file to take in place of the phenotype.
 
     Returns
     -------
@@ -224,6 +227,21 @@ def _numbers(file: Path, table: Any, name: str, first_row: int) -> NDArray[np.fl
     return values
 
 
+def _read_bed(file: Path, target: str | None) -> Table:
+    bed = open_bed(file)
+    if target is not None:
+        return Table(bed.X, _response_beside(file, target), bed.feature_names)
+    if bed.phenotype is None:
+        raise ValueError(f"{file}: its .fam has no phenotypes; give a .npy file of them as target")
+    missing = np.flatnonzero(np.isnan(bed.phenotype))
+    if missing.size:
+        raise ValueError(
+            f"{file}: its .fam has no phenotype for {missing.size} samples, of which the first is "
+            f"{bed.sample_ids[missing[0]]!r}; leave them out with plink --prune"
+        )
+    return Table(bed.X, bed.phenotype, bed.feature_names)
+
+
 _READERS: dict[str, Callable[[Path, str | None], Table]] = {
     ".svm": _read_libsvm,
     ".libsvm": _read_libsvm,
@@ -233,4 +251,5 @@ _READERS: dict[str, Callable[[Path, str | None], Table]] = {
     ".npy": _read_npy,
     ".csv": _read_csv,
     ".parquet": _read_parquet,
+    ".bed": _read_bed,
 }
