@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import certified, memory, pyrim, scans, startup
+from . import certified, genotypes, memory, pyrim, scans, startup
 from .measure import Results
 from .peers.session import NAMES
 
@@ -13,9 +13,12 @@ from .peers.session import NAMES
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", default=os.environ.get("FWLASSO_DATA"), help="folder of the real data sets")
-    parser.add_argument("--only", choices=["startup", "scans", "memory", "pyrim", "certified"], help="run one part")
+    parser.add_argument(
+        "--only", choices=["startup", "scans", "memory", "genotypes", "pyrim", "certified"], help="run one part"
+    )
     parser.add_argument("--problem", default="", help="of the part certified: problems whose names begin so")
     parser.add_argument("--peers", default=",".join(NAMES), help="of the part certified: names with commas between")
+    parser.add_argument("--variants", type=int, default=500_000, help="of the part genotypes: columns of the matrix")
     parser.add_argument("--out", type=Path, default=Path("bench-results"), help="folder for results.json")
     arguments = parser.parse_args()
     data = None if arguments.data is None else Path(arguments.data)
@@ -23,6 +26,8 @@ def main() -> int:
     for name, part in (("startup", startup.run), ("scans", scans.run), ("memory", memory.run)):
         if arguments.only in (None, name):
             part(results)
+    if arguments.only in (None, "genotypes"):
+        genotypes.run(results, arguments.variants)
     if arguments.only in (None, "pyrim"):
         if data is None:
             print("\nPyrim: left out, no data folder (set FWLASSO_DATA or give --data)")

@@ -61,7 +61,7 @@ def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver
         else:
             assert path.gaps[k] == pytest.approx(gap, rel=1e-5, abs=1e-9)
     fitted = case.Z @ coefs + (y.mean() if fit_intercept else 0.0)
-    np.testing.assert_allclose(path.predict(X), fitted, atol=1e-6 if storage.endswith("32") else 1e-8)
+    np.testing.assert_allclose(path.predict(values), fitted, atol=1e-8)
     np.testing.assert_allclose(path.r2, 1 - ((y[:, None] - fitted) ** 2).sum(0) / (case.y @ case.y), atol=1e-9)
 
 
