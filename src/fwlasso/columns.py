@@ -251,9 +251,9 @@ def as_design(X: Any) -> Design:
     >>> as_design(np.ones((3, 2))).conversion
     'X was copied once, to float64 in column-major order'
     """
-    if hasattr(X, "as_design"):
-        own: Design = X.as_design()
-        return own
+    if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
+        design: Design = own()
+        return design
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError("X is a masked array, which is not supported: fill or drop the masked entries first")
     source, feature_names = X, None

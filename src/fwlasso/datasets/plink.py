@@ -60,8 +60,9 @@ def open_bed(path: str | Path) -> BedFile:
     """
     path = Path(path)
     _check_magic(path)
-    samples, variants = _read_columns(path.with_suffix(".fam")), _read_columns(path.with_suffix(".bim"))
-    m, p = len(samples), len(variants)
+    sample_ids, phenotypes = _read_columns(path.with_suffix(".fam"))
+    feature_names, _ = _read_columns(path.with_suffix(".bim"))
+    m, p = len(sample_ids), len(feature_names)
     n_bytes = -(-m // 4)
     size, expected = path.stat().st_size, len(_MAGIC) + p * n_bytes
     if size != expected:
@@ -70,8 +71,6 @@ def open_bed(path: str | Path) -> BedFile:
             f"{path} has {size:,} bytes, not the {expected:,} of the {m:,} samples of its .fam and the {p:,} variants "
             f"of its .bim: it is {how}, or they belong to another file"
         )
-    sample_ids, phenotypes = zip(*samples, strict=True)
-    feature_names = tuple(identifier for identifier, _ in variants)
     packed = np.memmap(path, np.uint8, "r", offset=len(_MAGIC), shape=(p, n_bytes))
     return BedFile(Genotypes(packed, m, feature_names), sample_ids, feature_names, _numbers(phenotypes))
 
@@ -87,18 +86,19 @@ def _check_magic(path: Path) -> None:
         raise ValueError(f"{path} is not a PLINK .bed file: it begins with other bytes")
 
 
-def _read_columns(file: Path) -> list[tuple[str, str]]:
-    """Return the identifier and the last column of every line."""
-    rows = []
+def _read_columns(file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the identifiers and the last column."""
+    identifiers, last = [], []
     with file.open(encoding="utf-8") as stream:
         for number, line in enumerate(stream, start=1):
             fields = line.split()
             if len(fields) != _N_COLUMNS:
                 raise ValueError(f"{file}, line {number}: expected {_N_COLUMNS} columns, found {len(fields)}")
-            rows.append((fields[_IDENTIFIER], fields[_PHENOTYPE]))
-    if not rows:
+            identifiers.append(fields[_IDENTIFIER])
+            last.append(fields[_PHENOTYPE])
+    if not identifiers:
         raise ValueError(f"{file} is empty")
-    return rows
+    return tuple(identifiers), tuple(last)
 
 
 def _numbers(phenotypes: tuple[str, ...]) -> NDArray[np.float64] | None:
