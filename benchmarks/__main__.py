@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import certified, loading, memory, pyrim, scans, startup, store
+from . import certified, genotypes, loading, memory, pyrim, scans, startup, store
 from .equal import NAMES
 from .measure import Results
 
@@ -13,12 +13,13 @@ from .measure import Results
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", default=os.environ.get("FWLASSO_DATA"), help="folder of the real data sets")
-    parts = ["startup", "scans", "memory", "loading", "store", "pyrim", "certified"]
+    parts = ["startup", "scans", "memory", "loading", "store", "genotypes", "pyrim", "certified"]
     parser.add_argument("--only", choices=parts, help="run one part")
     parser.add_argument("--megabytes", type=int, default=1000, help="of the part loading: the size of its file")
     parser.add_argument("--problem", default="", help="of the part certified: problems whose names begin so")
     parser.add_argument("--peers", default=",".join(NAMES), help="of the part certified: names with commas between")
     parser.add_argument("--store-gb", type=float, default=4.0, help="of the part store: size of the data")
+    parser.add_argument("--variants", type=int, default=500_000, help="of the part genotypes: columns of the matrix")
     parser.add_argument("--out", type=Path, default=Path("bench-results"), help="folder for results.json")
     arguments = parser.parse_args()
     data = None if arguments.data is None else Path(arguments.data)
@@ -30,6 +31,8 @@ def main() -> int:
         loading.run(results, arguments.megabytes)
     if arguments.only in (None, "store"):
         store.run(results, arguments.store_gb)
+    if arguments.only in (None, "genotypes"):
+        genotypes.run(results, arguments.variants)
     if arguments.only in (None, "pyrim"):
         if data is None:
             print("\nPyrim: left out, no data folder (set FWLASSO_DATA or give --data)")

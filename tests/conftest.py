@@ -8,7 +8,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
-from fwlasso.columns import as_design
+from fwlasso._jit import kernel
+from fwlasso.bed import Genotypes
+from fwlasso.columns import Columns, add_column, as_design, shape
 from fwlasso.forms import Form
 from fwlasso.iterate import Iterate, zero
 from fwlasso.parallel import Workers
@@ -20,13 +22,16 @@ from fwlasso.solvers.run import Outcome, Solver, Stopping, run
 settings.register_profile("fwlasso", deadline=None, derandomize=True)
 settings.load_profile("fwlasso")
 
-STORAGES: dict[str, Callable[[np.ndarray], Any]] = {
+#: Storages that hold any numbers, or those of single precision.
+ANY_NUMBERS: dict[str, Callable[[np.ndarray], Any]] = {
     "dense64": np.asfortranarray,
     "dense32": lambda values: np.asfortranarray(values, dtype=np.float32),
     "csc64": sp.csc_array,
     "csc32": lambda values: sp.csc_matrix(values.astype(np.float32)),
     "csc64-int64": lambda values: with_int64_indices(sp.csc_array(values)),
 }
+#: All of them; what they hold of some numbers is `held`.
+STORAGES = {**ANY_NUMBERS, "bed": lambda values: Genotypes(pack(values), len(values))}
 POINTWISE = [name for name, entry in SOLVERS.items() if entry.make is not None]
 UNITS = {"raw": (False, False), "centred": (True, False), "scaled": (False, True), "standardized": (True, True)}
 
@@ -34,6 +39,29 @@ UNITS = {"raw": (False, False), "centred": (True, False), "scaled": (False, True
 def with_int64_indices(X: sp.csc_array) -> sp.csc_array:
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
     return X
+
+
+def pack(values: np.ndarray) -> np.ndarray:
+    """Pack genotypes as in a .bed file; what is not 0, 1 or 2 is a missing call. The padding is not of zeros."""
+    codes = np.select([values == 2, values == 1, values == 0], [0b00, 0b10, 0b11], 0b01).astype(np.uint8)
+    codes = np.pad(codes, [(0, -len(codes) % 4), (0, 0)], constant_values=0b10)
+    fours = codes.reshape(-1, 4, codes.shape[1]) << np.array([0, 2, 4, 6], np.uint8)[:, None]
+    return np.bitwise_or.reduce(fours, axis=1).T
+
+
+def impute(values: np.ndarray) -> np.ndarray:
+    """Fill NaN by the mean of the other entries of the column, or by zero where there are none."""
+    called = ~np.isnan(values)
+    means = np.where(called, values, 0.0).sum(axis=0) / np.maximum(called.sum(axis=0), 1)
+    return np.where(called, values, means)
+
+
+def held(storage: str, values: np.ndarray) -> np.ndarray:
+    """What a storage can hold of `values`: of genotypes the signs, with the largest of a column for missing calls."""
+    if storage in ANY_NUMBERS:
+        return values
+    size = np.abs(values)
+    return impute(np.where((size == size.max(axis=0)) & (size > 0.0), np.nan, 1.0 + np.sign(values)))
 
 
 class Case(NamedTuple):
@@ -57,6 +85,20 @@ def plain_columns(values: np.ndarray, fit_intercept: bool, standardize: bool) ->
         scale = np.sqrt((Z**2).mean(axis=0))
         Z = np.divide(Z, scale, out=np.zeros_like(Z), where=scale > 0)
     return Z
+
+
+def formed(X: Columns) -> np.ndarray:
+    """The columns in memory, added to zero one by one."""
+    m, p = shape(X)
+    columns = np.zeros((p, m + 1))
+    for j in range(p):
+        _add(X, j, columns[j])
+    return columns[:, :-1].T
+
+
+@kernel
+def _add(X, j, v):
+    add_column(X, j, 1.0, v)
 
 
 def make_case(values: np.ndarray, y: np.ndarray, storage: str = "dense64", units: str = "raw") -> Case:
@@ -111,6 +153,6 @@ def storage(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def case(storage: str, units: str, rng: np.random.Generator) -> Case:
     """Thirty samples, forty columns, in every storage and every unit."""
-    values = random_values(rng, 30, 40)
+    values = held(storage, random_values(rng, 30, 40))
     y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
     return make_case(values, y, storage, units)

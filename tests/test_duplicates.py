@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import UNITS, make_case, random_values
+from conftest import ANY_NUMBERS, UNITS, make_case, random_values
 from fwlasso.corrective import duplicates
 from fwlasso.corrective.duplicates import Duplicates
 
@@ -16,6 +16,12 @@ def case_of(values, storage="dense64", units="raw"):
 
 def distinct(case, columns):
     return Duplicates(case.problem).distinct(np.asarray(columns, np.int64)).tolist()
+
+
+@pytest.fixture(params=ANY_NUMBERS)
+def storage(request):
+    """Storages that hold a column and its negative."""
+    return request.param
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import STORAGES, UNITS, Case, make_case, random_values
+from conftest import STORAGES, UNITS, Case, held, make_case, random_values
 from fwlasso.certificate import gap_of
 from fwlasso.columns import sample_vector
 from fwlasso.corrective.nodes import Node, extend, make_span, mix_coefs, zero_node
@@ -36,7 +36,7 @@ def random_coefs(rng, p, share=0.3):
 
 def random_span(seed, m=12, p=9, slack=1.0, storage="dense64", units="centred"):
     rng = np.random.default_rng(seed)
-    values = random_values(rng, m, p, density=0.7)
+    values = held(storage, random_values(rng, m, p, density=0.7))
     y = rng.standard_normal(m) + 1.0
     case = make_case(values, y, storage, units)
     left, right = (
@@ -162,7 +162,7 @@ def test_with_one_node_the_extension_is_the_node():
 
 
 def test_the_zero_node_is_the_solution_at_the_largest_penalty(units, storage, rng):
-    values, y = random_values(rng, 12, 9), rng.standard_normal(12)
+    values, y = held(storage, random_values(rng, 12, 9)), rng.standard_normal(12)
     case = make_case(values, y, storage, units)
     node = zero_node(case.problem)
     assert node.columns.size == node.coefs.size == 0

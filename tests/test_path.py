@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso as ReferenceLasso
 
-from conftest import POINTWISE, STORAGES, UNITS, Case, make_case, plain_columns, random_values
+from conftest import POINTWISE, STORAGES, UNITS, Case, held, make_case, plain_columns, random_values
 from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path, warm_up
 from fwlasso.certificate import gap_of
 from fwlasso.forms import Ball, Penalty
@@ -45,6 +45,7 @@ def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver
     """The product: designs x units x dtypes x solvers, each gap recomputed in numpy on formed columns."""
     values, y = data
     fit_intercept, standardize = UNITS[units]
+    values = held(storage, values)
     X = STORAGES[storage](values)
     grid = {"alphas": 4} if name == "alphas" else {"radii": [0.2, 0.8, 1.6]}
     path = lasso_path(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import Case, make_case
+from conftest import Case, formed, make_case
 from fwlasso.columns import as_design
 from fwlasso.parallel import Workers
 from fwlasso.problem import as_response, build_problem
@@ -30,7 +30,7 @@ def test_coefficients_go_back_to_the_units_of_the_user(case: Case, rng):
     weights = rng.standard_normal(3)
     coefs, intercept = case.problem.to_user_units(active, weights)
     raw = case.problem.X.columns if hasattr(case.problem.X, "columns") else case.problem.X
-    dense = raw.values if hasattr(raw, "values") else sp.csc_array(raw[:3], shape=case.Z.shape).toarray()
+    dense = formed(raw)
     expected = case.Z[:, active] @ weights + case.problem.y_mean
     np.testing.assert_allclose(dense[:, active] @ coefs + intercept, expected, rtol=1e-9, atol=1e-9)
 

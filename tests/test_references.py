@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import STORAGES, UNITS, Case, make_case, random_values
+from conftest import STORAGES, UNITS, Case, held, make_case, random_values
 from fwlasso.columns import sample_vector
 from fwlasso.corrective.nodes import Node, zero_node
 from fwlasso.corrective.references import Anchors, Reference, first_reference, make_reach
@@ -147,7 +147,7 @@ def test_the_attack_has_columns_on_both_sides_of_the_bound_and_hits_a_bound_with
 @pytest.mark.parametrize("storage", STORAGES)
 def test_suspects_are_complete_and_few_along_a_real_path(storage, units, rng):
     """Residuals of least squares on some columns, at anchors, between them, and away from them."""
-    values = random_values(rng, 60, 400)
+    values = held(storage, random_values(rng, 60, 400))
     y = values[:, :5] @ rng.standard_normal(5) + rng.standard_normal(60)
     case = make_case(values, y, storage, units)
     lam = case.problem.lambda_max

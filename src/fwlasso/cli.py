@@ -74,10 +74,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and 
 
 @app.command()
 def path(
-    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad or a store.")],
-    target: Annotated[
-        str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy and mtx.")
-    ] = None,
+    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad, bed or a store.")],
+    target: cli_data.Target = None,
     alphas: Annotated[int | None, typer.Option(help="Points on a grid of penalties. Default: 100.")] = None,
     radii: Annotated[
         int | None, typer.Option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")

@@ -18,7 +18,7 @@ from .store import Step, Store, Tell, verify_store
 AsJson = Annotated[bool, typer.Option("--json", help="Print what is found as JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table.")]
 Target = Annotated[
-    str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy and mtx.")
+    str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy, mtx and bed.")
 ]
 
 
@@ -69,7 +69,7 @@ def verify(
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad or a store.")],
+    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad, bed or a store.")],
     target: Target = None,
     threads: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None,
     as_json: AsJson = False,

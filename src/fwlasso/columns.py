@@ -14,7 +14,7 @@ what makes centring cost nothing: for z = f (x - mu 1), z'v = f (x'v - mu sum(v)
 `add_column` of a centred column leaves its constant part out: it would not change any dot product.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +24,9 @@ from sklearn.utils import check_array
 from ._jit import IN_ORDER, by_type, kernel
 from .frames import frame_names, frame_values
 from .parallel import even_cuts
+
+if TYPE_CHECKING:
+    from .bed import Bed
 
 Vector: TypeAlias = NDArray[np.float64]
 
@@ -46,12 +49,13 @@ class Csc(NamedTuple):
 class Standardized(NamedTuple):
     """Columns z_j = factors[j] (x_j - means[j] 1) of another storage, never formed."""
 
-    columns: Dense | Csc
+    columns: "Stored"
     means: Vector
     factors: Vector
 
 
-Columns: TypeAlias = Dense | Csc | Standardized
+Stored: TypeAlias = "Dense | Csc | Bed"
+Columns: TypeAlias = "Stored | Standardized"
 
 
 @by_type
@@ -219,7 +223,7 @@ def _(X):
 class Design(NamedTuple):
     """A validated design matrix: its storage, the names of its features, and what had to be converted."""
 
-    columns: Dense | Csc
+    columns: Stored
     feature_names: tuple[str, ...] | None = None
     conversion: str | None = None
 
@@ -234,11 +238,11 @@ def as_design(X: Any) -> Design:
 
     Column-major arrays and canonical CSC matrices of float64 or float32 are used where they lie. Anything else
     is copied once, and `Design.conversion` says so. NaN and infinity are found in the first pass over the
-    data, by `problem.build_problem`.
+    data, by `problem.build_problem`. An object with a method `as_design`, like `bed.Genotypes`, brings its own.
 
     Parameters
     ----------
-    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, of shape (m, p)
+    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, or Genotypes, of shape (m, p)
 
     Examples
     --------
@@ -248,6 +252,9 @@ def as_design(X: Any) -> Design:
     >>> as_design(np.ones((3, 2))).conversion
     'X was copied once, to float64 in column-major order'
     """
+    if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
+        design: Design = own()
+        return design
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError("X is a masked array, which is not supported: fill or drop the masked entries first")
     source, feature_names = X, frame_names(X)
@@ -332,12 +339,14 @@ def cut_columns(X: Columns, n_vectors: int = 1) -> list[int]:
         return cut_columns(X.columns, n_vectors)
     _, p = shape(X)
     n_bytes = n_vectors * nbytes(X)
-    if isinstance(X, Dense):
+    if not isinstance(X, Csc):
         return even_cuts(p, n_bytes)
     shares = even_cuts(int(X.indptr[-1]), n_bytes)
     return sorted({0, p, *np.searchsorted(X.indptr, np.array(shares[1:-1], X.indptr.dtype)).tolist()})
 
 
-def nbytes(X: Columns) -> int:
-    """Return the memory of the arrays of a storage, in bytes."""
-    return sum(nbytes(part) if isinstance(part, tuple) else getattr(part, "nbytes", 0) for part in X)
+def nbytes(X: Any) -> int:
+    """Return the bytes that a pass over a storage reads: those of its arrays, unless it has a figure of its own."""
+    if isinstance(X, tuple) and not hasattr(X, "nbytes"):
+        return sum(map(nbytes, X))
+    return int(getattr(X, "nbytes", 0))

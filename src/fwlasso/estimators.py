@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .bed import Genotypes
 from .columns import Vector
 from .options import Options
 from .path import solve_path
@@ -99,7 +100,7 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features), or a store, as in `lasso_path`
+        X : array, sparse matrix, frame or Genotypes of shape (n_samples, n_features), or a store, as in `lasso_path`
         y : array of shape (n_samples,)
             By default that of the store.
 
@@ -144,6 +145,8 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Vector:
         """Predict the response of every row of X."""
         check_is_fitted(self)
+        if isinstance(X, Genotypes):
+            return self.path_.predict(X, point=0)
         X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         return np.asarray(safe_sparse_dot(X, self.coef_) + self.intercept_)
 

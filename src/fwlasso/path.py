@@ -65,9 +65,10 @@ def lasso_path(
 
     Parameters
     ----------
-    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, of shape (n_samples, n_features), or store
-        Column-major arrays and CSC matrices of float64 or float32 are used where they lie; anything else is
-        copied once. A store, open or as the path of its folder, is read from the disk: it may be larger than memory.
+    X : array, sparse matrix, pandas, polars or pyarrow table, or Genotypes, of shape (n_samples, n_features), or store
+        Column-major arrays and CSC matrices of float64 or float32, and the packed genotypes of
+        `fwlasso.datasets.open_bed`, are used where they lie; anything else is copied once. A store, open or as the path
+        of its folder, is read from the disk: it may be larger than memory.
     y : array of shape (n_samples,)
         By default that of the store.
     alphas, radii : int or array, optional

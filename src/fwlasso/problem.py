@@ -9,10 +9,9 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from ._jit import kernel
 from .columns import (
     Columns,
-    Csc,
-    Dense,
     Design,
     Standardized,
+    Stored,
     Vector,
     column_moments,
     cut_columns,
@@ -122,7 +121,7 @@ def build_problem(design: Design, y: Vector, fit_intercept: bool, standardize: b
 
 
 @kernel
-def _summarize(X: Dense | Csc, y: Vector, lo: int, hi: int, means: Vector, squares: Vector, xty: Vector) -> bool:
+def _summarize(X: Stored, y: Vector, lo: int, hi: int, means: Vector, squares: Vector, xty: Vector) -> bool:
     """Fill mean, sum of squares about it and x_j'y for columns lo..hi; tell whether all are finite."""
     finite = True
     for j in range(lo, hi):

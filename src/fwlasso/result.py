@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 
+from .bed import Genotypes
 from .columns import Vector
 from .problem import as_response
 from .status import Status
@@ -130,18 +131,21 @@ class LassoPath:
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix, frame or Genotypes of shape (n_samples, n_features)
         point : index of a point; None for all
 
         Returns
         -------
         array of shape (n_samples, n_points), or (n_samples,) for one point
         """
-        names = tuple(getattr(X, "column_names", getattr(X, "columns", ())))
+        packed = isinstance(X, Genotypes)
+        columns = getattr(X, "column_names", getattr(X, "columns", ()))
+        names = (X.feature_names or ()) if packed else tuple(columns)
         named = self.feature_names is not None and any(isinstance(name, str) for name in names)
         if named and names != self.feature_names:
             raise ValueError("X has other feature names, or another order of them, than the data of the path")
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
+        if not packed:
+            X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
         if X.shape[1] != self.coefs.shape[0]:
             raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {self.coefs.shape[0]}")
         if point is not None:

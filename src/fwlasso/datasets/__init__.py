@@ -9,11 +9,13 @@ from .libsvm import load_libsvm
 from .libsvm_dump import dump_libsvm
 from .libsvm_parts import Reading
 from .paper_sets import PAPER_SETS, PaperSet, PaperSetSize, fetch_paper_set
+from .plink import BedFile, open_bed
 from .products import product_features, product_names
 from .write import append_columns, write_store
 
 __all__ = [
     "PAPER_SETS",
+    "BedFile",
     "DamagedFileError",
     "DownloadError",
     "PaperSet",
@@ -30,6 +32,7 @@ __all__ = [
     "fetch_paper_set",
     "load_diabetes_products",
     "load_libsvm",
+    "open_bed",
     "open_store",
     "product_features",
     "product_names",

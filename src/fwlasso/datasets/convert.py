@@ -32,7 +32,7 @@ def convert(
     Parameters
     ----------
     source : path
-        What `read_table` reads, a store included.
+        What `read_table` reads, a store included; but not genotypes, which are used where they lie.
     folder : path
         Where the store will be.
     target : str, optional

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Csc, as_design, nbytes
+from ..bed import Bed
+from ..columns import Csc, as_design
 from ..corrective.duplicates import Duplicates
 from ..parallel import Workers, resolve_threads
 from ..problem import as_response, build_problem
@@ -25,7 +26,7 @@ class Description(NamedTuple):
     n_samples: int
     n_features: int
     n_entries: int  # numbers stored
-    kind: str  # dense or csc
+    kind: str  # dense, csc or bed
     dtype: str
     n_bytes: int
     conversion: str | None  # what a path would have to convert first
@@ -59,15 +60,14 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
         n_distinct = Duplicates(problem).distinct(varying).size
     m, p = problem.shape
     columns = design.columns
-    is_sparse = isinstance(columns, Csc)
     lengths = np.diff(columns.indptr) if isinstance(columns, Csc) else np.full(p, m)
     return Description(
         m,
         p,
         int(lengths.sum()),
-        "csc" if is_sparse else "dense",
+        "csc" if isinstance(columns, Csc) else "bed" if isinstance(columns, Bed) else "dense",
         str(columns[0].dtype),
-        nbytes(columns),
+        sum(part.nbytes for part in columns if isinstance(part, np.ndarray)),
         design.conversion,
         _histogram(lengths),
         p - varying.size,

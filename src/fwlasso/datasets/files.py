@@ -14,6 +14,7 @@ from ..store import open_store
 from .arrow_files import read_csv, read_parquet
 from .compressed import is_packed
 from .libsvm import load_libsvm
+from .plink import open_bed
 
 
 class Table(NamedTuple):
@@ -36,10 +37,12 @@ def read_table(file: str | Path, target: str | None = None) -> Table:
         ``.npy``: an array X, with y beside it in ``y.npy``.
         ``.csv``, ``.parquet``: a table with names in its first row; the response is the column `target`.
         ``.mtx``: Matrix Market text, with y beside it in ``y.npy``. ``.h5ad``: AnnData, its X and a column of obs.
+        ``.bed``: genotypes, see `open_bed`; the response is the phenotype in the .fam file.
         A folder: a store, which is mapped into memory and not read.
     target : str, optional
         For csv and parquet, the column of the response; the last one by default. For h5ad, the column of obs. For
-        npz, npy and mtx, the file of the response, ``y.npy`` in the same folder by default.
+        npz, npy and mtx, the file of the response, ``y.npy`` in the same folder by default. For bed, a file to take
+        in place of the phenotype.
 
     Returns
     -------
@@ -150,6 +153,21 @@ def _read_source(file: Path, target: str | None) -> Table:
     return Table(X, np.asarray(source.y), source.feature_names)
 
 
+def _read_bed(file: Path, target: str | None) -> Table:
+    bed = open_bed(file)
+    if target is not None:
+        return Table(bed.X, response_beside(file, target), bed.feature_names)
+    if bed.phenotype is None:
+        raise ValueError(f"{file}: its .fam has no phenotypes; give a .npy file of them as target")
+    missing = np.flatnonzero(np.isnan(bed.phenotype))
+    if missing.size:
+        raise ValueError(
+            f"{file}: its .fam has no phenotype for {missing.size} samples, of which the first is "
+            f"{bed.sample_ids[missing[0]]!r}; leave them out with plink --prune"
+        )
+    return Table(bed.X, bed.phenotype, bed.feature_names)
+
+
 _READERS: dict[str, Callable[[Path, str | None], Table]] = {
     ".svm": _read_libsvm,
     ".libsvm": _read_libsvm,
@@ -161,4 +179,5 @@ _READERS: dict[str, Callable[[Path, str | None], Table]] = {
     ".parquet": _read_parquet,
     ".mtx": _read_source,
     ".h5ad": _read_source,
+    ".bed": _read_bed,
 }

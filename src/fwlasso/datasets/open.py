@@ -13,7 +13,7 @@ from .binary_files import open_h5ad, open_npz
 from .compressed import unpacked
 from .files import ending_of, naming, read_table, response_beside
 from .optional import optional
-from .source import Source, from_matrix
+from .source import NO_STORE, Source, from_matrix
 from .text_files import open_libsvm, open_matrix_market
 
 
@@ -33,6 +33,8 @@ def open_source(file: Path, target: str | None, scratch: Path, tell: Tell = sile
 def _open_source(file: Path, target: str | None, scratch: Path, tell: Tell, stack: ExitStack) -> Source:
     ending = ending_of(file) if file.is_file() else None
     source: Source | None = None
+    if ending == ".bed":
+        raise ValueError(f"{file}: {NO_STORE}")
     if ending == ".csv":
         source = open_csv(file, target, scratch, tell)
     elif ending == ".parquet":

@@ -11,12 +11,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..bed import Bed
 from ..columns import Csc, as_design
 
 #: Bytes of a block of a dense matrix.
 BLOCK_BYTES = 64 << 20
 #: Entries of a block of a sparse matrix: with rows, columns and values, about as many bytes.
 BLOCK_ENTRIES = 1 << 21
+
+#: Why genotypes are not made a store.
+NO_STORE = (
+    "packed genotypes need no store, which would be 32 times as large: they are used where they lie; "
+    "to take a part of them, write it with plink --make-bed"
+)
 
 #: Rows, columns and values of some entries.
 Entries: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -63,6 +70,8 @@ def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = N
         matrix = from_dense(X)
     else:
         design = as_design(X)
+        if isinstance(design.columns, Bed):
+            raise ValueError(f"X: {NO_STORE}")
         feature_names = feature_names or design.feature_names
         columns, p = design.columns, design.columns[0].shape[-1]
         if isinstance(columns, Csc):

@@ -1,0 +1,200 @@
+"""Genotypes packed as in a PLINK .bed file: a storage of the column protocol, and the matrix that users hold.
+
+A column is a variant, its numbers are copies of the allele A1. Two bits make a genotype: 00 is two copies, 10 one,
+11 none, and 01 a missing call, which stands for the mean of the calls of its column. A byte holds four samples, the
+first in its lowest bits; every column begins with a byte of its own. The bits are decoded where they are multiplied:
+a pass reads 1/32 of the bytes that float64 takes, and is bound by arithmetic, not by memory.
+"""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._jit import kernel
+from .columns import (
+    Design,
+    Vector,
+    add_column,
+    column_entries,
+    column_moments,
+    column_shift,
+    dot_column,
+    read_only,
+    shape,
+)
+
+Packed = NDArray[np.uint8]
+
+# The time to decode a genotype is that to read so many bytes.
+_BYTES_PER_GENOTYPE = 4
+
+
+class Bed(NamedTuple):
+    """Packed genotypes, a row of bytes per column of the matrix."""
+
+    packed: Packed
+    means: Vector  # of the calls of every column: what its missing calls are
+    n_rows: int
+
+    @property
+    def nbytes(self) -> int:
+        """As many bytes as are read in the time of a pass."""
+        return _BYTES_PER_GENOTYPE * self.n_rows * self.means.size
+
+
+# The four samples of a byte are an inner loop: the compiler makes vectors of it. -----------------------------
+
+
+@kernel
+def _dosage(code: int, mean: float) -> float:
+    """Return what the two lowest bits of `code` stand for."""
+    if code & 1:
+        return 0.0 if code & 2 else mean
+    return 1.0 if code & 2 else 2.0
+
+
+@dot_column.register(Bed)
+def _(X, j, v):
+    packed, mean = X.packed, X.means[j]
+    n_full = X.n_rows // 4
+    total = 0.0
+    for k in range(n_full):
+        byte = packed[j, k]
+        for i in range(4):
+            total += _dosage(byte >> (2 * i), mean) * v[4 * k + i]
+    for i in range(X.n_rows - 4 * n_full):
+        total += _dosage(packed[j, n_full] >> (2 * i), mean) * v[4 * n_full + i]
+    return total
+
+
+@add_column.register(Bed)
+def _(X, j, a, v):
+    packed, mean = X.packed, X.means[j]
+    n_full = X.n_rows // 4
+    for k in range(n_full):
+        byte = packed[j, k]
+        for i in range(4):
+            v[4 * k + i] += a * _dosage(byte >> (2 * i), mean)
+    for i in range(X.n_rows - 4 * n_full):
+        v[4 * n_full + i] += a * _dosage(packed[j, n_full] >> (2 * i), mean)
+
+
+@column_moments.register(Bed)
+def _(X, j):
+    mean = X.means[j]
+    missing, one, two = _count_calls(X.packed, X.n_rows, j)
+    none = X.n_rows - missing - one - two
+    return mean, none * mean**2 + one * (1.0 - mean) ** 2 + two * (2.0 - mean) ** 2
+
+
+@column_shift.register(Bed)
+def _(X, j):
+    return 0.0
+
+
+@column_entries.register(Bed)
+def _(X, j):
+    return X.n_rows
+
+
+@shape.register(Bed)
+def _(X):
+    return X.n_rows, X.packed.shape[0]
+
+
+@kernel
+def _count_calls(packed: Packed, n_rows: int, j: int) -> tuple[int, int, int]:
+    """Return how many samples of column j are missing, have one copy, and have two."""
+    missing = one = two = 0
+    for i in range(n_rows):
+        code = (packed[j, i >> 2] >> ((i & 3) << 1)) & 3
+        missing += code == 1
+        one += code == 2
+        two += code == 0
+    return missing, one, two
+
+
+@kernel
+def _fill_means(packed: Packed, n_rows: int, means: Vector) -> None:
+    """Fill the mean of the calls of every column; 0 where there are none."""
+    for j in range(means.size):
+        missing, one, two = _count_calls(packed, n_rows, j)
+        means[j] = (one + 2.0 * two) / max(n_rows - missing, 1)
+
+
+@kernel
+def _multiply(X: Bed, data: Vector, indices: NDArray[Any], indptr: NDArray[Any], product: NDArray[np.float64]) -> None:
+    """Add the linear combinations of columns that a CSC matrix asks for to the rows of `product`."""
+    for row in range(product.shape[0]):
+        for k in range(indptr[row], indptr[row + 1]):
+            add_column(X, indices[k], data[k], product[row])
+
+
+# What users have ---------------------------------------------------------------------------------------------
+
+
+class Genotypes:
+    """A matrix of genotypes, packed: samples by variants, copies of A1, missing calls the mean of their column.
+
+    `fwlasso.datasets.open_bed` makes one of a file. `lasso_path` and `Lasso` take it as X, to fit and to predict;
+    it is never decoded as a whole.
+
+    Parameters
+    ----------
+    packed : array of uint8 of shape (n_variants, ceil(n_samples / 4))
+        The bytes of a .bed file behind its first three, a row per variant.
+    n_samples : int
+    feature_names : tuple of str, optional
+        Names of the variants.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Genotypes(np.array([[0b11_10_00]], np.uint8), n_samples=3)
+    >>> X.shape, X @ np.array([10.0])
+    ((3, 1), array([20., 10.,  0.]))
+    """
+
+    ndim = 2
+
+    def __init__(self, packed: Packed, n_samples: int, feature_names: tuple[str, ...] | None = None) -> None:
+        n_bytes = -(-n_samples // 4)
+        if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != n_bytes or n_samples < 1:
+            raise ValueError(
+                f"packed must be an array of uint8 with {n_bytes} columns for {n_samples} samples, "
+                f"got {packed.dtype} of shape {packed.shape}"
+            )
+        if feature_names is not None and len(feature_names) != packed.shape[0]:
+            raise ValueError(f"feature_names has {len(feature_names)} names for {packed.shape[0]} variants")
+        self.packed = read_only(np.ascontiguousarray(packed))
+        self.shape = (n_samples, packed.shape[0])
+        self.feature_names = feature_names
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<Genotypes: {self.shape[0]:,} samples, {self.shape[1]:,} variants, {self.packed.nbytes:,} bytes>"
+
+    def __matmul__(self, coefs: Any) -> NDArray[np.float64]:
+        """Return the product with an array or a sparse matrix; only columns with a coefficient are read."""
+        n_samples, n_variants = self.shape
+        if coefs.shape[0] != n_variants:
+            raise ValueError(f"{n_variants} variants cannot be multiplied with an array of shape {coefs.shape}")
+        weights = sp.csc_array(coefs if coefs.ndim == 2 else coefs[:, np.newaxis])
+        product = np.zeros((weights.shape[1], n_samples))
+        _multiply(self._storage, weights.data, weights.indices, weights.indptr, product)
+        return product.T if coefs.ndim == 2 else product[0]
+
+    def as_design(self) -> Design:
+        """Return the storage that is solved with; the first call reads all genotypes for the means."""
+        return Design(self._storage, self.feature_names)
+
+    @cached_property
+    def _storage(self) -> Bed:
+        means = np.empty(self.shape[1])
+        _fill_means(self.packed, self.shape[0], means)
+        return Bed(self.packed, read_only(means), self.shape[0])
