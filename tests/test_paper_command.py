@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -134,6 +135,13 @@ def test_stand_ins_are_labelled(out):
     assert "E2006-tfidf (stand-in): mean square error" in page
     assert "over 3 runs" in page  # fewer on E2006
     assert "Iterations of FW are within" in page
+
+
+def test_models_that_are_too_dense_to_keep_are_left_out(data, out, monkeypatch):
+    monkeypatch.setattr("fwlasso.paper.measuring._MOST_COEFS", 50)
+    call("--set", "pyrim", "--seeds", 1, "--data", data, "--out", out)
+    record = json.loads((out / "records" / "large" / "pyrim" / "apg" / "0.json").read_text())["record"]
+    assert re.fullmatch(r"its first \d+ models have \d+ coefficients, more than are kept", record["missing"])
 
 
 def test_a_second_run_computes_nothing(data, out, monkeypatch):
