@@ -139,7 +139,7 @@ def test_stand_ins_are_labelled(out):
 
 def test_models_that_are_too_dense_to_keep_are_left_out(data, monkeypatch):
     monkeypatch.setattr("fwlasso.paper.measuring._MOST_COEFS", 5)
-    record = measuring.measure(sets.load("pyrim", data, None), METHODS["apg"], 0, 1)
+    record = measuring.measure(sets.load("pyrim", data, None), METHODS["cd"], 0, 1)
     assert re.fullmatch(r"its first \d+ models have \d+ coefficients, more than are kept", record["missing"])
 
 
