@@ -133,7 +133,7 @@ def test_stand_ins_are_labelled(out):
     call("--set", "e2006-tfidf", "--seeds", 5, "--out", out)
     page = (out / "RESULTS.md").read_text()
     assert "E2006-tfidf (stand-in): mean square error" in page
-    assert "over 3 runs" in page  # fewer on E2006
+    assert "over 5 runs; of SCD over at most 3, on E2006 one" in page
     assert "Iterations of FW are within" in page
 
 
