@@ -388,7 +388,7 @@ BAD_FILES = {  # what is in them, and what is said about it
     "[missing].csv": (None, r"\[missing\]\.csv: no such file"),
     "missing[/b].csv": (None, r"missing\[/b\]\.csv: no such file"),
     "table.xls": (b"1", r"table\.xls: the ending of the name"),
-    "bad.svm": (b"1 1:2\n2 1:2 3:x\n", r"bad\.svm, line 2, column 7:"),
+    "bad.svm": (b"1 1:2\n2 1:2 3:x\n", r"bad\.svm:2:9:"),
     "bad.csv": (b"a,y\n1,2\nx,3\n", r"bad\.csv.*'x'"),
     "header.csv": (b"a,y\n", "0 sample|no rows"),
     "nan.csv": (b"a,y\n1,2\nnan,3\n", "NaN|finite"),

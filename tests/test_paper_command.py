@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -132,8 +133,14 @@ def test_stand_ins_are_labelled(out):
     call("--set", "e2006-tfidf", "--seeds", 5, "--out", out)
     page = (out / "RESULTS.md").read_text()
     assert "E2006-tfidf (stand-in): mean square error" in page
-    assert "over 3 runs" in page  # fewer on E2006
+    assert "over 5 runs; of SCD over at most 3, on E2006 one" in page
     assert "Iterations of FW are within" in page
+
+
+def test_models_that_are_too_dense_to_keep_are_left_out(data, monkeypatch):
+    monkeypatch.setattr("fwlasso.paper.measuring._MOST_COEFS", 5)
+    record = measuring.measure(sets.load("pyrim", data, None), METHODS["cd"], 0, 1)
+    assert re.fullmatch(r"its first \d+ models have \d+ coefficients, more than are kept", record["missing"])
 
 
 def test_a_second_run_computes_nothing(data, out, monkeypatch):

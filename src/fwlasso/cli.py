@@ -166,7 +166,7 @@ def paper(
         list[str] | None,
         typer.Option(help="A part of the study by name; repeat it for more."),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Runs of random methods; of SCD, and on E2006, at most 3.")] = 10,
+    seeds: Annotated[int, typer.Option(help="Runs of random methods; of SCD at most 3, on E2006 one.")] = 10,
     data: Annotated[Path | None, typer.Option(help="Folder of the data sets. Default: that of FWLASSO_DATA.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for records, tables, figures and RESULTS.md.")] = Path(
         "fwlasso-paper"

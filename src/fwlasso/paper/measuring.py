@@ -18,12 +18,14 @@ from ..peers import PeerError, run_peer
 from ..peers.accuracy import ball_gaps, penalty_gaps
 from ..result import LassoPath
 from ..status import Status
+from ..watch import Progress
 from .methods import Method
 from .sets import Loaded
 from .study import Record
 from .units import EPS, N_POINTS, UNITS
 
 _SHORT = 5.0  # seconds: shorter runs of methods that are not random are made three times
+_MOST_COEFS = 50_000_000  # of all models of a path: some gigabytes
 
 
 class Measured(NamedTuple):
@@ -40,6 +42,8 @@ def measure(loaded: Loaded, method: Method, seed: int, n_threads: int | None) ->
         return _measure_peer(loaded, method)
     ours = run(loaded, method, seed, n_threads)
     path = ours.path
+    if path.ending is Status.STOPPED:
+        return {"missing": f"its first {len(path)} models have {path.coefs.nnz:,} coefficients, more than are kept"}
     gaps_of: Callable[..., Vector] = penalty_gaps if method.grid == "alphas" else ball_gaps
     grid = path.alphas if method.grid == "alphas" else path.radii
     return {
@@ -74,10 +78,21 @@ def run(loaded: Loaded, method: Method, seed: int, n_threads: int | None, **more
     return Measured(paths[-1], whole, statistics.median(path.counters.seconds["solve"] for path in paths))
 
 
+class _Room:
+    """Ends a path whose models together have more coefficients than there is room for."""
+
+    def __init__(self) -> None:
+        self._n_coefs = 0
+
+    def __call__(self, now: Progress) -> bool:
+        self._n_coefs += now.n_active * now.done
+        return self._n_coefs > _MOST_COEFS
+
+
 def _solve(X: Any, y: Vector, settings: dict[str, Any]) -> LassoPath:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # unfinished points are counted in the record
-        path = lasso_path(X, y, **settings)
+        path = lasso_path(X, y, callback=_Room(), **settings)
     if path.ending is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return path

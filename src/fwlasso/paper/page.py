@@ -28,7 +28,7 @@ def write_page(
     """Return the page as Markdown; figures are in the folder `figures` beside it."""
     about = [
         f"Ran on {processor()}; {versions()}. Means of random methods are over "
-        f"{counted(setup.n_seeds, 'run')}; of SCD, and on E2006, over at most {FEW_SEEDS}."
+        f"{counted(setup.n_seeds, 'run')}; of SCD over at most {FEW_SEEDS}, on E2006 one."
     ]
     if failures:
         about.append("Not everything ran: " + "; ".join(f"`{key}`: {why}" for key, why in failures.items()) + ".")
