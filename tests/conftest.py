@@ -1,5 +1,6 @@
 """Designs that every storage, solver and dtype is tested with, and their plain numpy counterparts."""
 
+import signal
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -156,3 +157,11 @@ def case(storage: str, units: str, rng: np.random.Generator) -> Case:
     values = held(storage, random_values(rng, 30, 40))
     y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
     return make_case(values, y, storage, units)
+
+
+@pytest.fixture
+def python_handles_interrupts():
+    """Python's own handler of Ctrl-C, which is ignored in the background, and at the end whatever was there."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)

@@ -241,7 +241,7 @@ def test_progress_comes_to_its_end(file, tmp_path):
     steps = []
     convert(file, tmp_path / "store", target=target_of(file), progress=steps.append)
     last = {step.what: step for step in steps}
-    assert {"checksums"} < set(last) <= {"reading", "copying", "counting", "filling", "checksums"}
+    assert {"checksums"} < set(last) <= {"reading", "copying", "counting", "filling", "sorting", "checksums"}
     assert all(0 <= step.done <= step.total for step in steps)
     assert all(step.done == step.total for what, step in last.items() if what != "reading")
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fwlasso import Lasso, lasso_path
 from fwlasso.columns import as_design
@@ -104,8 +104,7 @@ def test_pipeline_with_one_hot_codes(kind, sparse):
     y = Y + 3.0 * (town == "b")
     frame = KINDS[kind]({"town": town.tolist(), "dose": numbers()["dose"]})
     codes = ColumnTransformer(
-        [("codes", OneHotEncoder(sparse_output=sparse), ["town"])],
-        remainder="passthrough",
+        [("codes", OneHotEncoder(sparse_output=sparse), ["town"]), ("scaled", StandardScaler(), ["dose"])],
         sparse_threshold=float(sparse),
     )
     model = make_pipeline(codes, Lasso(alpha=0.01)).fit(frame, y)

@@ -21,6 +21,8 @@ from fwlasso.paper.methods import METHODS
 from fwlasso.paper.study import Findings, Part, Setup, Task
 from fwlasso.peers import PeerError
 
+pytestmark = pytest.mark.usefixtures("python_handles_interrupts")
+
 mpl.use("Agg")
 
 COMPLETE, BAD_INPUT, INCOMPLETE = 0, 2, 3

@@ -10,6 +10,8 @@ import pytest
 from fwlasso.paper.runner import Records, run_tasks
 from fwlasso.paper.study import Task
 
+pytestmark = pytest.mark.usefixtures("python_handles_interrupts")
+
 
 @pytest.fixture
 def records(tmp_path):

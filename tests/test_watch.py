@@ -17,6 +17,8 @@ from fwlasso import Progress, Status, lasso_path
 from fwlasso.solvers.registry import SOLVERS
 from fwlasso.watch import Watch
 
+pytestmark = pytest.mark.usefixtures("python_handles_interrupts")
+
 RNG = np.random.default_rng(0)
 X = np.asfortranarray(RNG.standard_normal((30, 80)))
 Y = X[:, :4] @ [3.0, -2.0, 2.0, 1.0] + 0.1 * RNG.standard_normal(30)
@@ -89,14 +91,6 @@ def clock(monkeypatch):
     clock = SimpleNamespace(now=1000.0)
     monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: clock.now))
     return clock
-
-
-@pytest.fixture(autouse=True)
-def python_handles_interrupts():
-    """Python's own handler of Ctrl-C at the start, and whatever was there at the end."""
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, previous)
 
 
 def handler():
