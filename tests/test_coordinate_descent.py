@@ -4,6 +4,7 @@ from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import Case, all_coefs, make_case, on_gap, random_values, solve_point
 from fwlasso import lasso_path
+from fwlasso.bed import Bed
 from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import zero
 from fwlasso.parallel import Workers
@@ -37,7 +38,9 @@ def test_a_warm_restart_at_the_solution_changes_nothing(case: Case):
     a = all_coefs(first.iterate, 40)
     again = solve(case, weight, stopping, first.iterate)
     np.testing.assert_allclose(all_coefs(again.iterate, 40), a, rtol=1e-4, atol=1e-6)
-    assert again.n_iter <= max(10, first.n_iter // 20)  # the gap on the working set may be a little above its share
+    # The gap on the working set may be a little above its share. Genotypes that are not centred are badly conditioned:
+    # the same numbers in a dense array take as many cycles.
+    assert again.n_iter <= (max(10, first.n_iter // 20) if isinstance(case.problem.X, Bed) else 10)
 
 
 def test_no_coefficient_above_the_largest_penalty(case: Case):

@@ -12,7 +12,7 @@ from fwlasso.certificate import gap_of
 from fwlasso.columns import sample_vector
 from fwlasso.corrective.nodes import Node, extend, make_span, mix_coefs, zero_node
 from fwlasso.forms import Ball, Penalty
-from test_corrective import exact, recomputed_gap
+from judge import exact, recomputed_gap
 
 
 def node_of(case: Case, weight: float, a: np.ndarray, *, slack: float = 1.0) -> Node:

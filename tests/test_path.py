@@ -479,7 +479,7 @@ def test_a_rule_that_asks_for_too_many_columns_gets_all(data):
 
 
 def test_idle_draws_end_a_point_however_short_the_bursts(data, monkeypatch):
-    monkeypatch.setattr("fwlasso.solvers.frank_wolfe.BURST_BYTES", 1)
+    monkeypatch.setattr("fwlasso.solvers.run.BURST_BYTES", 1)
     path = lasso_path(*data, radii=[0.0], solver="sfw", sample_size=5, max_iter=50, random_state=0)
     assert path.statuses == (Status.STALLED,)
 
@@ -487,7 +487,7 @@ def test_idle_draws_end_a_point_however_short_the_bursts(data, monkeypatch):
 def test_a_certificate_is_looked_for_once_for_as_many_looks_however_short_the_bursts(data, monkeypatch):
     settings = {"radii": [1.0], "solver": "sfw", "sample_size": 4, "stop": "gap", "tol": 1e-3, "random_state": 0}
     whole = lasso_path(*data, **settings)
-    monkeypatch.setattr("fwlasso.solvers.frank_wolfe.BURST_BYTES", 1)
+    monkeypatch.setattr("fwlasso.solvers.run.BURST_BYTES", 1)
     short = lasso_path(*data, **settings)
     assert short.counters.passes == whole.counters.passes
     np.testing.assert_array_equal(short.coef(0), whole.coef(0))

@@ -10,7 +10,7 @@ from fwlasso.columns import sample_vector
 from fwlasso.corrective.nodes import Node, zero_node
 from fwlasso.corrective.references import Anchors, Reference, first_reference, make_reach
 from fwlasso.parallel import Workers
-from test_corrective import exact
+from judge import exact
 
 NOTHING = np.empty(0, np.int64)
 

@@ -14,7 +14,7 @@ from fwlasso.forms import Penalty
 from fwlasso.parallel import Workers
 from fwlasso.problem import build_problem
 from fwlasso.status import Status
-from test_corrective import exact, recomputed_gap
+from judge import exact, recomputed_gap
 
 NOTHING = np.empty(0, np.int64)
 PENALIZED = -1.0  # a radius that asks for nothing

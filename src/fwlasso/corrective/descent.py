@@ -6,7 +6,7 @@ import numpy as np
 
 from .._jit import kernel
 from ..columns import Vector, add_column, dot_column
-from ..forms import Penalty, duality_gap
+from ..forms import Penalty, duality_gap, soft_threshold
 from ..problem import Problem
 from .gram import Indices, Matrix
 
@@ -125,7 +125,7 @@ def descend(problem: Problem, work: Work, listed: Indices, weight: float) -> tup
             j = work.columns[k]
             norm2 = problem.norms2[j]
             aim = coefs[k] * norm2 + dot_column(problem.X, j, residual)
-            new = np.sign(aim) * max(abs(aim) - weight, 0.0) / norm2
+            new = soft_threshold(aim, weight) / norm2
             if new != coefs[k]:
                 add_column(problem.X, j, coefs[k] - new, residual)
                 n_flips += coefs[k] * new <= 0.0

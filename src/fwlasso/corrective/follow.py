@@ -11,6 +11,7 @@ two solutions of the penalized problem, certified in its own form.
 import itertools
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -28,7 +29,7 @@ from ..status import Status
 from .duplicates import Duplicates
 from .gram import Indices
 from .nodes import Node, Span, extend, make_span, mix_coefs, zero_node
-from .references import NO_REACH, Anchors, Reference, first_reference, make_reach
+from .references import Anchors, Reach, Reference, first_reference, make_reach
 from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
@@ -104,13 +105,11 @@ class _Follower:
         self._max_iter = max_iter
         self._workers = workers
         self._tell = tell
-        self._radial = isinstance(forms[-1], Ball)
         self._work = WorkingSet(problem, workers)
         self._duplicates = Duplicates(problem)
         self._members = _NO_COLUMNS  # places in the working set
         self._last = zero_node(problem)
         self._step = _FIRST_STEP
-        self._reach = NO_REACH
         self._floor = 0.0
         self._price_together = self._was_easy = False
         self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
@@ -125,7 +124,6 @@ class _Follower:
             self._emit(left)
         if not self._rest:
             return
-        self._reach = make_reach(problem)
         floor = self._floor = self._smallest_penalty()
         stops = np.array([max(form.weight, floor) for form in self._rest[::-1] if isinstance(form, Penalty)])
         reference, before = first_reference(problem), None
@@ -166,6 +164,11 @@ class _Follower:
         zero = zero_node(self._problem)
         gap = self._gap(self._forms[0], zero)
         return Outcome(zero.iterate(), ending, self._n_rounds, self._n_dots, gap, self._n_priced)
+
+    @cached_property
+    def _reach(self) -> Reach:
+        """How far columns reach; not asked for where every point is zero."""
+        return make_reach(self._problem)
 
     @property
     def _rest(self) -> Sequence[Form]:
@@ -277,7 +280,7 @@ class _Follower:
             return []
         share = open_shares[len(open_shares) // 2]
         weight = span.weight(share)
-        if self._radial and depth % 2 == 1:  # the secant may creep along one side of a kink
+        if isinstance(self._forms[-1], Ball) and depth % 2 == 1:  # the secant may creep along one side of a kink
             weight = math.sqrt(span.left.weight * span.right.weight)
         node = self._solve(*mix_coefs(span.left, span.right, share), weight)
         if anchors is not None:

@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpotrf
 
 from .._jit import kernel
 from ..columns import Vector, add_column, column_entries, dot_column
+from ..iterate import center
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 
@@ -145,15 +146,10 @@ def fill_from_old(problem: Problem, gram: Gram, n_old: int, lo: int, hi: int) ->
 @kernel
 def _spread(problem: Problem, j: int, v: Vector) -> None:
     """Fill v with z_j / ||z_j||, without a constant part."""
-    m = v.size - 1
-    for i in range(m + 1):
+    for i in range(v.size):
         v[i] = 0.0
     add_column(problem.X, j, 1.0 / np.sqrt(problem.norms2[j]), v)
-    constant = v[m] / m
-    if constant != 0.0:
-        for i in range(m):
-            v[i] -= constant
-        v[m] = 0.0
+    center(v)
 
 
 @kernel

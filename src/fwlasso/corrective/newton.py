@@ -4,6 +4,7 @@ import numpy as np
 
 from .._jit import kernel
 from ..columns import Vector, add_column, column_entries, dot_column
+from ..iterate import center
 from ..problem import Problem
 from .descent import Work
 from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fill_from_old, substitute, take_slots
@@ -130,8 +131,8 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
 @kernel
 def _conjugate_gradients(problem: Problem, work: Work, active: Indices, norms: Vector, x: Vector) -> int:
     """Replace x by the solution d of (cosines + ridge) d = x, as far as some iterations go; return the dots."""
-    n, m = active.size, work.residual.size - 1
-    v, image = np.empty(m + 1), np.empty(n)
+    n = active.size
+    v, image = np.empty(work.residual.size), np.empty(n)
     rest, direction = x.copy(), x.copy()
     _clear(x)
     rr = _square(rest)
@@ -141,10 +142,7 @@ def _conjugate_gradients(problem: Problem, work: Work, active: Indices, norms: V
         _clear(v)
         for i in range(n):
             add_column(problem.X, work.columns[active[i]], direction[i] / norms[i], v)
-        constant = v[m] / m
-        for i in range(m):
-            v[i] -= constant
-        v[m] = 0.0
+        center(v)
         curvature = 0.0
         for i in range(n):
             image[i] = dot_column(problem.X, work.columns[active[i]], v) / norms[i] + _CG_RIDGE * direction[i]
@@ -201,8 +199,7 @@ def _falls(problem: Problem, work: Work, active: Indices, step: Vector, weight: 
 
     It changes by 1/2 ||X d||^2 - c'd + lambda (||a + d||_1 - ||a||_1).
     """
-    m = work.residual.size - 1
-    v = np.zeros(m + 1)
+    v = np.zeros(work.residual.size)
     change = 0.0
     for i in range(active.size):
         k = active[i]
@@ -210,7 +207,5 @@ def _falls(problem: Problem, work: Work, active: Indices, step: Vector, weight: 
         after = a + step[i] if a * (a + step[i]) > 0.0 else 0.0
         add_column(problem.X, work.columns[k], after - a, v)
         change += weight * (abs(after) - abs(a)) - work.corrs[k] * (after - a)
-    constant = v[m] / m
-    for i in range(m):
-        change += 0.5 * (v[i] - constant) ** 2
-    return change < 0.0
+    center(v)
+    return change + 0.5 * _square(v) < 0.0

@@ -58,9 +58,6 @@ class Reach(NamedTuple):
         return 4.0 * math.sqrt(m + 8) * 2.0**-53 * self.largest * (self.norm_y + l1 * self.largest)
 
 
-NO_REACH = Reach(np.empty(0, np.float32), 1.0, 0.0, 0, 0.0, 0.0)  # of no columns
-
-
 def make_reach(problem: Problem) -> Reach:
     """Return the norms of the columns, rounded up, and the rounding of their correlations."""
     m, p = problem.shape

@@ -22,7 +22,7 @@ from ..problem import Problem
 from ..projection import ball_threshold, shrink
 from ..status import Status
 from .pricing import correlations, fitted_values, largest, spread
-from .run import BURST_BYTES, Advance, Stopping
+from .run import Advance, Stopping, burst_steps
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 100
@@ -74,7 +74,7 @@ class AcceleratedGradient:
             self._now, n_dots = self._start(problem, iterate, workers)
             self._before, self._momentum, self._form = self._now, 1.0, form
         self._lipschitz = self._lipschitz or float(problem.norms2.max(initial=0.0)) or 1.0
-        n_steps = max(1, min(max_steps, _BURST_STEPS, BURST_BYTES // max(1, problem.nbytes)))
+        n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)
         taken = 0
         status = None
         while status is None and taken < n_steps:

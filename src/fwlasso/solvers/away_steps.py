@@ -21,7 +21,7 @@ from ..parallel import Workers
 from ..problem import Problem
 from ..status import Status
 from .pricing import correlations, largest
-from .run import BURST_BYTES, Advance, Stopping
+from .run import Advance, Stopping, burst_steps
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 100
@@ -90,7 +90,7 @@ class AwayFrankWolfe:
         """
         if not isinstance(form, Ball):
             raise TypeError("away steps and pairwise steps solve the constrained form")
-        n_steps = max(1, min(max_steps, _BURST_STEPS, BURST_BYTES // max(1, problem.nbytes)))
+        n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
         n_dots = taken = 0
         status = None

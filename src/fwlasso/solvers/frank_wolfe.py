@@ -16,7 +16,7 @@ from ..parallel import Workers, n_chunks
 from ..problem import Problem
 from ..sampling import Sampler, SampleSize, all_columns, default_block_size, draw, make_sampler
 from ..status import Status
-from .run import BURST_BYTES, Advance, Stopping
+from .run import Advance, Stopping, burst_steps
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 1000
@@ -76,7 +76,7 @@ class FrankWolfe:
             self._sampler = self._make_sampler(problem, n_sampled)
             self._bytes_per_column = problem.nbytes // problem.xty.size
         n_bytes = self._bytes_per_column * n_sampled
-        n_steps = max(1, min(max_steps, _BURST_STEPS, BURST_BYTES // max(1, n_bytes)))
+        n_steps = burst_steps(n_bytes, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
         n_idle = self._n_idle if form == self._form else 0
         if n_chunks(n_bytes) == 1:

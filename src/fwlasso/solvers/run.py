@@ -15,6 +15,11 @@ from ..status import Status
 BURST_BYTES = 1 << 27
 
 
+def burst_steps(n_bytes: int, max_steps: int, n_most: int) -> int:
+    """Return how many steps that read `n_bytes` each make a burst: at least one, at most `n_most`."""
+    return max(1, min(max_steps, n_most, BURST_BYTES // max(1, n_bytes)))
+
+
 class Stopping(NamedTuple):
     """Absolute thresholds; a negative one never holds."""
 
