@@ -1,0 +1,62 @@
+"""The choice of a model on a path, and what it rests on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .columns import Vector
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which point of a path was chosen, by which rule, and on what evidence.
+
+    Attributes
+    ----------
+    rule : str
+        "min", "1se", "aic", "bic", "ebic", or the name of a function of the user's.
+    point : int
+        The chosen point of the path, from 0.
+    criterion : str
+        What was compared, as text for an axis: "mean squared error", "bic", or the name of a scorer.
+    scores : array of shape (n_points,)
+        The criterion at every point: the mean over the folds, or the information criterion.
+    greater_is_better : bool
+        Whether large scores are good, as with R^2; False for errors and information criteria.
+    fold_scores : array of shape (n_points, n_folds), optional
+        The criterion on every held-out part; None where there were no folds.
+    standard_errors : array of shape (n_points,), optional
+        Of the means over the folds; None with fewer than two folds.
+    blend : float
+        1 for the Lasso's coefficients, 0 for a least-squares refit on its support, a mix of both between them.
+    coef : scipy.sparse.csc_array of shape (n_features, 1)
+        Coefficients of the chosen model, for the columns as given.
+    intercept : float
+    """
+
+    rule: str
+    point: int
+    criterion: str
+    scores: Vector
+    greater_is_better: bool
+    coef: sp.csc_array
+    intercept: float
+    fold_scores: NDArray[np.float64] | None = None
+    standard_errors: Vector | None = None
+    blend: float = 1.0
+
+    def record(self) -> dict[str, Any]:
+        """Return the choice as JSON has it, without the coefficients."""
+        return {
+            "rule": self.rule,
+            "point": self.point,
+            "criterion": self.criterion,
+            "greater_is_better": self.greater_is_better,
+            "blend": self.blend,
+            "scores": self.scores.tolist(),
+            "standard_errors": None if self.standard_errors is None else self.standard_errors.tolist(),
+            "fold_scores": None if self.fold_scores is None else self.fold_scores.tolist(),
+        }
