@@ -102,6 +102,11 @@ class Options:
         return as_grid(_DEFAULT_POINTS if given is None else given, self.grid_name)
 
     @property
+    def n_points(self) -> int:
+        """The number of points."""
+        return self.grid if isinstance(self.grid, int) else self.grid.size
+
+    @property
     def size_rule(self) -> SampleSize:
         """The rule for the number of columns a step looks at."""
         return as_sample_size(self.sample_size)

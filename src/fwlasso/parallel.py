@@ -105,6 +105,10 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
+    def sweep(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
+        """Return what `run` does, for a pass over all columns: in a convoy they are made together."""
+        return self.run(chunk, cuts)
+
     def run(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
         """Return ``[chunk(cuts[0], cuts[1]), chunk(cuts[1], cuts[2]), ...]``."""
         n_pieces = len(cuts) - 1

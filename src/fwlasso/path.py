@@ -145,21 +145,39 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
     seconds: dict[str, float] = {}
     with Workers(options.threads) as workers, watch.guard():
         with _timed(seconds, "setup"):
-            design, y = _as_data(X, y)
+            design, y = as_data(X, y)
             response = as_response(y, design.n_samples)
-            problem = build_problem(design, response, options.fit_intercept, options.standardize, workers)
-        with _timed(seconds, "grid"):
-            forms, n_grid_priced = _forms(problem, options, workers, watch)
-            # A grid of radii whose end was not found is cut short, too.
-            cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
-        with _timed(seconds, "solve"):
-            seed = options.draw_seed()
-            outcomes, ending = _solve(problem, forms, options, seed, start, workers, watch)
-            ending = ending or cut
-        with _timed(seconds, "certify"):
-            wanted = options.certify and ending is not Status.INTERRUPTED
-            known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
-            gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
+        path = path_on(design, response, options, options.draw_seed(), workers, watch, seconds, start=start)
+    warn_unless_converged(path, options)
+    return path
+
+
+def path_on(
+    design: Design,
+    response: Vector,
+    options: Options,
+    seed: int,
+    workers: Workers,
+    watch: Watch,
+    seconds: dict[str, float],
+    *,
+    kept: NDArray[np.bool_] | None = None,
+    start: Vector | None = None,
+) -> LassoPath:
+    """Compute a path on validated data: on all samples, or on those that are `kept`."""
+    with _timed(seconds, "setup"):
+        problem = build_problem(design, response, options.fit_intercept, options.standardize, workers, kept)
+    with _timed(seconds, "grid"):
+        forms, n_grid_priced = _forms(problem, options, workers, watch)
+        # A grid of radii whose end was not found is cut short, too.
+        cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
+    with _timed(seconds, "solve"):
+        outcomes, ending = _solve(problem, forms, options, seed, start, workers, watch)
+        ending = ending or cut
+    with _timed(seconds, "certify"):
+        wanted = options.certify and ending is not Status.INTERRUPTED
+        known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
+        gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
 
     p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
@@ -169,15 +187,13 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
     settings = {
         **options.record(),
         "seed": seed,
-        "n_samples": design.n_samples,
+        "n_samples": problem.shape[0],
         "conversion": design.conversion,
     }
-    path = _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
-    _warn_unless_converged(path, len(forms), options)
-    return path
+    return _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
 
 
-def _as_data(X: Any, y: Any) -> tuple[Design, Any]:
+def as_data(X: Any, y: Any) -> tuple[Design, Any]:
     """Return X as a design; of a store, with its names, and its response where none is given."""
     store = as_store(X)
     if store is None:
@@ -189,7 +205,7 @@ def _as_data(X: Any, y: Any) -> tuple[Design, Any]:
 def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
     started = time.perf_counter()
     yield
-    seconds[phase] = time.perf_counter() - started
+    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - started
 
 
 def _forms(problem: Problem, options: Options, workers: Workers, watch: Watch) -> tuple[list[Form], int]:
@@ -372,14 +388,14 @@ def _assemble(
     )
 
 
-def _warn_unless_converged(path: LassoPath, n_points: int, options: Options) -> None:
+def warn_unless_converged(path: LassoPath, options: Options) -> None:
     """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
     certified = options.rule == "gap"
     unfinished = [s for s in path.statuses if not (s is Status.CERTIFIED if certified else s.converged)]
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:
-        what = f"The path has {len(path)} of {n_points} points. {path.ending.sentence}"
+        what = f"The path has {len(path)} of {options.n_points} points. {path.ending.sentence}"
     else:
         asked = f"stop={options.rule!r}, tol={options.tolerance:g}"
         what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {unfinished[0].sentence}"

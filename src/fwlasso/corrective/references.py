@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Columns, Vector, column_shift, cut_columns, dot_column
+from ..columns import Columns, Vector, column_shift, cut_columns, dot_column, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .nodes import Node
@@ -100,7 +100,7 @@ class Anchors:
         self._residuals += [node.residual for node in nodes]
         ratios, self._ceiling = np.empty(problem.xty.size, np.float32), np.abs(last.ratios)
         stack, scales = np.array(self._residuals[1:]), 1.0 / np.array(self._weights[1:])
-        largest = workers.run(
+        largest = workers.sweep(
             lambda lo, hi: _price_all(problem.X, stack, scales, lo, hi, ratios, self._ceiling),
             cut_columns(problem.X, len(nodes)),
         )
@@ -130,7 +130,7 @@ class Anchors:
 @kernel
 def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> tuple[float, float]:
     """Fill ||z_j|| / unit; return how much larger norms in memory are than those of z_j, and the largest of them."""
-    m = problem.y.size - 1
+    m = shape(problem.X)[0]
     spread, largest = 1.0, 0.0
     for j in range(norms.size):
         norm2 = problem.norms2[j]
