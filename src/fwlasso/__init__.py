@@ -1,6 +1,8 @@
 """Complete Lasso paths on millions of features, with a duality gap over all columns for every point."""
 
-from .estimators import Lasso
+from .choice import Choice
+from .cross_validation import CrossValidation, lasso_cv
+from .estimators import Lasso, LassoCV
 from .path import lasso_path
 from .result import Counters, LassoPath
 from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
@@ -12,15 +14,19 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdaptiveRule",
+    "Choice",
     "Counters",
+    "CrossValidation",
     "FixedSize",
     "FractionOfColumns",
     "Lasso",
+    "LassoCV",
     "LassoPath",
     "Progress",
     "QuantileRule",
     "SparsityRule",
     "Status",
+    "lasso_cv",
     "lasso_path",
     "warm_up",
 ]
