@@ -6,6 +6,7 @@ from .estimators import Lasso, LassoCV
 from .path import lasso_path
 from .result import Counters, LassoPath
 from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
+from .stability import Stability, stability_selection
 from .status import Status
 from .warmup import warm_up
 from .watch import Progress
@@ -25,8 +26,10 @@ __all__ = [
     "Progress",
     "QuantileRule",
     "SparsityRule",
+    "Stability",
     "Status",
     "lasso_cv",
     "lasso_path",
+    "stability_selection",
     "warm_up",
 ]

@@ -1,7 +1,7 @@
 """Cross-validation of a path: folds are masks over the same X, the chosen model is a point of the path on all of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 from .choice import Choice
 from .columns import Design, Vector
 from .criteria import INFORMATION_RULES, best_point, information, within_one_error
-from .options import Options, check
-from .parallel import Workers
-from .path import as_data, path_on, warn_unless_converged
+from .options import Options, check, options_of
+from .path import as_data
 from .plan import Plan, Rule, Split
 from .problem import as_response
 from .refit import refit_supports
 from .result import LassoPath
 from .scoring import Scoring, make_scoring
 from .status import Status
-from .subsets import Mask, predict_rows, subset_paths
-from .watch import SharedWatch
+from .subsets import Mask, path_and_subset_paths, predict_rows
 
 
 @dataclass(frozen=True)
@@ -104,28 +102,18 @@ def lasso_cv(
     >>> found.choice.coef.indices[:3].tolist(), found.choice.fold_scores.shape
     ([0, 1, 2], (100, 5))
     """
-    unknown = sorted(path_options.keys() - {option.name for option in fields(Options)})
-    if unknown:
-        raise TypeError(f"lasso_cv() got an unexpected keyword argument {unknown[0]!r}")
+    options = options_of("lasso_cv", path_options)
     split_params = {} if groups is None else {"groups": groups}
-    return cross_validate(X, y, Options(**path_options), Plan(cv, rule, scoring, relax, validation, split_params))
+    return cross_validate(X, y, options, Plan(cv, rule, scoring, relax, validation, split_params))
 
 
 def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidation:
     """Compute a path and the paths of its folds, and choose a model, as `plan` says; see `lasso_cv`."""
     scoring = make_scoring(plan.scoring, plan.score_params)
-    with Workers(options.threads) as workers:
-        design, y = as_data(X, y)
-        response = as_response(y, design.n_samples)
-        splits = plan.splits(response, options.random_state)
-        watch = SharedWatch(options.time_limit, options.callback, 1 + len(splits))
-        with watch.guard():
-            path = path_on(design, response, options, options.draw_seed(), workers, watch, {})
-            same_grid = replace(options, **{options.grid_name: getattr(path, options.grid_name)})
-            fold_paths = subset_paths(design, response, same_grid, [split.kept for split in splits], workers, watch)
+    design, response = as_data(X, y)
+    splits = plan.splits(response, options.random_state)
+    path, fold_paths = path_and_subset_paths(design, response, options, [split.kept for split in splits])
     choice = _choose(path, fold_paths, splits, plan, scoring, design, response, X)
-    for it in (path, *fold_paths):
-        warn_unless_converged(it, options)
     return CrossValidation(path, choice, tuple(fold_paths))
 
 

@@ -133,6 +133,14 @@ class Options:
         return {**plain, **settled, "grid": self.grid_name}
 
 
+def options_of(caller: str, settings: dict[str, Any]) -> Options:
+    """Return the options that a function of another name was given."""
+    unknown = sorted(settings.keys() - {field.name for field in fields(Options)})
+    if unknown:
+        raise TypeError(f"{caller}() got an unexpected keyword argument {unknown[0]!r}")
+    return Options(**settings)
+
+
 def check(name: str, value: Any, valid: bool, what: str) -> None:
     """Raise a ValueError that names an argument which is not what it must be."""
     if not valid:

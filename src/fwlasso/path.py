@@ -145,8 +145,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
     seconds: dict[str, float] = {}
     with Workers(options.threads) as workers, watch.guard():
         with _timed(seconds, "setup"):
-            design, y = as_data(X, y)
-            response = as_response(y, design.n_samples)
+            design, response = as_data(X, y)
         path = path_on(design, response, options, options.draw_seed(), workers, watch, seconds, start=start)
     warn_unless_converged(path, options)
     return path
@@ -193,12 +192,14 @@ def path_on(
     return _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
 
 
-def as_data(X: Any, y: Any) -> tuple[Design, Any]:
-    """Return X as a design; of a store, with its names, and its response where none is given."""
+def as_data(X: Any, y: Any) -> tuple[Design, Vector]:
+    """Return X and y validated; of a store, with its names, and its response where none is given."""
     store = as_store(X)
     if store is None:
-        return as_design(X), y
-    return as_design(store.X)._replace(feature_names=store.feature_names), store.y if y is None else y
+        design = as_design(X)
+    else:
+        design, y = as_design(store.X)._replace(feature_names=store.feature_names), store.y if y is None else y
+    return design, as_response(y, design.n_samples)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from .columns import Design, Vector, Whole, column_entries, column_entry, nbytes
 from .convoy import Convoy
 from .options import Options
 from .parallel import Workers
-from .path import path_on
+from .path import path_on, warn_unless_converged
 from .result import LassoPath
-from .watch import Watch
+from .watch import SharedWatch, Watch
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -26,7 +27,21 @@ _BYTES_PER_COLUMN, _MOST_OF_X = 64, 0.15
 _BLOCK = 256
 
 
-def subset_paths(
+def path_and_subset_paths(
+    design: Design, response: Vector, options: Options, masks: Sequence[Mask]
+) -> tuple[LassoPath, list[LassoPath]]:
+    """Compute the path on all samples, and one on the samples of every mask, on its grid."""
+    watch = SharedWatch(options.time_limit, options.callback, 1 + len(masks))
+    with Workers(options.threads) as workers, watch.guard():
+        path = path_on(design, response, options, options.draw_seed(), workers, watch, {})
+        same_grid = replace(options, **{options.grid_name: getattr(path, options.grid_name)})
+        parts = _subset_paths(design, response, same_grid, masks, workers, watch)
+    for it in (path, *parts):
+        warn_unless_converged(it, options)
+    return path, parts
+
+
+def _subset_paths(
     design: Design,
     response: Vector,
     options: Options,
