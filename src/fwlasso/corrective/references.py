@@ -120,11 +120,11 @@ class Anchors:
         """Return the columns that could have |z_j'r| > lambda at one of these nodes between the anchors."""
         norms, eta = self._reach.norms, max(map(self.distance, nodes)) * self._reach.unit
         cuts = even_cuts(norms.size, 8 * norms.size)
-        return np.concatenate(workers.run(lambda lo, hi: _suspects(self._ceiling, norms, eta, lo, hi), cuts))
+        return np.concatenate(workers.run(lambda lo, hi: _above(self._ceiling, norms, eta, lo, hi), cuts))
 
     def violators(self) -> NDArray[np.int64]:
         """Return the columns that exceed lambda at an anchor, or nearly so."""
-        return np.flatnonzero(self._ceiling * np.float32(_ROUND_UP) > 1.0)
+        return _above(self._ceiling, self._ceiling, 0.0, 0, self._ceiling.size)
 
 
 @kernel
@@ -175,11 +175,15 @@ def _distance(left: Vector, right: Vector, share: float, residual: Vector) -> tu
 
 
 @kernel
-def _suspects(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
-    found = np.empty(hi - lo, np.int64)
+def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
+    """Return the columns of lo..hi with ceiling + norm eta above 1, rounded up."""
+    n = 0
+    for j in range(lo, hi):  # counted first: p numbers of room would be much
+        n += (float(ceiling[j]) + float(norms[j]) * eta) * _ROUND_UP > 1.0
+    found = np.empty(n, np.int64)
     n = 0
     for j in range(lo, hi):
         if (float(ceiling[j]) + float(norms[j]) * eta) * _ROUND_UP > 1.0:
             found[n] = j
             n += 1
-    return found[:n].copy()
+    return found
