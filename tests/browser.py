@@ -153,6 +153,10 @@ class Browser:
     def resize(self, width: int, height: int, mobile: bool = False) -> None:
         metrics = {"width": width, "height": height, "deviceScaleFactor": 2 if mobile else 1, "mobile": mobile}
         self.send("Emulation.setDeviceMetricsOverride", **metrics)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the page has drawn what it was told: two frames."""
         self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
 
     def prefer(self, scheme: str, media: str = "") -> None:

@@ -242,6 +242,23 @@ def test_click_in_a_chart_goes_to_the_point(page, path):
     assert readout(browser)["point"] == "3 of 7"
 
 
+def test_finger_on_a_line_names_its_feature(page, path):
+    browser = page(path)
+    browser.resize(390, 844, mobile=True)
+    browser.send("Emulation.setTouchEmulationEnabled", enabled=True)
+    try:
+        x, y = browser.place("#coefs svg", 0.97, 0.3)
+        browser.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        browser.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        browser.settle()
+    finally:
+        browser.send("Emulation.setTouchEmulationEnabled", enabled=False)
+    name, _, where = browser.text("#coefs .tip").split("\n")
+    assert name in NAMES
+    assert where.endswith("at point 7")
+    assert readout(browser)["point"] == "7 of 7"
+
+
 def test_axis_can_be_the_penalty(page, path):
     browser = page(path)
     before = browser.run("document.querySelector('#coefs .line').getAttribute('d')")

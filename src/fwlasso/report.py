@@ -118,20 +118,18 @@ def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[s
     """Return what one wants to know first: what it is, a number, and a note on it."""
     k = model.point
     if choice is None:
-        of_model = [("Features in the last model", f"{model.features.size:,}", f"alpha {path.alphas[k]:.4g}")]
+        of_model = [("Features at the end", f"{model.features.size:,}", f"alpha {path.alphas[k]:.4g}")]
     else:
         blend = "" if choice.blend == 1.0 else f", refitted (blend {choice.blend:g})"
         spread = "" if choice.standard_errors is None else f" ± {float(f'{choice.standard_errors[k]:.2g}'):.4g}"
-        rule = f"point {k + 1} of {len(path)}, by the rule {choice.rule}{blend}"
+        rule = f"point {k + 1} of {len(path)}, by {choice.rule}{blend}"
         of_model = [
-            ("Features in the chosen model", f"{model.features.size:,}", rule),
+            ("Features chosen", f"{model.features.size:,}", rule),
             (_heading(choice.criterion), f"{choice.scores[k]:.4g}{spread}", f"alpha {path.alphas[k]:.4g}"),
         ]
     largest = "not computed" if np.isnan(path.gaps).all() else f"{np.nanmax(path.gaps):.1e}"
     tolerance = path.gap_tolerance
-    asked = (
-        path.summary_of_statuses() if tolerance is None else f"{path.summary_of_statuses()}; asked for {tolerance:g}"
-    )
+    asked = path.summary_of_statuses() if tolerance is None else f"{path.summary_of_statuses()}; tol {tolerance:g}"
     return [
         *of_model,
         ("R² on the training data", f"{path.r2[k]:.3f}", f"l1 norm {path.radii[k]:.4g}"),

@@ -72,7 +72,10 @@ class Chart {
     figure.append(this.svg, this.tip);
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.svg.addEventListener("pointerleave", () => this.hide());
-    this.svg.addEventListener("click", (event) => goTo(this.nearest(this.position(event).x)));
+    this.svg.addEventListener("click", (event) => {
+      goTo(this.nearest(this.position(event).x));
+      this.point(event); // a finger does not hover
+    });
     this.svg.addEventListener("keydown", (event) => this.press(event));
     this.svg.addEventListener("focus", () => this.svg.matches(":focus-visible") && this.show(view.point));
     this.svg.addEventListener("blur", () => this.hide());
@@ -96,6 +99,7 @@ class Chart {
     if (home.chosen) this.add("line", { class: "home-line", x1: at, x2: at, y1: MARGIN.top, y2: bottom });
     this.draw(this);
     this.cursor = this.add("line", { class: "cursor", y1: MARGIN.top, y2: bottom });
+    this.dot = this.add("circle", { class: "dot", r: 4, hidden: "" });
     this.moveCursor();
   }
 
@@ -148,19 +152,27 @@ class Chart {
     this.show(this.nearest(at.x), at);
   }
 
-  /** Tell about a point, beside its place or the one pointed at. */
+  /** Tell about a point, above the chart or, where the chart says so, above the mark it is about. */
   show(k, at = null) {
-    const { lines, y } = this.explain(this, k, at);
+    const { lines, y, beside } = this.explain(this, k, at);
     this.tip.replaceChildren(...lines.map((line, row) => element(row ? "span" : "b", {}, line)));
     this.tip.hidden = false;
-    const left = this.xs[k] + 12;
-    const fits = left + this.tip.offsetWidth <= this.right + MARGIN.right;
-    this.tip.style.left = `${Math.max(0, fits ? left : this.xs[k] - 12 - this.tip.offsetWidth)}px`;
-    this.tip.style.top = `${Math.min(Math.max(y - this.tip.offsetHeight - 8, 0), this.bottom)}px`;
+    const [x, width, height] = [this.xs[k], this.tip.offsetWidth, this.tip.offsetHeight];
+    const room = this.right + MARGIN.right - width;
+    this.tip.style.left = `${Math.max(0, Math.min(beside ? x + 12 : x - width / 2, room))}px`;
+    this.tip.style.top = `${(beside ? Math.max(y - 12, MARGIN.top) : MARGIN.top) - height}px`;
+    this.moveDot(k, y);
+  }
+
+  moveDot(k, y) {
+    this.dot.toggleAttribute("hidden", y === null);
+    this.dot.setAttribute("cx", this.xs[k]);
+    this.dot.setAttribute("cy", y ?? 0);
   }
 
   hide() {
     this.tip.hidden = true;
+    this.dot.toggleAttribute("hidden", true);
     change({ trace: null });
   }
 

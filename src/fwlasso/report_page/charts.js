@@ -22,7 +22,6 @@ const drawCoefs = (chart) => {
   labelled.forEach((trace, rank) => chart.add("path", { class: lineClass(rank), d: traceLine(chart, trace) }));
   if (home.chosen) chart.add("text", { class: "tick middle marked", x: chart.xs[home.point], y: 14 }, "chosen");
   chart.highlight = chart.add("path", { class: "highlight" });
-  chart.dot = chart.add("circle", { class: "dot", r: 4 });
   markTrace(chart);
 };
 
@@ -33,13 +32,6 @@ const markTrace = (chart) => {
   chart.highlight.setAttribute("d", marked ? traceLine(chart, view.trace) : "");
   const rank = marked ? labelled.indexOf(view.trace) : -1;
   chart.highlight.setAttribute("class", rank < 0 ? "highlight" : `highlight ${lineClass(rank)}`);
-  chart.dot.toggleAttribute("hidden", !marked);
-  if (marked) moveDot(chart, view.point);
-};
-
-const moveDot = (chart, point) => {
-  chart.dot.setAttribute("cx", chart.xs[point]);
-  chart.dot.setAttribute("cy", chart.y(valueAt(view.trace, point)));
 };
 
 /** The trace nearest to a place, between the points on either side of it. */
@@ -61,12 +53,11 @@ const nearestTrace = (chart, { x, y }) => {
 const explainCoefs = (chart, k, at) => {
   if (at) change({ trace: nearestTrace(chart, at) });
   const { trace } = view;
-  if (!trace) return { lines: [`point ${k + 1}`, `${count(points.active[k])} active`], y: MARGIN.top };
+  if (!trace) return { lines: [`point ${k + 1}`, `${count(points.active[k])} active`], y: null };
   const scaled = valueAt(trace, k);
-  moveDot(chart, k);
   const coefficient = `coefficient ${short(scaled * trace.factor, 5)}`;
   const lines = [trace.name, data.standardized ? `${coefficient} (scaled: ${short(scaled, 5)})` : coefficient];
-  return { lines: [...lines, `feature ${trace.index} at point ${k + 1}`], y: chart.y(scaled) };
+  return { lines: [...lines, `feature ${trace.index} at point ${k + 1}`], y: chart.y(scaled), beside: true };
 };
 
 /** Go to the next trace up or down among those active at the point, from the one at the top. */
@@ -91,14 +82,15 @@ const coefsChart = new Chart(byId("coefs"), {
 watch((changed) => changed.has("trace") && markTrace(coefsChart));
 
 /** A chart of one number per point. */
-const curveChart = (id, label, values, { range = rangeOf(values), before = () => {}, note = () => [] } = {}) =>
-  new Chart(byId(id), {
+const curveChart = (id, label, values, { range = rangeOf(values), before = () => {}, note = () => [] } = {}) => {
+  const place = (value) => (range.log && value === 0 ? range.low : value); // zero is at the bottom of a log scale
+  return new Chart(byId(id), {
     label,
     height: 240,
     range: widened(range, 0.06),
     draw: (chart) => {
       before(chart);
-      const ys = values.map((value) => chart.y(range.log && value === 0 ? range.low : value));
+      const ys = values.map((value) => chart.y(place(value)));
       chart.add("path", { class: "line colour-0", d: lineThrough(chart.xs, ys) });
       if (home.chosen && ys[home.point] !== null) {
         chart.add("circle", { class: "chosen", cx: chart.xs[home.point], cy: ys[home.point], r: 5 });
@@ -106,11 +98,13 @@ const curveChart = (id, label, values, { range = rangeOf(values), before = () =>
     },
     explain: (chart, k) => ({
       lines: [`point ${k + 1}`, `${label}: ${short(values[k])}`, ...note(k)],
-      y: values[k] === null ? MARGIN.top : chart.y(range.log && values[k] === 0 ? range.low : values[k]),
+      y: chart.y(place(values[k])),
     }),
   });
+};
 
 const { scores } = data;
+const notes = [];
 if (scores) {
   const { means, errors, folds } = scores;
   const edge = (sign) => means.map((mean, k) => (mean === null || errors?.[k] == null ? null : mean + sign * errors[k]));
@@ -129,9 +123,12 @@ if (scores) {
       ...(folds.length ? [`folds: ${folds.map((fold) => short(fold[k], 3)).join(", ")}`] : []),
     ],
   });
+  if (folds.length) notes.push(`Thin lines: ${folds.length} folds.`);
+  if (errors) notes.push("Band: one standard error.");
 } else {
   curveChart("score", "R²", points.r2);
 }
+byId("score-note").textContent = notes.join(" ");
 
 curveChart("active", "active features", points.active, { range: rangeOf([0, ...points.active]) });
 
