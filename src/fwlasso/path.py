@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -186,6 +187,8 @@ def path_on(
     settings = {
         **options.record(),
         "seed": seed,
+        # What gives this seed again; a generator goes on with every call, and no number stands for it.
+        "random_state": int(options.random_state) if isinstance(options.random_state, Integral) else None,
         "n_samples": problem.shape[0],
         "conversion": design.conversion,
     }
