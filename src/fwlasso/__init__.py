@@ -1,5 +1,7 @@
 """Complete Lasso paths on millions of features, with a duality gap over all columns for every point."""
 
+__version__ = "0.1.0"
+
 from .estimators import Lasso
 from .path import lasso_path
 from .result import Counters, LassoPath
@@ -7,8 +9,6 @@ from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, 
 from .status import Status
 from .warmup import warm_up
 from .watch import Progress
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AdaptiveRule",

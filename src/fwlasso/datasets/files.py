@@ -4,25 +4,18 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..store import open_store
+from ..table import Table
 from .arrow_files import read_csv, read_parquet
 from .compressed import is_packed
 from .libsvm import load_libsvm
 from .plink import open_bed
-
-
-class Table(NamedTuple):
-    """A design matrix, a response and, where the file has them, the names of the features."""
-
-    X: Any
-    y: NDArray[np.float64]
-    feature_names: tuple[str, ...] | None = None
 
 
 def read_table(file: str | Path, target: str | None = None) -> Table:
