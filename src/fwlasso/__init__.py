@@ -3,6 +3,7 @@
 __version__ = "0.1.0"
 
 from .estimators import Lasso
+from .models import LinearModel
 from .path import lasso_path
 from .result import Counters, LassoPath
 from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
@@ -17,6 +18,7 @@ __all__ = [
     "FractionOfColumns",
     "Lasso",
     "LassoPath",
+    "LinearModel",
     "Progress",
     "QuantileRule",
     "SparsityRule",

@@ -64,8 +64,7 @@ def zero(problem: Problem) -> Iterate:
 
 def at(problem: Problem, columns: NDArray[np.int64], coefs: Vector) -> Iterate:
     """Return the point with these coefficients; q, S and F follow from them."""
-    room = np.empty(16)
-    active, weights = np.concatenate([columns, room.astype(np.int64)]), np.concatenate([coefs, room])
+    active, weights = np.concatenate([columns, np.empty(16, np.int64)]), np.concatenate([coefs, np.empty(16)])
     bare = Iterate(active, weights, np.zeros(problem.y.size), columns.size, 1.0, 0.0, 0.0, 0.0, 0)
     return refresh(problem, bare)  # type: ignore[no-any-return]
 

@@ -23,22 +23,22 @@ _FORMS = {"alphas": "penalized", "radii": "constrained"}
 class Options:
     """What `lasso_path` was asked to do; building one raises a ValueError that names a bad argument."""
 
-    alphas: Any
-    radii: Any
-    eps: float
-    solver: str
-    stop: str | None
-    tol: float | None
-    sample_size: Any
-    block_size: int | None
-    standardize: bool
-    fit_intercept: bool
-    random_state: Any
-    max_iter: int
-    time_limit: float | None
-    callback: Callback | None
-    certify: bool
-    n_threads: int | None
+    alphas: Any = None
+    radii: Any = None
+    eps: float = 1e-2
+    solver: str = "corrective"
+    stop: str | None = None
+    tol: float | None = None
+    sample_size: Any = None
+    block_size: int | None = None
+    standardize: bool = False
+    fit_intercept: bool = True
+    random_state: Any = None
+    max_iter: int = 10_000
+    time_limit: float | None = None
+    callback: Callback | None = None
+    certify: bool = True
+    n_threads: int | None = None
     checkpoint: Path | str | None = None
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .choice import Choice
 from .plots import draw_coefs
 from .result import LassoPath
 
@@ -46,8 +47,10 @@ thead th {{ background: var(--soft); position: sticky; top: 0; }}
 """
 
 
-def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path") -> None:
+def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", choice: Choice | None = None) -> None:
     """Write a page about `path` to `file`; it needs no network to be read.
+
+    A `choice` of a point is not shown yet.
 
     Examples
     --------

@@ -24,7 +24,9 @@ from .iterate import NOTHING, Iterate
 from .solvers.run import Outcome
 from .status import Status
 
+# The files of a run. Those of its results are written by the command line.
 SETTINGS, SEGMENTS = "settings.json", "segments"
+PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
 _FORMAT, _VERSION = "fwlasso-run", 1
 
 
@@ -81,7 +83,6 @@ class Run:
     def keep_segment(self, number: int, points: list[Outcome]) -> None:
         """Keep the points of a segment."""
         file = self._file(number)
-        file.parent.mkdir(exist_ok=True)
         with replacing(file) as stream:
             np.savez(stream, **_pack(points))  # type: ignore[arg-type]
 
@@ -155,6 +156,7 @@ def open_run(folder: Path, settings: dict[str, Any], data: dict[str, str], *, an
         raise ValueError(f"{folder}: another process is at work on this run")
     try:
         _sweep(folder)
+        (folder / SEGMENTS).mkdir(exist_ok=True)
         run = read_run(folder)
         if run is None:
             asked = {"complete": False, "settings": settings, "data": data, "grid": None}

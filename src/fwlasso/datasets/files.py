@@ -17,6 +17,9 @@ from .compressed import is_packed
 from .libsvm import load_libsvm
 from .plink import open_bed
 
+#: Endings of the names of LIBSVM files.
+LIBSVM = (".svm", ".libsvm", ".svmlight", ".txt")
+
 
 def read_table(file: str | Path, target: str | None = None) -> Table:
     r"""Read a design matrix and a response.
@@ -162,10 +165,7 @@ def _read_bed(file: Path, target: str | None) -> Table:
 
 
 _READERS: dict[str, Callable[[Path, str | None], Table]] = {
-    ".svm": _read_libsvm,
-    ".libsvm": _read_libsvm,
-    ".svmlight": _read_libsvm,
-    ".txt": _read_libsvm,
+    **dict.fromkeys(LIBSVM, _read_libsvm),
     ".npz": _read_npz,
     ".npy": _read_npy,
     ".csv": _read_csv,
