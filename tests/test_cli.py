@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -16,14 +17,14 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import fwlasso
-from fwlasso import LassoPath, Status, cli, lasso_path
+from fwlasso import LassoPath, Status, cli, cli_path, lasso_path
 
 mpl.use("Agg")
 
 M, P = 30, 8
 NAMES = tuple(f"f{j}" for j in range(P))
 COMPLETE, BAD_INPUT, INCOMPLETE = 0, 2, 3
-KEPT = ["path.npz", "path.png", "report.html"]
+KEPT = ["path.npz", "path.png", "report.html", "segments", "settings.json"]
 
 
 def make_data():
@@ -190,7 +191,7 @@ SETTINGS = {
 def test_path_is_that_of_the_library(table, tmp_path, options):
     call("path", table, *options.split(), "--quiet", "--out", tmp_path / "out")
     path, _ = kept_in(tmp_path / "out")
-    expected = lasso_path(X, Y, **{"random_state": 0, **SETTINGS[options]})
+    expected = lasso_path(X, Y, checkpoint=tmp_path / "again", **{"random_state": 0, **SETTINGS[options]})
     assert_equal_points(path, expected)
     assert path.feature_names == NAMES
     assert {**path.settings, "conversion": None} == {**expected.settings, "conversion": None}
@@ -229,7 +230,8 @@ def test_target_is_chosen_by_name(table, tmp_path):
     path, _ = kept_in(tmp_path / "out")
     assert path.feature_names == ("f0", "f1", "f2", "f4", "f5", "f6", "f7", "y")
     others = np.column_stack([np.delete(X, 3, axis=1), Y])
-    assert_equal_points(path, lasso_path(others, X[:, 3], alphas=3, random_state=0))
+    expected = lasso_path(others, X[:, 3], alphas=3, random_state=0, checkpoint=tmp_path / "again")
+    assert_equal_points(path, expected)
 
 
 def test_table_and_progress_are_printed(table):
@@ -284,7 +286,7 @@ def test_where_the_result_is_kept_is_told(table, tmp_path):
 
 def test_kept_results_are_replaced(table, tmp_path):
     for n_points in (2, 3):
-        call("path", table, "--radii", n_points, "--quiet", "--out", tmp_path / "out")
+        call("path", table, "--radii", n_points, "--quiet", "--out", tmp_path / "out", "--overwrite")
     assert len(kept_in(tmp_path / "out")[0]) == 3
 
 
@@ -359,15 +361,17 @@ def ctrl_c():
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("solver", ["corrective", "sfw"])
 def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch, solver):
-    def interrupted(*data, callback, **settings):
+    solve_path = cli_path.solve_path
+
+    def interrupted(X, y, options):
         def show(now):
-            callback(now)
+            options.callback(now)
             if now.point == 1 and now.done:
                 signal.raise_signal(signal.SIGINT)
 
-        return lasso_path(*data, callback=show, **settings)
+        return solve_path(X, y, replace(options, callback=show))
 
-    monkeypatch.setattr(cli, "lasso_path", interrupted)
+    monkeypatch.setattr(cli_path, "solve_path", interrupted)
     options = ("--solver", solver, "--radii", 4, "--out", tmp_path / "out")
     record = call_json("path", table, *options, exit_code=INCOMPLETE)
     assert record["ending"] == "interrupted"

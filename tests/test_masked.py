@@ -84,8 +84,10 @@ def test_the_problem_is_that_of_the_samples_alone(storage, units, data, kept, rn
 
 def masked_path(X, y, kept, **settings) -> LassoPath:
     options = Options(**{**DEFAULTS, **settings})
+    design = as_design(X)
     with Workers(1) as workers:
-        return path_on(as_design(X), y, options, 0, workers, Watch(None, None), {}, kept=kept)
+        problem = build_problem(design, y, options.fit_intercept, options.standardize, workers, kept)
+        return path_on(problem, design, options, 0, workers, Watch(None, None), {})
 
 
 def test_the_certified_path_is_that_of_the_samples_alone(storage, units, data, kept):

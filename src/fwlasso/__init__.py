@@ -1,8 +1,11 @@
 """Complete Lasso paths on millions of features, with a duality gap over all columns for every point."""
 
+__version__ = "0.1.0"
+
 from .choice import Choice
 from .cross_validation import CrossValidation, lasso_cv
 from .estimators import Lasso, LassoCV
+from .models import LinearModel
 from .path import lasso_path
 from .result import Counters, LassoPath
 from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
@@ -10,8 +13,6 @@ from .stability import Stability, stability_selection
 from .status import Status
 from .warmup import warm_up
 from .watch import Progress
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AdaptiveRule",
@@ -23,6 +24,7 @@ __all__ = [
     "Lasso",
     "LassoCV",
     "LassoPath",
+    "LinearModel",
     "Progress",
     "QuantileRule",
     "SparsityRule",

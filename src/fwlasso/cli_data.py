@@ -13,19 +13,14 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
+from .cli_options import AsJson, Data, Quiet, Target, Threads
 from .store import Step, Store, Tell, verify_store
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print what is found as JSON, and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table.")]
-Target = Annotated[
-    str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy, mtx and bed.")
-]
 
 
 def add_commands(app: typer.Typer) -> None:
     """Add the commands of this module to the command line."""
     for command in (convert, info, verify):
-        app.command()(command)
+        app.command(epilog="Exit codes: 0 done; 2 bad input.")(command)
 
 
 def convert(
@@ -40,7 +35,13 @@ def convert(
 ) -> None:
     """Convert SOURCE to a STORE: a folder of arrays that is opened at once and may be larger than memory.
 
-    The store appears when it is complete. Example: fwlasso convert train.svm train.store, then fwlasso path train.store
+    The store appears when it is complete.
+
+    For example:
+
+    fwlasso convert train.svm train.store
+
+    fwlasso convert table.csv small.store --target price --rows 0:1000 --dtype float32
     """
     from .datasets import convert as convert_file
 
@@ -62,19 +63,29 @@ def verify(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Read all of a STORE and compare it with the checksums that were written with it."""
+    """Read all of a STORE and compare it with the checksums that were written with it.
+
+    For example:
+
+    fwlasso verify train.store
+    """
     with _progress(quiet or as_json) as tell:
         checked = verify_store(store, tell)
     _print_store(checked, "as it was written", as_json, quiet)
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad, bed or a store.")],
+    file: Data,
     target: Target = None,
-    threads: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None,
+    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what is in FILE, a file or a store, and what a path on it would cost. All columns are read."""
+    """Tell what is in FILE, a file or a store, and what a path on it would cost. All columns are read.
+
+    For example:
+
+    fwlasso info train.svm
+    """
     from .datasets import read_table
     from .datasets.describe import describe
 

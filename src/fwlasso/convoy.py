@@ -7,6 +7,7 @@ path computes does not depend on the others: a convoy changes the order of readi
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -95,6 +96,22 @@ class Convoy:
             for it in together:
                 it.is_done = True
             self._changed.notify_all()
+
+
+def side_by_side(paths: Sequence[Callable[[Workers], T]], n_together: int, workers: Workers) -> list[T]:
+    """Return what comes of every path, given workers of its own: up to `n_together` of them at a time, in a convoy."""
+    n_together = min(n_together, len(paths))
+    if n_together <= 1 or workers.n_threads == 1:
+        return [follow(workers) for follow in paths]
+    convoy = Convoy(workers)
+    n_threads = max(1, workers.n_threads // n_together)
+
+    def travel(follow: Callable[[Workers], T]) -> T:
+        with convoy.member(n_threads) as own:
+            return follow(own)
+
+    with ThreadPoolExecutor(n_together, thread_name_prefix="fwlasso-path") as pool:
+        return list(pool.map(travel, paths))
 
 
 class _Member(Workers):

@@ -110,7 +110,7 @@ def lasso_cv(
 def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidation:
     """Compute a path and the paths of its folds, and choose a model, as `plan` says; see `lasso_cv`."""
     scoring = make_scoring(plan.scoring, plan.score_params)
-    design, response = as_data(X, y)
+    design, response, _ = as_data(X, y)
     splits = plan.splits(response, options.random_state)
     path, fold_paths = path_and_subset_paths(design, response, options, [split.kept for split in splits])
     choice = _choose(path, fold_paths, splits, plan, scoring, design, response, X)

@@ -62,6 +62,13 @@ def zero(problem: Problem) -> Iterate:
     return Iterate(np.empty(16, np.int64), np.empty(16), np.zeros(problem.y.size), 0, 1.0, 0.0, 0.0, 0.0, 0)
 
 
+def at(problem: Problem, columns: NDArray[np.int64], coefs: Vector) -> Iterate:
+    """Return the point with these coefficients; q, S and F follow from them."""
+    active, weights = np.concatenate([columns, np.empty(16, np.int64)]), np.concatenate([coefs, np.empty(16)])
+    bare = Iterate(active, weights, np.zeros(problem.y.size), columns.size, 1.0, 0.0, 0.0, 0.0, 0)
+    return refresh(problem, bare)  # type: ignore[no-any-return]
+
+
 def objective(problem: Problem, iterate: Iterate) -> float:
     """Return 1/2 ||y - q||^2 = 1/2 y'y + 1/2 S - F."""
     return 0.5 * problem.yy + 0.5 * iterate.qq - iterate.qy

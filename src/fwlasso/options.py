@@ -1,7 +1,8 @@
 """The options of a path, validated once at the border."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Options:
     callback: Callback | None = None
     certify: bool = True
     n_threads: int | None = None
+    checkpoint: Path | str | None = None
 
     def __post_init__(self) -> None:
         known = isinstance(self.solver, str) and self.solver in SOLVERS
@@ -56,6 +58,8 @@ class Options:
         limit = self.time_limit
         check("time_limit", limit, limit is None or (_is_real(limit) and limit > 0.0), "seconds > 0 or None")
         check("callback", self.callback, self.callback is None or callable(self.callback), "callable or None")
+        place = self.checkpoint
+        check("checkpoint", place, place is None or isinstance(place, str | Path), "a folder or None")
         if self.alphas is not None and self.radii is not None:
             raise ValueError("give alphas or radii, not both")
         if self.rule not in self.entry.stops:
@@ -101,6 +105,10 @@ class Options:
         given = getattr(self, self.grid_name)
         return as_grid(_DEFAULT_POINTS if given is None else given, self.grid_name)
 
+    def on_grid(self, values: Vector) -> "Options":
+        """Return the same options for other points."""
+        return replace(self, alphas=values) if self.grid_name == "alphas" else replace(self, radii=values)
+
     @property
     def n_points(self) -> int:
         """The number of points."""
@@ -126,16 +134,21 @@ class Options:
 
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""
-        left_out = ("alphas", "radii", "callback", "random_state", "n_threads")
+        left_out = ("alphas", "radii", "callback", "random_state", "n_threads", "checkpoint")
         kept = (field.name for field in fields(self) if field.name not in left_out)
         plain = {name: _plain(getattr(self, name)) for name in kept}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
         return {**plain, **settled, "grid": self.grid_name}
 
+    def run_record(self) -> dict[str, Any]:
+        """Return the options that must be the same when a run is gone on with; how long it may take is none of them."""
+        grid = self.grid if isinstance(self.grid, int) else self.grid.tolist()
+        return {name: value for name, value in self.record().items() if name != "time_limit"} | {"points": grid}
+
 
 def options_of(caller: str, settings: dict[str, Any]) -> Options:
-    """Return the options that a function of another name was given."""
-    unknown = sorted(settings.keys() - {field.name for field in fields(Options)})
+    """Return the options that a function of another name was given: one of several paths, which has no checkpoints."""
+    unknown = sorted(settings.keys() - {field.name for field in fields(Options) if field.name != "checkpoint"})
     if unknown:
         raise TypeError(f"{caller}() got an unexpected keyword argument {unknown[0]!r}")
     return Options(**settings)

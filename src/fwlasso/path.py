@@ -1,13 +1,13 @@
 """The path: from what users have to a `LassoPath`, by warm starts along a grid."""
 
-import math
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,20 +18,23 @@ from . import corrective
 from . import iterate as iterates
 from .certificate import gap_of, max_correlations, residual
 from .columns import Design, Vector, as_design
+from .fingerprint import fingerprint
 from .forms import Ball, Form, Penalty
 from .grid import penalty_grid, radius_grid
 from .iterate import Iterate
 from .options import Options
 from .parallel import Workers
+from .points import solve_points
 from .problem import Problem, as_response, build_problem
 from .result import Counters, LassoPath
-from .solvers.run import Outcome, Solver, Stopping, run
+from .runs import Grid, Run, open_run
+from .segments import solve_in_segments
+from .solvers.run import Outcome
 from .status import Status
-from .store import as_store
+from .store import Store, as_store
+from .table import Table
 from .watch import Callback, Progress, Watch
 
-# A sample without descent is drawn again: for the paper's rule up to this many times in a row.
-_MAX_IDLE = 3
 # Accuracy of the solution that ends an automatic grid of radii.
 _RADIUS_GAP = 1e-6
 # Memory for the residuals that are priced together in one pass over the data, in bytes.
@@ -58,6 +61,7 @@ def lasso_path(
     callback: Callback | None = None,
     certify: bool = True,
     n_threads: int | None = None,
+    checkpoint: str | Path | None = None,
 ) -> LassoPath:
     """Compute a Lasso path.
 
@@ -71,7 +75,7 @@ def lasso_path(
         `fwlasso.datasets.open_bed`, are used where they lie; anything else is copied once. A store, open or as the path
         of its folder, is read from the disk: it may be larger than memory.
     y : array of shape (n_samples,)
-        By default that of the store.
+        By default that of the store, or of the `fwlasso.datasets.Table` that X is.
     alphas, radii : int or array, optional
         The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest
         alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
@@ -117,6 +121,10 @@ def lasso_path(
         Compute the true duality gap of every point: one more pass over the data, or a few.
     n_threads : int, optional
         Threads for scans of large data. By default all cores this process may use.
+    checkpoint : path, optional
+        Folder that the path is kept in while it is computed, in five segments. Where the process is killed, or the path
+        ended early, the same call goes on from the last whole segment, and gives the same bits as one that was never
+        stopped. Other data or other settings are refused. Segments cost some passes more, about one each.
 
     Returns
     -------
@@ -135,7 +143,7 @@ def lasso_path(
     """
     options = Options(
         alphas, radii, eps, solver, stop, tol, sample_size, block_size, standardize, fit_intercept, random_state,
-        max_iter, time_limit, callback, certify, n_threads,
+        max_iter, time_limit, callback, certify, n_threads, checkpoint,
     )  # fmt: skip
     return solve_path(X, y, options)
 
@@ -144,44 +152,62 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
     """Compute the path that `options` ask for; see `lasso_path`. `start` are coefficients near its first point."""
     watch = Watch(options.time_limit, options.callback)
     seconds: dict[str, float] = {}
-    with Workers(options.threads) as workers, watch.guard():
-        with _timed(seconds, "setup"):
-            design, response = as_data(X, y)
-        path = path_on(design, response, options, options.draw_seed(), workers, watch, seconds, start=start)
+    seed = options.draw_seed()
+    with ExitStack() as stack:
+        workers = stack.enter_context(Workers(options.threads))
+        stack.enter_context(watch.guard())
+        with timed(seconds, "setup"):
+            data = as_data(X, y)
+            run = None
+            if options.checkpoint is not None:
+                run = stack.enter_context(_open_run(options, seed, fingerprint(*data)))
+                seed = run.seed
+            units = options.fit_intercept, options.standardize
+            problem = build_problem(data.design, data.response, *units, workers)
+        path = path_on(problem, data.design, options, seed, workers, watch, seconds, start=start, run=run)
     warn_unless_converged(path, options)
     return path
 
 
 def path_on(
+    problem: Problem,
     design: Design,
-    response: Vector,
     options: Options,
     seed: int,
     workers: Workers,
     watch: Watch,
     seconds: dict[str, float],
     *,
-    kept: NDArray[np.bool_] | None = None,
     start: Vector | None = None,
+    run: Run | None = None,
 ) -> LassoPath:
-    """Compute a path on validated data: on all samples, or on those that are `kept`."""
-    with _timed(seconds, "setup"):
-        problem = build_problem(design, response, options.fit_intercept, options.standardize, workers, kept)
-    with _timed(seconds, "grid"):
-        forms, n_grid_priced = _forms(problem, options, workers, watch)
-        # A grid of radii whose end was not found is cut short, too.
-        cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
-    with _timed(seconds, "solve"):
-        outcomes, ending = _solve(problem, forms, options, seed, start, workers, watch)
+    """Compute the path that `options` ask for on a problem; a run keeps what is solved."""
+    with timed(seconds, "grid"):
+        grid = None if run is None else run.grid
+        cut = None
+        if grid is None:
+            grid = _grid(problem, options, workers, watch)
+            # A grid of radii whose end was not found is cut short, too.
+            cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
+            if run is not None and cut is None:
+                run.keep_grid(grid)
+        forms = _forms(options, grid)
+    with timed(seconds, "solve"):
+        tell = partial(_tell, watch, problem, forms)
+        if run is not None and cut is None:
+            outcomes, ending = solve_in_segments(problem, forms, options, run, workers, tell)
+        else:
+            guess = problem.from_user_units(start) if start is not None and options.entry.make is None else None
+            outcomes, ending = solve_points(problem, forms, options, seed, guess, workers, tell)
         ending = ending or cut
-    with _timed(seconds, "certify"):
+    with timed(seconds, "certify"):
         wanted = options.certify and ending is not Status.INTERRUPTED
         known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
         gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
 
     p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
-    n_priced = p + n_grid_priced + sum(outcome.n_priced for outcome in outcomes)
+    n_priced = p + grid.n_priced + sum(outcome.n_priced for outcome in outcomes)
     iterations = np.array([outcome.n_iter for outcome in outcomes])
     counters = Counters(iterations, n_dots, n_priced / p + n_passes, seconds)
     settings = {
@@ -195,27 +221,45 @@ def path_on(
     return _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
 
 
-def as_data(X: Any, y: Any) -> tuple[Design, Vector]:
-    """Return X and y validated; of a store, with its names, and its response where none is given."""
+class Data(NamedTuple):
+    """Validated data, and the store that it is in, if it is in one."""
+
+    design: Design
+    response: Vector
+    store: Store | None
+
+
+def as_data(X: Any, y: Any) -> Data:
+    """Validate X and y; a store and a table have names, and a response by default."""
     store = as_store(X)
-    if store is None:
+    held = store if store is not None else X if isinstance(X, Table) else None
+    if held is None:
         design = as_design(X)
     else:
-        design, y = as_design(store.X)._replace(feature_names=store.feature_names), store.y if y is None else y
-    return design, as_response(y, design.n_samples)
+        design = as_design(held.X)
+        if held.feature_names is not None:
+            design = design._replace(feature_names=held.feature_names)
+        y = held.y if y is None else y
+    return Data(design, as_response(y, design.n_samples), store)
+
+
+def _open_run(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:
+    settings = {**options.run_record(), "seed": seed}
+    return open_run(Path(options.checkpoint or ""), settings, data, any_seed=options.random_state is None)
 
 
 @contextmanager
-def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    """Add the time that passes in this context to that of a phase."""
     started = time.perf_counter()
     yield
     seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - started
 
 
-def _forms(problem: Problem, options: Options, workers: Workers, watch: Watch) -> tuple[list[Form], int]:
-    """Return the problems of the path, from the sparsest on, and how many columns were priced to find them."""
+def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) -> Grid:
+    """Return the penalties or the radii of the path, from the sparsest on."""
     if options.grid_name == "alphas":
-        return [Penalty(float(weight)) for weight in penalty_grid(problem, options.grid, options.eps)], 0
+        return Grid(penalty_grid(problem, options.grid, options.eps), 0)
     n_priced = 0
 
     def largest_radius() -> float:
@@ -227,72 +271,13 @@ def _forms(problem: Problem, options: Options, workers: Workers, watch: Watch) -
         n_priced = outcome.n_priced
         return outcome.iterate.l1
 
-    radii = radius_grid(options.grid, options.eps, largest_radius)
-    return [Ball(float(radius)) for radius in radii], n_priced
+    return Grid(radius_grid(options.grid, options.eps, largest_radius), n_priced)
 
 
-def _solve(
-    problem: Problem,
-    forms: list[Form],
-    options: Options,
-    seed: int,
-    start: Vector | None,
-    workers: Workers,
-    watch: Watch,
-) -> tuple[list[Outcome], Status | None]:
-    """Solve the points by the solver asked for; return them, and what ended the path early, if anything did."""
-    tell = partial(_tell, watch, problem, forms)
-    if options.entry.make is None:
-        goal = options.tolerance * 0.5 * problem.yy
-        guess = None if start is None else problem.from_user_units(start)
-        return corrective.follow(problem, forms, goal, options.max_iter, workers, tell, guess)
-    solver = options.entry.make(options.draws(seed))
-    return _follow(solver, problem, forms, _stopping(problem, options, solver), options.max_iter, workers, tell)
-
-
-def _stopping(problem: Problem, options: Options, solver: Solver) -> Stopping:
-    """Return the absolute thresholds of the stopping rule.
-
-    Where no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
-    """
-    n_columns = solver.columns_per_step(problem, iterates.zero(problem))
-    max_idle = math.ceil(problem.xty.size / n_columns)
-    if options.rule == "gap":
-        return Stopping(-1.0, options.tolerance * 0.5 * problem.yy, max_idle)
-    if options.rule == "paper":
-        return Stopping(options.tolerance, -1.0, min(_MAX_IDLE, max_idle))
-    # A coefficient is measured in units of y over units of a column.
-    n_varying = np.count_nonzero(problem.norms2)
-    column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0
-    return Stopping(options.tolerance * float(np.sqrt(problem.yy / column_norm2)), -1.0, max_idle)
-
-
-def _follow(
-    solver: Solver,
-    problem: Problem,
-    forms: list[Form],
-    stopping: Stopping,
-    max_iter: int,
-    workers: Workers,
-    tell: corrective.Tell,
-) -> tuple[list[Outcome], Status | None]:
-    """Solve the points one after the other; return them, and what ended the path early, if anything did.
-
-    An unfinished point is left out, unless it is the first: there is always an answer.
-    """
-    outcomes: list[Outcome] = []
-    iterate = iterates.zero(problem)
-    for point, form in enumerate(forms):
-        watch = partial(tell, point, done=False)
-        outcome = run(solver, problem, form, iterate, stopping, max_iter, workers, watch)
-        if outcome.status.ends_path:
-            return outcomes or [outcome], outcome.status
-        iterate = outcome.iterate
-        outcomes.append(outcome._replace(iterate=iterate.copy()))  # the next point goes on in the same arrays
-        ending = tell(point, iterate, outcome.n_iter, outcome.gap, done=True)
-        if ending is not None and point + 1 < len(forms):
-            return outcomes, ending
-    return outcomes, None
+def _forms(options: Options, grid: Grid) -> list[Form]:
+    """Return the problems of the path."""
+    form = Penalty if options.grid_name == "alphas" else Ball
+    return [form(value) for value in grid.values.tolist()]
 
 
 def _tell(

@@ -15,6 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .bed import Genotypes
 from .columns import Vector
+from .datasets.compressed import replacing
 from .problem import as_response
 from .status import Status
 
@@ -243,7 +244,7 @@ class LassoPath:
         return plot_gap(self, ax=ax, x=x)
 
     def save(self, file: str | Path) -> None:
-        """Write the path to a ``.npz`` file of plain arrays."""
+        """Write the path to a ``.npz`` file of plain arrays, in one step: it is the old file or the new one."""
         record = {
             "format": _FORMAT,
             "shape": self.coefs.shape,
@@ -252,7 +253,7 @@ class LassoPath:
             "settings": self.settings,
             "counters": {k: v for k, v in asdict(self.counters).items() if k != "iterations"},
         }
-        with Path(file).open("wb") as stream:
+        with replacing(Path(file)) as stream:
             np.savez_compressed(
                 stream,
                 record=np.array(json.dumps(record)),

@@ -100,9 +100,9 @@ def stability_selection(
     options = options_of("stability_selection", path_options)
     check("n_subsamples", n_subsamples, is_count(n_subsamples), "an integer >= 1")
     check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
-    design, response = as_data(X, y)
-    masks = _subsamples(design.n_samples, n_subsamples, fraction, options.random_state)
-    path, paths = path_and_subset_paths(design, response, options, masks)
+    data = as_data(X, y)
+    masks = _subsamples(data.design.n_samples, n_subsamples, fraction, options.random_state)
+    path, paths = path_and_subset_paths(data.design, data.response, options, masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
     counts = sum(_is_active(it.coefs[:, :n_points]) for it in complete)

@@ -177,6 +177,16 @@ def as_store(X: Any) -> Store | None:
     return open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store) else None
 
 
+def written_digests(store: Store) -> dict[str, str]:
+    """Return the SHA-256 of every file of a store, as its manifest has them."""
+    place = _open_folder(store.folder)
+    try:
+        files = read_manifest(store.folder, place)["files"]
+    finally:
+        os.close(place)
+    return {name: entry["sha256"] for name, entry in files.items()}
+
+
 def digest(file: BinaryIO, tell: Tell | None, what: str, done: int, total: int) -> str:
     """Return the SHA-256 of an open file, telling how far it is."""
     state = hashlib.sha256()

@@ -1,8 +1,7 @@
 """Paths on several parts of the samples, over the same columns: folds and subsamples. X is never copied."""
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,14 @@ from numpy.typing import NDArray
 
 from ._jit import kernel
 from .columns import Design, Vector, Whole, column_entries, column_entry, nbytes, shape
-from .convoy import Convoy
+from .convoy import side_by_side
+from .grid import penalty_grid
 from .options import Options
 from .parallel import Workers
-from .path import path_on, warn_unless_converged
+from .path import path_on, timed, warn_unless_converged
+from .problem import build_problem
 from .result import LassoPath
-from .watch import SharedWatch, Watch
+from .watch import SharedWatch
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -33,36 +34,30 @@ def path_and_subset_paths(
     """Compute the path on all samples, and one on the samples of every mask, on its grid."""
     watch = SharedWatch(options.time_limit, options.callback, 1 + len(masks))
     with Workers(options.threads) as workers, watch.guard():
-        path = path_on(design, response, options, options.draw_seed(), workers, watch, {})
-        same_grid = replace(options, **{options.grid_name: getattr(path, options.grid_name)})
-        parts = _subset_paths(design, response, same_grid, masks, workers, watch)
-    for it in (path, *parts):
+        seconds: dict[str, float] = {}
+        units = options.fit_intercept, options.standardize
+        seed = options.draw_seed()
+        with timed(seconds, "setup"):
+            problem = build_problem(design, response, *units, workers)
+
+        def follow_all(own: Workers) -> LassoPath:
+            return path_on(problem, design, options, seed, own, watch, seconds)
+
+        def follow(kept: Mask, grid: Vector, own: Workers) -> LassoPath:
+            part = build_problem(design, response, *units, own, kept)
+            return path_on(part, design, options.on_grid(grid), seed, own, watch, {})
+
+        n_together = _n_affordable(design.columns)
+        if options.grid_name == "alphas":  # known beforehand: all go together
+            grid = penalty_grid(problem, options.grid, options.eps) / problem.shape[0]
+            parts: list[Callable[[Workers], LassoPath]] = [partial(follow, kept, grid) for kept in masks]
+            path, *rest = side_by_side([follow_all, *parts], n_together, workers)
+        else:
+            path = follow_all(workers)
+            rest = side_by_side([partial(follow, kept, path.radii) for kept in masks], n_together, workers)
+    for it in (path, *rest):
         warn_unless_converged(it, options)
-    return path, parts
-
-
-def _subset_paths(
-    design: Design,
-    response: Vector,
-    options: Options,
-    masks: Sequence[Mask],
-    workers: Workers,
-    watch: Watch,
-) -> list[LassoPath]:
-    """Compute a path on the samples of every mask: side by side, as many as memory of a share of X allows."""
-    seed = options.draw_seed()
-    n_together = max(1, min(len(masks), _n_affordable(design.columns)))
-    if n_together == 1 or workers.n_threads == 1:
-        return [path_on(design, response, options, seed, workers, watch, {}, kept=kept) for kept in masks]
-    convoy = Convoy(workers)
-    n_threads = max(1, workers.n_threads // n_together)
-
-    def travel(kept: Mask) -> LassoPath:
-        with convoy.member(n_threads) as own:
-            return path_on(design, response, options, seed, own, watch, {}, kept=kept)
-
-    with ThreadPoolExecutor(n_together, thread_name_prefix="fwlasso-path") as pool:
-        return list(pool.map(travel, masks))
+    return path, rest
 
 
 def _n_affordable(columns: Whole) -> int:

@@ -1,10 +1,11 @@
 """Data: the sets of the paper, product features, the embedded demonstration set, files of every kind, and stores."""
 
 from ..store import Step, Store, open_store, verify_store
+from ..table import Table
 from .convert import convert
 from .demo import load_diabetes_products
 from .download import DamagedFileError, DownloadError, Transfer, UnreachableError
-from .files import Table, read_table
+from .files import read_table
 from .libsvm import load_libsvm
 from .libsvm_dump import dump_libsvm
 from .libsvm_parts import Reading

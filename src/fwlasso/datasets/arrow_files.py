@@ -32,6 +32,16 @@ def read_parquet(file: Path, target: str | None) -> Arrays:
     return _read_all(file, _open_parquet(file).read(), target, first_row=1)
 
 
+def read_features(file: Path) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Read all columns of a csv or parquet file into memory: none is the response."""
+    if file.suffix.lower() == ".csv":
+        names, batches = _csv_batches(file)
+        table, first_row = optional("pyarrow", file.suffix).Table.from_batches(list(batches), _schema(names)), 2
+    else:
+        table, first_row = _open_parquet(file).read(), 1
+    return _matrix(file, table, tuple(table.column_names), first_row), tuple(table.column_names)
+
+
 def open_csv(file: Path, target: str | None, scratch: Path, tell: Tell) -> Source:
     """Return a csv as a source: its numbers are unpacked to a file, row by row, while it is parsed once."""
     names, batches = _csv_batches(file)
@@ -104,12 +114,17 @@ class _Columns(NamedTuple):
 
 def _read_all(file: Path, table: Any, target: str | None, first_row: int) -> Arrays:
     columns = _Columns.of(file, list(table.column_names), target)
+    X = _matrix(file, table, columns.features, first_row)
+    return X, _numbers(file, table, columns.target, first_row), columns.features
+
+
+def _matrix(file: Path, table: Any, names: tuple[str, ...], first_row: int) -> NDArray[np.float64]:
     if not table.num_rows:
         raise ValueError(f"{file}: there are no rows")
-    X = np.empty((table.num_rows, len(columns.features)), order="F")
-    for j, name in enumerate(columns.features):
+    X = np.empty((table.num_rows, len(names)), order="F")
+    for j, name in enumerate(names):
         X[:, j] = _numbers(file, table, name, first_row)
-    return X, _numbers(file, table, columns.target, first_row), columns.features
+    return X
 
 
 def _schema(names: list[str]) -> Any:

@@ -25,7 +25,7 @@ def replacing(folder: Path) -> Iterator[Path]:
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder)
-    new, lock = _new_sibling(folder)
+    new, held = _new_sibling(folder)
     try:
         yield new
         sync(new)
@@ -33,7 +33,7 @@ def replacing(folder: Path) -> Iterator[Path]:
         sync(folder.parent)
     finally:
         shutil.rmtree(new, ignore_errors=True)  # what is there still: the old folder, or a part of the new one
-        os.close(lock)
+        os.close(held)
 
 
 def sync(path: Path) -> None:
@@ -54,12 +54,12 @@ def _new_sibling(folder: Path) -> tuple[Path, int]:
     while True:
         new = _sibling(folder, _NEW)
         new.mkdir()
-        lock = _lock(new)
-        if lock is not None and new.exists():  # else another writer has taken it for one of the dead
-            return new, lock
+        held = lock(new)
+        if held is not None and new.exists():  # else another writer has taken it for one of the dead
+            return new, held
 
 
-def _lock(folder: Path) -> int | None:
+def lock(folder: Path) -> int | None:
     """Return a lock on a folder; None if another process has it, or if the folder is gone."""
     try:
         number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -78,14 +78,14 @@ def _sweep(folder: Path) -> None:
     pattern = re.compile(re.escape(f".{folder.name}.") + rf"[0-9a-f]{{12}}\.({_NEW}|{_OLD})")
     for path in list(folder.parent.iterdir()):
         match = pattern.fullmatch(path.name)
-        lock = _lock(path) if match else None
-        if match is None or lock is None:
+        held = lock(path) if match else None
+        if match is None or held is None:
             continue
         if match[1] == _OLD and not folder.exists():
             path.rename(folder)
         else:
             shutil.rmtree(path, ignore_errors=True)
-        os.close(lock)
+        os.close(held)
 
 
 def _take_place(new: Path, folder: Path) -> None:

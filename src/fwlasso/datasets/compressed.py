@@ -18,6 +18,8 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .atomic import sync
+
 T = TypeVar("T")
 
 
@@ -90,6 +92,7 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(file)
+        sync(file.parent)
     except BaseException:
         part.unlink(missing_ok=True)
         raise

@@ -11,7 +11,7 @@ from ..columns import Csc, as_design
 from ..corrective.duplicates import Duplicates
 from ..parallel import Workers, resolve_threads
 from ..problem import as_response, build_problem
-from .files import Table
+from ..table import Table
 
 # Of a certified path of a hundred points: passes over the data, and bytes for every column (means, factors, norms, X'y,
 # ratios and ceilings of the oracle: 57 were measured) and for the cosines of active columns and their factor.

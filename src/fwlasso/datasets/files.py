@@ -4,25 +4,21 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..store import open_store
+from ..table import Table
 from .arrow_files import read_csv, read_parquet
 from .compressed import is_packed
 from .libsvm import load_libsvm
 from .plink import open_bed
 
-
-class Table(NamedTuple):
-    """A design matrix, a response and, where the file has them, the names of the features."""
-
-    X: Any
-    y: NDArray[np.float64]
-    feature_names: tuple[str, ...] | None = None
+#: Endings of the names of LIBSVM files.
+LIBSVM = (".svm", ".libsvm", ".svmlight", ".txt")
 
 
 def read_table(file: str | Path, target: str | None = None) -> Table:
@@ -169,10 +165,7 @@ def _read_bed(file: Path, target: str | None) -> Table:
 
 
 _READERS: dict[str, Callable[[Path, str | None], Table]] = {
-    ".svm": _read_libsvm,
-    ".libsvm": _read_libsvm,
-    ".svmlight": _read_libsvm,
-    ".txt": _read_libsvm,
+    **dict.fromkeys(LIBSVM, _read_libsvm),
     ".npz": _read_npz,
     ".npy": _read_npy,
     ".csv": _read_csv,

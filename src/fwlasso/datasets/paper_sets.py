@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_regression
 from sklearn.utils import check_random_state
 
+from ..table import Table
 from . import standins
 from .download import Progress, UnreachableError, verify
 from .download import download as download_file
-from .files import Table
 from .libsvm import load_libsvm
 from .places import data_folder, find_libsvm
 from .products import product_features

@@ -1,0 +1,121 @@
+"""The command ``fwlasso cv``: a path, and the choice of a model on it by cross-validation."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from . import cli_options as given
+from .cli_keep import check_folder, clear_folder
+from .cli_path import finish_chosen, read_data, read_test
+from .cli_show import Detail, solving
+from .options import Options
+from .store import Store
+from .table import Table
+
+RULES = ("min", "1se", "aic", "bic", "ebic")
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    app.command(epilog=given.EXIT_CODES)(cv)
+
+
+def cv(
+    file: given.Data,
+    target: given.Target = None,
+    folds: Annotated[int, typer.Option(help="Parts that are held out, one after the other.")] = 5,
+    rule: Annotated[
+        str, typer.Option(help=f"How the model is chosen: {', '.join(RULES)}.", autocompletion=lambda: list(RULES))
+    ] = "min",
+    relax: Annotated[bool, typer.Option("--relax", help="Choose among least-squares refits, too.")] = False,
+    validation: Annotated[
+        str | None, typer.Option(metavar="FILE|SHARE", help="Held-out data, or a share of the rows, in place of folds.")
+    ] = None,
+    alphas: given.Alphas = None,
+    radii: given.Radii = None,
+    eps: given.Eps = 1e-2,
+    standardize: given.Standardize = False,
+    intercept: given.Intercept = True,
+    solver: given.Solver = "corrective",
+    stop: given.Stop = None,
+    tol: given.Tol = None,
+    sample_size: given.SampleSize = None,
+    block_size: given.BlockSize = None,
+    max_iter: given.MaxIter = 10_000,
+    time_limit: given.TimeLimit = None,
+    seed: given.Seed = 0,
+    threads: given.Threads = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for path, choice, model, picture and report.")
+    ] = None,
+    overwrite: given.Overwrite = False,
+    as_json: given.AsJson = False,
+    quiet: given.Quiet = False,
+    verbose: given.Verbose = False,
+) -> None:
+    """Compute a path on the data in FILE, and choose a model on it by cross-validation or by an information criterion.
+
+    For example:
+
+    fwlasso cv train.svm --standardize --rule 1se --out result
+
+    fwlasso cv table.csv --target price --validation new.csv --json
+    """
+    if rule not in RULES:
+        raise ValueError(f"--rule must be one of {', '.join(RULES)}, got {rule!r}")
+    if folds < 2:
+        raise ValueError(f"--folds must be at least 2, got {folds}")
+    if overwrite and out is None:
+        raise ValueError("--overwrite needs --out, the folder of the results")
+    settings: dict[str, Any] = {
+        "alphas": alphas,
+        "radii": radii,
+        "eps": eps,
+        "standardize": standardize,
+        "fit_intercept": intercept,
+        "solver": solver,
+        "stop": stop,
+        "tol": tol,
+        "sample_size": given.as_sample_size(sample_size),
+        "block_size": block_size,
+        "max_iter": max_iter,
+        "time_limit": time_limit,
+        "random_state": seed,
+        "n_threads": threads,
+    }
+    Options(**settings)  # before anything is read
+    if out is not None:
+        check_folder(out, resume=False, overwrite=overwrite)
+    data = read_data(file, target)
+    held_out = _validation(validation, target, data)
+    from .cross_validation import lasso_cv  # type: ignore[import-not-found,unused-ignore]
+
+    detail = Detail(as_json, quiet, verbose)
+    n_samples, n_features = data.X.shape
+    about = f"[bold]{escape(str(file))}[/bold]: {n_samples:,} samples, {n_features:,} features"
+    detail.aside().print(about, soft_wrap=True)
+    with solving(detail) as show:
+        found: Any = lasso_cv(
+            data.X, data.y, cv=folds, rule=rule, relax=relax, validation=held_out, callback=show, **settings
+        )
+    path = replace(found.path, feature_names=data.feature_names)
+    if out is not None and overwrite:
+        clear_folder(out)
+    finish_chosen(path, found.choice, str(file), out, detail)
+
+
+def _validation(text: str | None, target: str | None, data: Store | Table) -> Any:
+    """Return a share of the rows, or the X and y of a file."""
+    if text is None:
+        return None
+    try:
+        share = float(text)
+    except ValueError:
+        test = read_test(Path(text), target, data)
+        return test.X, test.y
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"--validation must be a file, or a share between 0 and 1, got {text}")
+    return share

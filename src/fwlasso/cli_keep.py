@@ -1,0 +1,52 @@
+"""What the commands keep in a folder, and how a folder that holds something is treated."""
+
+from pathlib import Path
+
+from .choice import Choice
+from .datasets.compressed import replacing
+from .models import LinearModel
+from .plots import draw_coefs
+from .report import write_report
+from .result import LassoPath
+from .runs import CHOICE, MODEL, PATH, PICTURE, REPORT, clear_run, read_run, write_json
+
+
+def check_folder(out: Path, *, resume: bool, overwrite: bool) -> bool:
+    """Raise a ValueError unless the folder can be used as asked; tell whether it holds a complete run to be resumed."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out: {out} is not a folder")
+    if overwrite:
+        return False
+    run = read_run(out)
+    if run is not None and not resume:
+        state = "a complete run" if run.is_complete else "an unfinished run"
+        raise ValueError(f"{out} holds {state}: --resume goes on with it, --overwrite begins anew")
+    if run is None and (out / PATH).exists():
+        raise ValueError(f"{out} holds results: --overwrite replaces them")
+    return run is not None and run.is_complete
+
+
+def clear_folder(out: Path) -> None:
+    """Remove what was kept there; files that are none of ours stay."""
+    if out.is_dir():
+        clear_run(out)
+        for name in (PATH, PICTURE, REPORT, MODEL, CHOICE):
+            (out / name).unlink(missing_ok=True)
+
+
+def keep(result: LassoPath, out: Path, title: str, choice: Choice | None) -> list[str]:
+    """Keep a path and what belongs to it; return the names of the files. Each appears in one step."""
+    out.mkdir(parents=True, exist_ok=True)
+    result.save(out / PATH)
+    with replacing(out / PICTURE) as stream:
+        draw_coefs(result).savefig(stream, dpi=150, format="png")
+    names = [PATH, PICTURE, REPORT]
+    if choice is not None:
+        write_json(out / CHOICE, choice.record())
+        LinearModel.from_choice(choice, result.feature_names).save(out / MODEL)
+        names += [CHOICE, MODEL]
+    write_report(result, out / REPORT, title, choice)
+    run = read_run(out)
+    if run is not None and result.ending is None:
+        run.mark_complete()
+    return names

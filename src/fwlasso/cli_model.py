@@ -1,0 +1,123 @@
+"""The commands about models and runs that are there: ``fwlasso predict`` and ``fwlasso report``."""
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from . import cli_options as given
+from .choice import Choice
+from .columns import Vector
+from .datasets.compressed import replacing
+from .datasets.new_rows import read_new_rows
+from .model_files import load_path, load_predictor
+from .problem import as_response
+from .report import write_report
+from .result import LassoPath
+from .runs import CHOICE, REPORT
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    for command in (predict, report):
+        app.command(epilog="Exit codes: 0 done; 2 bad input.")(command)
+
+
+def predict(
+    model: Annotated[
+        Path, typer.Argument(help="The folder of a run, model.json, path.npz, .onnx, .joblib or .pkl: see below.")
+    ],
+    data: Annotated[Path, typer.Argument(help=f"{given.KINDS}, with or without a response.")],
+    point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Of a path, the model at any alpha within it.")] = None,
+    target: given.Target = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the predictions to this csv file.")] = None,
+    as_json: given.AsJson = False,
+    quiet: given.Quiet = False,
+) -> None:
+    """Predict the rows of DATA, one a line below the word "prediction"; where the response is known, tell R2 and RMSE.
+
+    The model of a run is the one chosen with --test or by fwlasso cv. Columns with names are found by name. A pickle
+    (.joblib, .pkl) RUNS ANY CODE that is in it: open none that you do not trust.
+
+    For example:
+
+    fwlasso predict result new.csv --target price
+
+    fwlasso predict result new.csv --point 30 --out predictions.csv
+    """
+    predictor = load_predictor(model, point, alpha)
+    rows = read_new_rows(data, target, predictor.n_features)
+    try:
+        values = predictor.predict(rows)
+    except ValueError as error:
+        raise ValueError(f"{data}: {error}") from None
+    scores = {} if rows.y is None else _scores(as_response(rows.y, values.size), values)
+    if out is not None:
+        with replacing(out) as stream:
+            stream.write(_as_csv(values).encode())
+    if as_json:
+        typer.echo(json.dumps({"predictions": values.tolist(), **scores}))
+        return
+    if out is None:
+        sys.stdout.write(_as_csv(values))
+    about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if value is not None)
+    where = f" in {escape(str(out))}" if out is not None else ""
+    told = f"{values.size:,} predictions{where}{': ' if about else ''}{about}"
+    Console(stderr=out is None, quiet=quiet, highlight=False).print(told, soft_wrap=True)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="The folder of a run, or a saved path.npz.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page. Default: report.html beside the path.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of the run.")] = None,
+    quiet: given.Quiet = False,
+) -> None:
+    """Write the HTML report of a run again, as far as it is solved.
+
+    For example:
+
+    fwlasso report result --title "Prices, 2026"
+    """
+    path = load_path(run)
+    folder = run if run.is_dir() else run.parent
+    file = folder / REPORT if out is None else out
+    write_report(path, file, title or f"Lasso path: {run}", _choice_in(run, path))
+    Console(quiet=quiet, highlight=False).print(f"written: {escape(str(file))}", soft_wrap=True)
+
+
+def _as_csv(values: Vector) -> str:
+    return "\n".join(["prediction", *map(repr, values.tolist()), ""])
+
+
+def _scores(y: Vector, values: Vector) -> dict[str, float | None]:
+    error, spread = float(np.mean((y - values) ** 2)), float(np.mean((y - y.mean()) ** 2))
+    return {"r2": 1.0 - error / spread if spread > 0.0 else None, "rmse": math.sqrt(error)}
+
+
+def _choice_in(run: Path, path: LassoPath) -> Choice | None:
+    """Return the choice that is kept in a run, if there is one, with the coefficients of its point."""
+    file = run / CHOICE
+    if not run.is_dir() or not file.is_file():
+        return None
+    try:
+        record = json.loads(file.read_bytes())
+        point = int(record["point"])
+        arrays: dict[str, Any] = {
+            name: None if record[name] is None else np.array(record[name], dtype=np.float64)
+            for name in ("scores", "standard_errors", "fold_scores")
+        }
+        if not 0 <= point < len(path) or arrays["scores"] is None or arrays["scores"].shape != (len(path),):
+            raise ValueError("it does not belong to the path")
+        rest = {name: record[name] for name in ("rule", "criterion", "greater_is_better", "blend")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{file} is damaged: {error}") from None
+    return Choice(point=point, coef=path.coefs[:, [point]], intercept=float(path.intercepts[point]), **rest, **arrays)

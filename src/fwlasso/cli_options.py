@@ -1,0 +1,51 @@
+"""Options that several commands have, and the codes they end with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .solvers.registry import SOLVERS, STOPS
+
+EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 2, 3, 130
+EXIT_CODES = (
+    "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is kept; "
+    "130 interrupted before there was anything to keep."
+)
+KINDS = "LIBSVM, npz, npy, csv, parquet, mtx, h5ad, bed or a store"
+
+_BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
+_BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0] == "change")
+
+Data = Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}.")]
+Target = Annotated[
+    str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy, mtx and bed.")
+]
+Alphas = Annotated[int | None, typer.Option(help="Points on a grid of penalties. Default: 100.")]
+Radii = Annotated[int | None, typer.Option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")]
+Eps = Annotated[float, typer.Option(help="Ratio of the ends of the grid.")]
+Standardize = Annotated[bool, typer.Option(help="Scale the columns to unit variance.")]
+Intercept = Annotated[bool, typer.Option(help="Fit an intercept.")]
+Solver = Annotated[str, typer.Option(help=f"One of {', '.join(SOLVERS)}.", autocompletion=lambda: list(SOLVERS))]
+Stop = Annotated[
+    str | None,
+    typer.Option(
+        help=f"gap, change or paper. Default: gap; change for {_BY_CHANGE}.", autocompletion=lambda: list(STOPS)
+    ),
+]
+Tol = Annotated[float | None, typer.Option(help="Tolerance of the stopping rule. Default: 1e-4 for gap, else 1e-3.")]
+SampleSize = Annotated[float | None, typer.Option(help="Columns per step: a number, or a share below 1.")]
+BlockSize = Annotated[int | None, typer.Option(help="Neighbouring columns drawn together.")]
+MaxIter = Annotated[int, typer.Option(help="Iterations per point.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds for the solver; what is solved by then is kept.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random draws.")]
+Threads = Annotated[int | None, typer.Option(help="Threads for scans of large data. Default: all cores.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Begin anew in a folder that holds results.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="All points in the table, and the settings.")]
+
+
+def as_sample_size(number: float | None) -> int | float | None:
+    """Return a whole number of columns as one; a share as it is."""
+    return int(number) if number is not None and number >= 1 and number.is_integer() else number

@@ -1,0 +1,228 @@
+"""The commands that compute a path: ``fwlasso path`` and ``fwlasso demo``."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from . import cli_options as given
+from .choice import Choice
+from .cli_keep import check_folder, clear_folder, keep
+from .cli_show import Detail, as_records, show_path, solving
+from .columns import Vector
+from .datasets import Table, load_diabetes_products, read_table
+from .datasets.files import LIBSVM, ending_of
+from .datasets.libsvm import load_libsvm
+from .options import Options
+from .path import solve_path
+from .result import LassoPath
+from .store import Store, open_store
+
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder to keep the path in, point by point: a run that can be resumed."),
+]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    for command in (path, demo):
+        app.command(epilog=given.EXIT_CODES)(command)
+
+
+def path(
+    file: given.Data,
+    target: given.Target = None,
+    test: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Held-out data: score every point on it, and choose the best.")
+    ] = None,
+    alphas: given.Alphas = None,
+    radii: given.Radii = None,
+    eps: given.Eps = 1e-2,
+    standardize: given.Standardize = False,
+    intercept: given.Intercept = True,
+    solver: given.Solver = "corrective",
+    stop: given.Stop = None,
+    tol: given.Tol = None,
+    sample_size: given.SampleSize = None,
+    block_size: given.BlockSize = None,
+    max_iter: given.MaxIter = 10_000,
+    time_limit: given.TimeLimit = None,
+    seed: given.Seed = 0,
+    threads: given.Threads = None,
+    out: Out = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in DIR; begin it if there is none.")
+    ] = False,
+    overwrite: given.Overwrite = False,
+    as_json: given.AsJson = False,
+    quiet: given.Quiet = False,
+    verbose: given.Verbose = False,
+) -> None:
+    """Compute a path on the data in FILE.
+
+    With --out the path is kept while it is computed, in five segments. After Ctrl-C, --time-limit or a power cut the
+    same command with --resume goes on, and gives the same path, to the last bit, as if it had never stopped.
+
+    For example:
+
+    fwlasso path train.svm --standardize --out result
+
+    fwlasso path train.svm --standardize --out result --resume
+
+    fwlasso path table.csv --target price --test new.csv --alphas 50 --json
+    """
+    if (resume or overwrite) and out is None:
+        raise ValueError("--resume and --overwrite need --out, the folder of the run")
+    if resume and overwrite:
+        raise ValueError("give --resume or --overwrite, not both")
+    settings: dict[str, Any] = {
+        "alphas": alphas,
+        "radii": radii,
+        "eps": eps,
+        "standardize": standardize,
+        "fit_intercept": intercept,
+        "solver": solver,
+        "stop": stop,
+        "tol": tol,
+        "sample_size": given.as_sample_size(sample_size),
+        "block_size": block_size,
+        "max_iter": max_iter,
+        "time_limit": time_limit,
+        "random_state": seed,
+        "n_threads": threads,
+    }
+    Options(**settings)  # before anything is read
+    is_complete = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
+    data = read_data(file, target)
+    held_out = None if test is None else read_test(test, target, data)
+    if out is not None and overwrite:
+        clear_folder(out)
+    detail = Detail(as_json, quiet, verbose)
+    result = solve(data, str(file), detail, checkpoint=out, **settings)
+    finish(result, str(file), out, detail, None if test is None else (test, held_out), is_complete=is_complete)
+
+
+def demo(
+    order: Annotated[int, typer.Option(help="Degree of the product features.")] = 8,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the results; those of an earlier demo are replaced.")
+    ] = Path("fwlasso-demo"),
+    threads: given.Threads = None,
+    as_json: given.AsJson = False,
+    quiet: given.Quiet = False,
+    verbose: given.Verbose = False,
+) -> None:
+    """Compute a path on embedded data: 442 diabetes patients, 43,758 product features of ten measurements.
+
+    Every point is certified: its duality gap over all columns is at most a millionth of 1/2 ||y||^2.
+
+    For example:
+
+    fwlasso demo --out fwlasso-demo
+    """
+    settings: dict[str, Any] = {"standardize": True, "tol": 1e-6, "n_threads": threads, "random_state": 0}
+    Options(**settings)
+    data = Table(*load_diabetes_products(order))
+    if out is not None:
+        check_folder(out, resume=False, overwrite=True)
+        clear_folder(out)
+    detail = Detail(as_json, quiet, verbose)
+    title = f"diabetes, products of order {order}"
+    finish(solve(data, title, detail, checkpoint=out, **settings), title, out, detail)
+
+
+def read_data(file: Path, target: str | None) -> Store | Table:
+    """Open a store, or read a file."""
+    return open_store(file) if file.is_dir() and target is None else read_table(file, target)
+
+
+def read_test(file: Path, target: str | None, data: Store | Table) -> Store | Table:
+    """Read data to test the models of `data` on; they must have the same features."""
+    n_features = data.X.shape[1]
+    if file.is_file() and target is None and ending_of(file) in LIBSVM:  # which does not tell the number of features
+        test: Store | Table = Table(*load_libsvm(file, n_features))
+    else:
+        test = read_data(file, target)
+    if test.X.shape[1] != n_features:
+        raise ValueError(f"{file} has {test.X.shape[1]} features, and the data of the path have {n_features}")
+    names, expected = test.feature_names, data.feature_names
+    if names is not None and expected is not None and names != expected:
+        j = next(j for j in range(n_features) if names[j] != expected[j])
+        raise ValueError(f"{file}: feature {j + 1} is {names[j]!r}, and that of the path is {expected[j]!r}")
+    return test
+
+
+def solve(data: Store | Table, title: str, detail: Detail, **settings: Any) -> LassoPath:
+    """Solve with a progress bar."""
+    n_samples, n_features = data.X.shape
+    about = f"[bold]{escape(title)}[/bold]: {n_samples:,} samples, {n_features:,} features"
+    detail.aside().print(about, soft_wrap=True)
+    with solving(detail) as show:
+        return solve_path(data, None, Options(callback=show, **settings))
+
+
+def finish(
+    result: LassoPath,
+    title: str,
+    out: Path | None,
+    detail: Detail,
+    test: tuple[Path, Any] | None = None,
+    *,
+    is_complete: bool = False,
+) -> None:
+    """Show a path and keep it; `is_complete` tells that this was done before."""
+    more, choice = ({}, None) if test is None else score(result, *test)
+    _finish(result, title, out, detail, more, choice, is_complete)
+
+
+def finish_chosen(result: LassoPath, choice: Choice, title: str, out: Path | None, detail: Detail) -> None:
+    """Show a path on which a model was chosen, and keep both."""
+    _finish(result, title, out, detail, {choice.criterion: choice.scores}, choice, False)
+
+
+def _finish(
+    result: LassoPath,
+    title: str,
+    out: Path | None,
+    detail: Detail,
+    more: dict[str, Vector],
+    choice: Choice | None,
+    is_complete: bool,
+) -> None:
+    console = detail.aside()
+    if is_complete:
+        console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
+    if detail.as_json:
+        typer.echo(json.dumps(as_records(result, more, choice)))
+    elif not is_complete:
+        show_path(result, detail, more, choice)
+    if out is not None and not is_complete:
+        names = keep(result, out, title, choice)
+        console.print(f"kept in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
+        if result.ending is not None:
+            console.print("--resume goes on from here")
+    if result.ending is not None:
+        raise typer.Exit(given.EXIT_INCOMPLETE)
+
+
+def score(result: LassoPath, file: Path, test: Store | Table) -> tuple[dict[str, Vector], Choice]:
+    """Score every point on held-out data, and choose the one with the smallest error."""
+    y = np.asarray(test.y, dtype=np.float64)
+    errors = np.mean((result.predict(test.X) - y[:, np.newaxis]) ** 2, axis=0)
+    spread = float(np.mean((y - y.mean()) ** 2))
+    r2 = 1.0 - errors / spread if spread > 0.0 else np.zeros(len(result))
+    point = int(np.argmin(errors))
+    choice = Choice(
+        rule="min",
+        point=point,
+        criterion=f"mean squared error on {file.name}",
+        scores=errors,
+        greater_is_better=False,
+        coef=result.coefs[:, [point]],
+        intercept=float(result.intercepts[point]),
+    )
+    return {"test_mse": errors, "test_r2": r2}, choice

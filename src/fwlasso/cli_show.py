@@ -1,0 +1,117 @@
+"""What the commands show of a path: a bar while it is computed, a table, and JSON."""
+
+import logging
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table as RichTable
+
+from .choice import Choice
+from .columns import Vector
+from .report import largest_coefs, point_rows
+from .result import LassoPath
+from .watch import Callback, Progress
+
+_N_ROWS = 12
+
+
+class Detail(NamedTuple):
+    """How much is shown."""
+
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing but JSON, or nothing at all, is shown."""
+        return self.quiet or self.as_json
+
+    def aside(self) -> Console:
+        """Return the console for what is said beside the result."""
+        return Console(stderr=True, quiet=self.is_silent, highlight=False)
+
+
+@contextmanager
+def solving(detail: Detail) -> Iterator[Callback]:
+    """Show a bar for the path that tells the callback where it is, and afterwards what it warned of."""
+    console = detail.aside()
+    logging.basicConfig(format="%(message)s", level=logging.ERROR if detail.is_silent else logging.WARNING)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    fields = TextColumn("active {task.fields[active]}"), TextColumn("gap {task.fields[gap]}"), TimeRemainingColumn()
+    with warnings.catch_warnings(record=True) as caught, Bar(*columns, *fields, console=console) as bar:
+        warnings.simplefilter("always")
+        task = bar.add_task("preparing", total=None, active="-", gap="-")
+
+        def show(now: Progress) -> None:
+            bar.update(
+                task,
+                description="path",
+                total=now.n_points,
+                completed=now.point + now.done,
+                active=str(now.n_active),
+                gap=f"{now.gap:.1e}",
+            )
+
+        yield show
+    for warning in caught:
+        console.print(f"[yellow]{escape(str(warning.message))}[/yellow]", soft_wrap=True)
+
+
+def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None) -> dict[str, Any]:
+    """Return a path as JSON has it, with more columns of its points."""
+    columns = result.point_columns()
+    columns["gap"] = [None if math.isnan(gap) else gap for gap in columns["gap"]]
+    columns |= {name: values.tolist() for name, values in more.items()}
+    chosen = {} if choice is None else {"choice": choice.record()}
+    return {
+        "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        "ending": result.ending.value if result.ending else None,
+        "dot_products": result.counters.dot_products,
+        "passes": result.counters.passes,
+        "seconds": result.counters.seconds,
+        "settings": result.settings,
+        **chosen,
+    }
+
+
+def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice: Choice | None) -> None:
+    """Print points of the path, the chosen one marked, and the largest coefficients of that or of the last one."""
+    console = Console(quiet=detail.is_silent, highlight=False)
+    last = len(result) - 1
+    chosen = last if choice is None else choice.point
+    points = range(len(result)) if detail.verbose else _spread(last, chosen)
+    grid = RichTable(title="Points of the path")
+    for name in ("point", "radius", "alpha", "active", "R2", "gap", "iterations", "status", *more):
+        grid.add_column(name, justify="left" if name == "status" else "right")
+    for k, row in zip(points, point_rows(result, list(points)), strict=True):
+        marked = choice is not None and k == choice.point
+        cells = [*row, *(f"{values[k]:.4g}" for values in more.values())]
+        grid.add_row(f"{cells[0]} *" if marked else cells[0], *cells[1:], style="bold" if marked else None)
+    console.print(grid)
+    if choice is not None:
+        score = choice.scores[choice.point]
+        about = f"{choice.criterion}: {score:.6g} at point {choice.point + 1}, chosen by the rule {choice.rule}"
+        console.print(f"[bold]*[/bold] {escape(about)}", soft_wrap=True)
+    which = "last" if choice is None else "chosen"
+    largest = largest_coefs(result, point=chosen, n_largest=5)
+    strongest = ", ".join(f"{name} {value:+.3g}" for name, _, value in largest)
+    console.print(f"largest scaled coefficients of the {which} point: {escape(strongest) or 'none'}")
+    seconds = "  ".join(f"{phase} {value:.2f} s" for phase, value in result.counters.seconds.items())
+    console.print(
+        f"{int(result.counters.iterations.sum()):,} iterations, {result.counters.passes:.1f} passes; {seconds}"
+    )
+    if detail.verbose:
+        settings = ", ".join(f"{name}={value}" for name, value in result.settings.items() if value is not None)
+        console.print(f"settings: {escape(settings)}", soft_wrap=True)
+
+
+def _spread(last: int, chosen: int) -> list[int]:
+    return sorted({chosen} | {round(k * last / (_N_ROWS - 1)) for k in range(_N_ROWS)})

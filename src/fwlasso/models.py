@@ -1,0 +1,242 @@
+"""A linear model by itself: what is left of a path, a choice or an estimator when only predictions are wanted."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.extmath import safe_sparse_dot
+
+from .bed import Genotypes
+from .choice import Choice
+from .columns import Vector
+from .datasets.compressed import replacing
+from .result import LassoPath
+from .table import Table
+
+if TYPE_CHECKING:
+    from .estimators import Lasso
+
+_FORMAT, _VERSION = "fwlasso-model", 1
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """The nonzero coefficients of a model, with their names, and the intercept.
+
+    Attributes
+    ----------
+    n_features : int
+        Of the data the model was fitted to.
+    indices : array of int
+        The features with a nonzero coefficient, from 0, in increasing order.
+    coefs : array of float
+        Their coefficients, for the columns as given.
+    intercept : float
+    names : tuple of str or None
+        The names of these features, where the data had names. Named data are then asked for these columns by name.
+    about : dict
+        Where the model comes from, as JSON has it: for the record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import LinearModel, lasso_path
+    >>> X = np.asfortranarray(np.random.default_rng(0).standard_normal((50, 200)))
+    >>> path = lasso_path(X, 3 * X[:, 0] - 2 * X[:, 7])
+    >>> model = LinearModel.from_path(path, point=10)
+    >>> model.indices, model.predict(X).shape
+    (array([0, 7]), (50,))
+    >>> LinearModel.from_json(model.to_json()) == model
+    True
+    """
+
+    n_features: int
+    indices: NDArray[np.int64]
+    coefs: Vector
+    intercept: float
+    names: tuple[str, ...] | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LinearModel) and self._record() == other._record()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def from_path(
+        cls, path: LassoPath, point: int | None = None, *, alpha: float | None = None, radius: float | None = None
+    ) -> "LinearModel":
+        """Return the model at a point, counted from 0, or anywhere between two points: at an alpha or at a radius."""
+        if sum(given is not None for given in (point, alpha, radius)) != 1:
+            raise ValueError("give point, alpha or radius, one of them")
+        if point is None:
+            coef, intercept = path.at(radius=radius, alpha=alpha)
+            where = {"alpha": alpha} if radius is None else {"radius": radius}
+            return _of_column(coef, intercept, path.feature_names, {k: float(v) for k, v in where.items() if v})
+        if not -len(path) <= point < len(path):
+            raise ValueError(f"point must be one of the {len(path)} of the path, got {point}")
+        point = range(len(path))[point]
+        about = {"point": point, "alpha": float(path.alphas[point]), "radius": float(path.radii[point])}
+        return _of_column(path.coefs[:, [point]], float(path.intercepts[point]), path.feature_names, about)
+
+    @classmethod
+    def from_choice(cls, choice: Choice, feature_names: Sequence[str] | None = None) -> "LinearModel":
+        """Return the model that was chosen on a path."""
+        about = {"rule": choice.rule, "criterion": choice.criterion, "point": int(choice.point), "blend": choice.blend}
+        return _of_column(choice.coef, float(choice.intercept), feature_names, about)
+
+    @classmethod
+    def from_estimator(cls, model: "Lasso") -> "LinearModel":
+        """Return the model of a fitted estimator with one response."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
+        names = getattr(model, "feature_names_in_", None)
+        about = {"estimator": type(model).__name__}
+        coef = sp.csc_array(np.asarray(model.coef_, dtype=np.float64).reshape(-1, 1))
+        return _of_column(coef, float(model.intercept_), None if names is None else names.tolist(), about)
+
+    def predict(self, X: Any) -> Vector:
+        """Predict the response of every row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, Genotypes or `fwlasso.datasets.Table`
+            Where both it and the model have names, the columns are found by name, in any order, among any others.
+            Otherwise it has as many columns as the data the model was fitted to.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        if isinstance(X, Table):
+            return self._predict(X.X, X.feature_names)
+        if isinstance(X, Genotypes):
+            return self._predict(X, X.feature_names)
+        columns = tuple(getattr(X, "column_names", getattr(X, "columns", ())))
+        if self.names is None or not any(isinstance(name, str) for name in columns):
+            return self._predict(X, None)
+        self._check_names(columns)
+        chosen = X.select(list(self.names)) if hasattr(X, "select") else X[list(self.names)]
+        return self._multiply(chosen.to_pandas() if hasattr(chosen, "column_names") else chosen, self.coefs)
+
+    def dense_coef(self) -> Vector:
+        """Return all coefficients."""
+        coef = np.zeros(self.n_features)
+        coef[self.indices] = self.coefs
+        return coef
+
+    def to_json(self) -> str:
+        """Return the model as JSON text, of its nonzero coefficients alone."""
+        return json.dumps(self._record(), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> "LinearModel":
+        """Return the model that `to_json` wrote; raise a ValueError that tells what is wrong with any other text."""
+        try:
+            record = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"not a model: {error}") from None
+        if not isinstance(record, dict) or record.get("format") != _FORMAT:
+            raise ValueError(f"not a model: its format is not {_FORMAT!r}")
+        if record.get("version") != _VERSION:
+            raise ValueError(f"the model is of format {record.get('version')!r}, and {_VERSION} is known")
+        _check_record(record)
+        features = record["features"]
+        named = bool(features) and "name" in features[0]
+        return cls(
+            record["n_features"],
+            np.array([feature["index"] for feature in features], dtype=np.int64),
+            np.array([feature["coef"] for feature in features], dtype=np.float64),
+            float(record["intercept"]),
+            tuple(feature["name"] for feature in features) if named else None,
+            record["about"],
+        )
+
+    def save(self, file: str | Path) -> None:
+        """Write the model to a ``.json`` file."""
+        with replacing(Path(file)) as stream:
+            stream.write(self.to_json().encode() + b"\n")
+
+    @classmethod
+    def load(cls, file: str | Path) -> "LinearModel":
+        """Read a model that `save` wrote."""
+        try:
+            return cls.from_json(Path(file).read_bytes().decode())
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+
+    def _record(self) -> dict[str, Any]:
+        pairs = zip(self.indices.tolist(), self.coefs.tolist(), strict=True)
+        features: list[dict[str, Any]] = [{"index": index, "coef": coef} for index, coef in pairs]
+        for feature, name in zip(features, self.names or (), strict=False):
+            feature["name"] = name
+        head = {"format": _FORMAT, "version": _VERSION, "n_features": self.n_features, "intercept": self.intercept}
+        return {**head, "features": features, "about": self.about}
+
+    def _check_names(self, columns: Sequence[str]) -> None:
+        there = set(columns)
+        missing = [name for name in self.names or () if name not in there]
+        if missing:
+            raise ValueError(f"X has no column {missing[0]!r}, one of the {len(self.coefs)} that the model uses")
+
+    def _predict(self, X: Any, names: Sequence[str] | None) -> Vector:
+        if self.names is not None and names is not None and not isinstance(X, Genotypes):
+            self._check_names(names)
+            places = {name: k for k, name in enumerate(names)}
+            return self._multiply(X[:, [places[name] for name in self.names]], self.coefs)
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X has {X.shape[1]} features, the model was fitted with {self.n_features}")
+        if not isinstance(X, Genotypes):
+            return self._multiply(X, self.dense_coef())
+        if self.names is not None and names is not None and tuple(names[j] for j in self.indices) != self.names:
+            raise ValueError("X has other feature names, or another order of them, than the data of the model")
+        return np.asarray(X @ self.dense_coef() + self.intercept)
+
+    def _multiply(self, X: Any, coefs: Vector) -> Vector:
+        if coefs.size == 0:
+            return np.full(X.shape[0], self.intercept)
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
+        return np.asarray(safe_sparse_dot(X, coefs) + self.intercept, dtype=np.float64)
+
+
+def _of_column(coef: sp.csc_array, intercept: float, names: Sequence[str] | None, about: dict[str, Any]) -> LinearModel:
+    column = sp.csc_array(coef)
+    order = np.argsort(column.indices)
+    order = order[column.data[order] != 0.0]
+    indices = column.indices[order].astype(np.int64)
+    chosen = None if names is None else tuple(str(names[j]) for j in indices.tolist())
+    return LinearModel(int(column.shape[0]), indices, column.data[order].astype(np.float64), intercept, chosen, about)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _check_record(record: dict[str, Any]) -> None:
+    p, features = record.get("n_features"), record.get("features")
+    if type(p) is not int or p < 0 or not _is_number(record.get("intercept")) or not isinstance(features, list):
+        raise ValueError("not a model: n_features, intercept or features are missing or of a wrong type")
+    if not isinstance(record.get("about"), dict):
+        raise ValueError("not a model: about is missing")
+    last = -1
+    for place, feature in enumerate(features):
+        known = isinstance(feature, dict) and type(feature.get("index")) is int and _is_number(feature.get("coef"))
+        if not known or not isinstance(feature.get("name", ""), str):
+            raise ValueError(f"not a model: feature {place} has no index, no finite coefficient or no text as its name")
+        if not last < feature["index"] < p:
+            raise ValueError(f"not a model: the index of feature {place} is not between {last} and {p}")
+        if ("name" in feature) != ("name" in features[0]):
+            raise ValueError(f"not a model: some features have a name, and feature {place} differs")
+        last = feature["index"]

@@ -1,0 +1,23 @@
+"""A design matrix with its response and its names: what a file holds."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Table(NamedTuple):
+    """A design matrix, a response and, where the file has them, the names of the features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> from fwlasso.datasets import Table
+    >>> lasso_path(Table(np.eye(3), np.array([1.0, 2.0, 4.0]), ("a", "b", "c"))).feature_names
+    ('a', 'b', 'c')
+    """
+
+    X: Any
+    y: NDArray[np.float64]
+    feature_names: tuple[str, ...] | None = None
