@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import STORAGES, held, random_values
-from fwlasso import LassoCV, Status, lasso_cv, lasso_path, subsets
+from fwlasso import LassoCV, Status, convoy, lasso_cv, lasso_path, subsets
 from fwlasso.datasets import load_diabetes_products
 
 
@@ -95,8 +95,21 @@ def test_other_solvers(solver, rng):
     assert {0, 1} <= set(found.choice.coef.indices.tolist())
 
 
+def spy(function, calls):
+    """Return a function that notes its calls."""
+
+    def noted(*arguments):
+        calls.append(arguments)
+        return function(*arguments)
+
+    return noted
+
+
 def test_the_number_of_threads_and_of_paths_side_by_side_changes_no_bit(rng, monkeypatch):
     X, y = np.asfortranarray(rng.standard_normal((60, 30_000))), rng.standard_normal(60)  # large enough for threads
+    monkeypatch.setattr(convoy, "_FEWEST_CHUNKS", 2)
+    joined = []
+    monkeypatch.setattr(convoy.Convoy, "join", spy(convoy.Convoy.join, joined))
     y += X[:, :5].sum(axis=1)
 
     def solve(n_threads, share):
@@ -104,8 +117,10 @@ def test_the_number_of_threads_and_of_paths_side_by_side_changes_no_bit(rng, mon
         return lasso_cv(X, y, n_threads=n_threads, alphas=20, eps=0.2)
 
     first = solve(1, 0.0)
+    assert not joined
     for n_threads, share in ((2, 0.0), (2, 10.0), (3, 0.2), (8, 10.0)):
         again = solve(n_threads, share)
+        assert joined
         assert again.choice.point == first.choice.point
         np.testing.assert_array_equal(again.choice.fold_scores, first.choice.fold_scores)
         for one, other in zip(first.fold_paths, again.fold_paths, strict=True):

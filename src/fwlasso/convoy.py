@@ -15,6 +15,9 @@ from .parallel import Workers
 
 T = TypeVar("T")
 
+# A pass of fewer chunks, 64 MB, may come from a cache: sharing it saves less than waiting for the others costs.
+_FEWEST_CHUNKS = 32
+
 
 class _Pass:
     """The chunks of one pass over the data, and what came of them."""
@@ -122,5 +125,4 @@ class _Member(Workers):
         self._convoy = convoy
 
     def sweep(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
-        # A pass that is not worth several threads comes from a cache: there is nothing to share.
-        return self.run(chunk, cuts) if len(cuts) == 2 else self._convoy.join(chunk, cuts)
+        return self._convoy.join(chunk, cuts) if len(cuts) > _FEWEST_CHUNKS else self.run(chunk, cuts)

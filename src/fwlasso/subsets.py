@@ -22,8 +22,9 @@ from .watch import SharedWatch
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
-# What a path needs for every column: moments, correlations, norms and ratios; and the share of X for all of them.
-_BYTES_PER_COLUMN, _MOST_OF_X = 64, 0.15
+# What a path needs for every column: moments, correlations, norms and ratios. Paths that go side by side may need this
+# share of X together; or, as many as there are threads, these bytes.
+_BYTES_PER_COLUMN, _MOST_OF_X, _FEW_BYTES = 56, 0.15, 64 << 20
 # Columns that are looked at together when predictions are made.
 _BLOCK = 256
 
@@ -47,7 +48,7 @@ def path_and_subset_paths(
             part = build_problem(design, response, *units, own, kept)
             return path_on(part, design, options.on_grid(grid), seed, own, watch, {})
 
-        n_together = _n_affordable(design.columns)
+        n_together = _n_affordable(design.columns, workers.n_threads)
         if options.grid_name == "alphas":  # known beforehand: all go together
             grid = penalty_grid(problem, options.grid, options.eps) / problem.shape[0]
             parts: list[Callable[[Workers], LassoPath]] = [partial(follow, kept, grid) for kept in masks]
@@ -60,9 +61,9 @@ def path_and_subset_paths(
     return path, rest
 
 
-def _n_affordable(columns: Whole) -> int:
-    _, p = shape(columns)
-    return int(_MOST_OF_X * nbytes(columns) / (_BYTES_PER_COLUMN * p))
+def _n_affordable(columns: Whole, n_threads: int) -> int:
+    path_bytes = _BYTES_PER_COLUMN * shape(columns)[1]
+    return int(max(_MOST_OF_X * nbytes(columns) // path_bytes, min(n_threads, _FEW_BYTES // path_bytes)))
 
 
 def predict_rows(columns: Whole, rows: Rows, coefs: sp.csc_array, intercepts: Vector) -> NDArray[np.float64]:
