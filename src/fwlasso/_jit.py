@@ -161,7 +161,7 @@ def eight_bytes(text: NDArray[np.uint8], at: int) -> Any:
     return np.uint64(int.from_bytes(text[at : at + 8].tobytes(), "little"))
 
 
-WINDOW = 64  # bytes that are looked at side by side: a vector of the machine
+WINDOW = 64  # bytes that are looked at side by side, in vectors of the machine: one bit each is a word
 
 
 def _build_window(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -174,13 +174,9 @@ def _each_byte(value: int) -> Any:
     return ir.Constant(ir.VectorType(ir.IntType(8), WINDOW), [value] * WINDOW)
 
 
-def _as_bits(builder: Any, flags: Any) -> Any:
-    return builder.bitcast(flags, _WORD)
-
-
 def _build_non_digits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     digits = builder.sub(_build_window(context, builder, signature, arguments), _each_byte(ord("0")))
-    return _as_bits(builder, builder.icmp_unsigned(">", digits, _each_byte(9)))
+    return builder.bitcast(builder.icmp_unsigned(">", digits, _each_byte(9)), _WORD)
 
 
 @_instruction(_build_non_digits)
@@ -193,7 +189,7 @@ def non_digits(text: NDArray[np.uint8], at: int) -> Any:
 def _build_word_ends(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     window = _build_window(context, builder, signature, arguments)
     is_blank = builder.icmp_unsigned("<=", window, _each_byte(ord(" ")))
-    return _as_bits(builder, builder.or_(is_blank, builder.icmp_unsigned("==", window, _each_byte(ord("#")))))
+    return builder.bitcast(builder.or_(is_blank, builder.icmp_unsigned("==", window, _each_byte(ord("#")))), _WORD)
 
 
 @_instruction(_build_word_ends)

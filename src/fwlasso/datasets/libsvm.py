@@ -2,7 +2,8 @@
 
 A file is read twice. The first time every thread counts, for its part of the lines, the entries of every column; the
 sums tell where in the matrix each thread begins in every column. The second time the entries are put there. Nothing
-else is held than the matrix, a count per column and thread, and a block of text per thread.
+else is held than the matrix, a count per column and thread, and a block of text per thread. A packed file is counted by
+one thread, behind another that unpacks it; one of gzip is cut meanwhile, so that threads can fill in its parts.
 """
 
 import itertools
