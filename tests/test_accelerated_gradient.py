@@ -7,7 +7,7 @@ from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import zero
 from fwlasso.parallel import Workers
 from fwlasso.solvers.accelerated_gradient import AcceleratedGradient
-from fwlasso.solvers.run import Stopping
+from fwlasso.solvers.run import Stopping, Task
 from fwlasso.status import Status
 from test_certificate import independent_gap
 
@@ -52,7 +52,7 @@ def test_the_objective_falls_as_one_over_k_squared(rng, which):
     solver, iterate = AcceleratedGradient(), zero(case.problem)
     with Workers(1) as workers:
         for k in range(1, 200):
-            iterate = solver.advance(case.problem, form, iterate, NEVER, 1, workers).iterate
+            iterate = solver.advance(Task(case.problem, form, NEVER, 1, workers), iterate).iterate
             assert objective(all_coefs(iterate, 60)) - objective(best) <= bound / (k + 1) ** 2 + 1e-9
 
 

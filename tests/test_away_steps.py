@@ -7,7 +7,7 @@ from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import objective, refresh, zero
 from fwlasso.parallel import Workers
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
-from fwlasso.solvers.run import Stopping
+from fwlasso.solvers.run import Stopping, Task
 from fwlasso.status import Status
 from test_certificate import independent_gap
 
@@ -20,7 +20,7 @@ def test_every_iterate_is_feasible_and_the_objective_falls(case: Case, take_step
     solver, iterate, last = AwayFrankWolfe(take_step), zero(case.problem), np.inf
     with Workers(1) as workers:
         for _ in range(60):
-            iterate = solver.advance(case.problem, Ball(2.5), iterate, NEVER, 1, workers).iterate
+            iterate = solver.advance(Task(case.problem, Ball(2.5), NEVER, 1, workers), iterate).iterate
             a = all_coefs(iterate, 40)
             assert np.abs(a).sum() <= 2.5 * (1 + 1e-12)
             loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()

@@ -9,7 +9,7 @@ from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import zero
 from fwlasso.parallel import Workers
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
-from fwlasso.solvers.run import Stopping
+from fwlasso.solvers.run import Stopping, Task
 from fwlasso.status import Status
 from test_certificate import independent_gap
 
@@ -56,8 +56,9 @@ def test_the_change_rule_and_the_iteration_limit_end_it(case: Case):
 
 
 def test_the_constrained_form_is_refused(case: Case):
-    with Workers(1) as workers, pytest.raises(TypeError, match="penalized"):
-        CoordinateDescent().advance(case.problem, Ball(1.0), zero(case.problem), Stopping(-1.0, 0.0, 1), 1, workers)
+    task = Task(case.problem, Ball(1.0), Stopping(-1.0, 0.0, 1), 1, Workers(1))
+    with pytest.raises(TypeError, match="penalized"):
+        CoordinateDescent().advance(task, zero(case.problem))
 
 
 # Along a path -------------------------------------------------------------------------------------------------

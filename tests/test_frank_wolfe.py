@@ -9,7 +9,7 @@ from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import objective, zero
 from fwlasso.parallel import Workers
 from fwlasso.solvers.frank_wolfe import FrankWolfe
-from fwlasso.solvers.run import Stopping
+from fwlasso.solvers.run import Stopping, Task
 
 NEVER = Stopping(change=-1.0, gap=-1.0, max_idle=10**9)
 SAMPLES = {"full": None, "single columns": (FixedSize(10), 1), "blocks": (FractionOfColumns(0.3), 4)}
@@ -25,7 +25,7 @@ def trace(case: Case, form, method: FrankWolfe, n_steps: int):
     iterate = zero(case.problem)
     with Workers(1) as workers:
         for _ in range(n_steps):
-            iterate = method.advance(case.problem, form, iterate, NEVER, 1, workers).iterate
+            iterate = method.advance(Task(case.problem, form, NEVER, 1, workers), iterate).iterate
             a = np.zeros(case.Z.shape[1])
             active, weights = iterate.coefs()
             a[active] = weights
@@ -64,7 +64,7 @@ def test_the_deterministic_method_keeps_its_rate(rng):
         run = FrankWolfe(None, None, 0)
         best = zero(case.problem)
         for _ in range(60):
-            best = run.advance(case.problem, Ball(radius), best, NEVER, 1000, workers).iterate
+            best = run.advance(Task(case.problem, Ball(radius), NEVER, 1000, workers), best).iterate
     for k, (_, a) in enumerate(trace(case, Ball(radius), FrankWolfe(None, None, 0), 200), start=1):
         loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()
         assert loss - objective(case.problem, best) <= 4 * curvature / (k + 2)
@@ -77,7 +77,7 @@ def test_the_smallest_gap_so_far_falls_as_one_over_k(rng):
     solver, iterate, smallest = FrankWolfe(None, None, 0), zero(case.problem), np.inf
     with Workers(1) as workers:
         for k in range(1, 500):
-            iterate, *_, gap, _ = solver.advance(case.problem, Ball(3.0), iterate, NEVER, 1, workers)
+            iterate, *_, gap, _ = solver.advance(Task(case.problem, Ball(3.0), NEVER, 1, workers), iterate)
             smallest = min(smallest, gap)
             assert smallest * (k + 2) <= 6.75 * curvature
 

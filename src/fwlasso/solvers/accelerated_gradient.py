@@ -22,7 +22,7 @@ from ..problem import Problem
 from ..projection import ball_threshold, shrink
 from ..status import Status
 from .pricing import correlations, fitted_values, largest, spread
-from .run import Advance, Stopping, burst_steps
+from .run import Advance, Task, burst_steps
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 100
@@ -59,16 +59,9 @@ class AcceleratedGradient:
         """Return p."""
         return problem.xty.size
 
-    def advance(
-        self,
-        problem: Problem,
-        form: Form,
-        iterate: Iterate,
-        stopping: Stopping,
-        max_steps: int,
-        workers: Workers,
-    ) -> Advance:
+    def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
+        problem, form, stopping, max_steps, workers = task
         n_dots = 0
         if iterate is not self._last or form != self._form:
             self._now, n_dots = self._start(problem, iterate, workers)

@@ -15,13 +15,12 @@ import numpy as np
 from .._jit import kernel
 from ..certificate import gap_of
 from ..columns import Vector, add_column, center
-from ..forms import ROUNDING, Ball, Form
+from ..forms import ROUNDING, Ball
 from ..iterate import Iterate, correlation, move
-from ..parallel import Workers
 from ..problem import Problem
 from ..status import Status
 from .pricing import correlations, largest
-from .run import Advance, Stopping, burst_steps
+from .run import Advance, Task, burst_steps
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 100
@@ -75,19 +74,12 @@ class AwayFrankWolfe:
         """Return p."""
         return problem.xty.size
 
-    def advance(
-        self,
-        problem: Problem,
-        form: Form,
-        iterate: Iterate,
-        stopping: Stopping,
-        max_steps: int,
-        workers: Workers,
-    ) -> Advance:
+    def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them.
 
         A step that drops an atom is shorter than it would be, and does not count as the small step that ends a point.
         """
+        problem, form, stopping, max_steps, workers = task
         if not isinstance(form, Ball):
             raise TypeError("away steps and pairwise steps solve the constrained form")
         n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..certificate import gap_of
 from ..columns import add_column
-from ..forms import ROUNDING, Form, Penalty, soft_threshold
+from ..forms import ROUNDING, Penalty, soft_threshold
 from ..iterate import Iterate, correlation, refresh
-from ..parallel import Workers
 from ..problem import Problem
 from ..status import Status
 from .covariances import Covariances, cycle_by_covariances
 from .pricing import correlations, largest
-from .run import BURST_BYTES, Advance, Stopping
+from .run import BURST_BYTES, Advance, Stopping, Task
 
 Indices = NDArray[np.int64]
 
@@ -49,16 +48,9 @@ class CoordinateDescent:
         """Return p: the gap it tells is over all columns, or not known and infinite."""
         return problem.xty.size
 
-    def advance(
-        self,
-        problem: Problem,
-        form: Form,
-        iterate: Iterate,
-        stopping: Stopping,
-        max_steps: int,
-        workers: Workers,
-    ) -> Advance:
+    def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Cycle on the working set; once it is solved, price all columns and take in those that are not optimal."""
+        problem, form, stopping, max_steps, workers = task
         if not isinstance(form, Penalty):
             raise TypeError("coordinate descent solves the penalized form")
         n_dots = 0

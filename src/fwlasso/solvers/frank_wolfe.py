@@ -12,11 +12,11 @@ from .._jit import kernel
 from ..forms import Form, duality_gap, line_search
 from ..iterate import Iterate, move
 from ..oracle import parallel_scan, scan, scan_active
-from ..parallel import Workers, n_chunks
+from ..parallel import n_chunks
 from ..problem import Problem
 from ..sampling import Sampler, SampleSize, all_columns, default_block_size, draw, make_sampler
 from ..status import Status
-from .run import Advance, Stopping, burst_steps
+from .run import Advance, Stopping, Task, burst_steps
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 1000
@@ -61,16 +61,9 @@ class FrankWolfe:
             raise ValueError(f"sample_size: the rule gave {n_sampled!r}, not a number of columns of at least 1")
         return min(int(n_sampled), p)
 
-    def advance(
-        self,
-        problem: Problem,
-        form: Form,
-        iterate: Iterate,
-        stopping: Stopping,
-        max_steps: int,
-        workers: Workers,
-    ) -> Advance:
+    def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
+        problem, form, stopping, max_steps, workers = task
         n_sampled = self.columns_per_step(problem, iterate)
         if self._sampler is None:
             self._sampler = self._make_sampler(problem, n_sampled)

@@ -28,6 +28,16 @@ class Stopping(NamedTuple):
     max_idle: int  # draws in a row without descent
 
 
+class Task(NamedTuple):
+    """What a solver is asked to do in a burst."""
+
+    problem: Problem
+    form: Form
+    stopping: Stopping
+    max_steps: int
+    workers: Workers
+
+
 class Advance(NamedTuple):
     """What a burst of steps did."""
 
@@ -44,16 +54,8 @@ class Solver(Protocol):
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return how many columns the next step looks at; all of them make its gap a certificate."""
 
-    def advance(
-        self,
-        problem: Problem,
-        form: Form,
-        iterate: Iterate,
-        stopping: Stopping,
-        max_steps: int,
-        workers: Workers,
-    ) -> Advance:
-        """Take some steps, at least one and at most `max_steps`."""
+    def advance(self, task: Task, iterate: Iterate) -> Advance:
+        """Take some steps, at least one and at most `task.max_steps`."""
 
 
 class Outcome(NamedTuple):
@@ -103,7 +105,8 @@ def run(
             max_steps = min(max_steps, math.ceil((p - n_looks) / n_columns))
         if n_iter >= max_iter:
             return Outcome(iterate, Status.MAX_ITER, n_iter, n_dots, gap, n_dots)
-        iterate, steps, dots, seen_gap, status = solver.advance(problem, form, iterate, rules, max_steps, workers)
+        task = Task(problem, form, rules, max_steps, workers)
+        iterate, steps, dots, seen_gap, status = solver.advance(task, iterate)
         n_iter += steps
         n_dots += dots
         n_looks += steps * n_columns

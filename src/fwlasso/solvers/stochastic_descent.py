@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..certificate import gap_of
 from ..columns import Vector, add_column, center, dot_column
-from ..forms import ROUNDING, Form, Penalty, soft_threshold
+from ..forms import ROUNDING, Penalty, soft_threshold
 from ..iterate import Iterate, refresh
-from ..parallel import Workers
 from ..problem import Problem
 from ..sampling import below
 from ..status import Status
 from .pricing import correlations, largest, spread
-from .run import Advance, Stopping
+from .run import Advance, Task
 
 # The gap is looked at after this many epochs: a look costs as much as an epoch.
 _EPOCHS = 5
@@ -42,16 +41,9 @@ class StochasticDescent:
         """Return p, by the count: the gap it tells is over all columns, or not known and infinite."""
         return problem.xty.size
 
-    def advance(
-        self,
-        problem: Problem,
-        form: Form,
-        iterate: Iterate,
-        stopping: Stopping,
-        max_steps: int,
-        workers: Workers,
-    ) -> Advance:
+    def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Go through an epoch, or through some epochs and then price all columns where a gap is asked for."""
+        problem, form, stopping, max_steps, workers = task
         if not isinstance(form, Penalty):
             raise TypeError("stochastic coordinate descent solves the penalized form")
         p = problem.xty.size
