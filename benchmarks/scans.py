@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from fwlasso.columns import as_design
+from fwlasso.design import as_design
 from fwlasso.iterate import zero
 from fwlasso.oracle import parallel_scan
 from fwlasso.parallel import Workers, even_cuts

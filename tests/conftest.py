@@ -11,7 +11,8 @@ from hypothesis import settings
 
 from fwlasso._jit import kernel
 from fwlasso.bed import Genotypes
-from fwlasso.columns import Columns, add_column, as_design, shape
+from fwlasso.columns import Columns, add_column, shape
+from fwlasso.design import as_design
 from fwlasso.forms import Form
 from fwlasso.iterate import Iterate, zero
 from fwlasso.parallel import Workers

@@ -16,9 +16,10 @@ from conftest import POINTWISE, formed, impute, pack
 from fwlasso import Lasso, lasso_path
 from fwlasso.bed import Bed, Genotypes
 from fwlasso.cli import app
-from fwlasso.columns import as_design, column_entries, column_moments, nbytes, shape
+from fwlasso.columns import column_entries, column_moments, nbytes, shape
 from fwlasso.corrective.duplicates import Duplicates
 from fwlasso.datasets import append_columns, convert, open_bed, read_table, write_store
+from fwlasso.design import as_design
 from fwlasso.parallel import Workers, n_chunks
 from fwlasso.problem import build_problem
 from fwlasso.solvers.registry import SOLVERS

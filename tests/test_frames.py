@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fwlasso import Lasso, lasso_path
-from fwlasso.columns import as_design
+from fwlasso.design import as_design
 
 M = 40
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -119,7 +119,7 @@ def test_pipeline_with_one_hot_codes(kind, sparse):
 PEAK = """
 import sys
 import numpy as np, pyarrow as pa
-from fwlasso.columns import as_design
+from fwlasso.design import as_design
 
 def memory(name):
     with open("/proc/self/status") as lines:

@@ -18,7 +18,8 @@ from numba.core.errors import TypingError
 
 import fwlasso
 from fwlasso._jit import IN_ORDER, by_type, kernel
-from fwlasso.columns import Csc, Dense, add_column, as_design, column_moments, column_shift, dot_column, shape
+from fwlasso.columns import Csc, Dense, add_column, column_moments, column_shift, dot_column, shape
+from fwlasso.design import as_design
 from fwlasso.forms import Ball, best_scale, duality_gap, line_search
 from fwlasso.iterate import correlation, zero
 from fwlasso.oracle import scan_active
@@ -95,7 +96,7 @@ def test_second_process_compiles_nothing(tmp_path):
 SUM_OF_COLUMN = """
 import numpy as np, sys
 import fwlasso.problem
-from fwlasso.columns import as_design
+from fwlasso.design import as_design
 from fwlasso.parallel import Workers
 assert fwlasso.__file__.startswith(sys.argv[1]), fwlasso.__file__
 design = as_design(np.ones((3, 2), order="F"))

@@ -8,7 +8,8 @@ import pytest
 from conftest import STORAGES, UNITS, held, plain_columns, random_values
 from fwlasso import lasso_path
 from fwlasso._jit import kernel
-from fwlasso.columns import add_column, as_design, center, dot_column, holds, sample_vector, shape
+from fwlasso.columns import add_column, center, dot_column, holds, sample_vector, shape
+from fwlasso.design import as_design
 from fwlasso.options import Options
 from fwlasso.parallel import Workers
 from fwlasso.path import path_on

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from fwlasso import lasso_path
-from fwlasso.columns import as_design
+from fwlasso.design import as_design
 from fwlasso.solvers.registry import SOLVERS
 
 # Peak memory -------------------------------------------------------------------------------------------------

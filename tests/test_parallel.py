@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import fwlasso.solvers.frank_wolfe as frank_wolfe
 from fwlasso import lasso_path, parallel
-from fwlasso.columns import Csc, Dense, Standardized, as_design, cut_columns, nbytes
+from fwlasso.columns import Csc, Dense, Standardized, cut_columns, nbytes
+from fwlasso.design import as_design
 from fwlasso.parallel import Workers, even_cuts, n_chunks, one_blas_thread, resolve_threads
 from fwlasso.solvers.registry import SOLVERS
 

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import Case, formed, make_case
-from fwlasso.columns import as_design
+from fwlasso.design import as_design
 from fwlasso.parallel import Workers
 from fwlasso.problem import as_response, build_problem
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from fwlasso import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
-from fwlasso.columns import as_design
+from fwlasso.design import as_design
 from fwlasso.sampling import all_columns, as_sample_size, default_block_size, draw, make_sampler
 
 

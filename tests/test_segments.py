@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from conftest import STORAGES
 from fwlasso import LassoPath, Status, lasso_path, runs
-from fwlasso.columns import as_design
 from fwlasso.datasets import Table, open_store, write_store
+from fwlasso.design import as_design
 from fwlasso.fingerprint import fingerprint
 from fwlasso.segments import cut_points
 

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from fwlasso import Lasso, lasso_path
-from fwlasso.columns import as_design
 from fwlasso.datasets import append_columns, atomic, fill, open_store, read_table, verify_store, write_store
+from fwlasso.design import as_design
 from fwlasso.parallel import Workers
 from fwlasso.problem import build_problem
 from fwlasso.store import MANIFEST

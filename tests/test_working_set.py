@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import UNITS, Case, make_case, random_values
-from fwlasso.columns import as_design
 from fwlasso.corrective.working_set import WorkingSet
+from fwlasso.design import as_design
 from fwlasso.forms import Penalty
 from fwlasso.parallel import Workers
 from fwlasso.problem import build_problem

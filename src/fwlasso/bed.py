@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ._jit import kernel
 from .columns import (
-    Design,
     Vector,
     add_column,
     column_entries,
@@ -28,6 +27,7 @@ from .columns import (
     read_only,
     shape,
 )
+from .design import Design
 
 Packed = NDArray[np.uint8]
 

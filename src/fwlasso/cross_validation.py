@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .choice import Choice
-from .columns import Design, Vector
+from .columns import Vector
 from .criteria import INFORMATION_RULES, best_point, information, within_one_error
+from .design import Design
 from .options import Options, check, options_of
 from .path import as_data
 from .plan import Plan, Rule, Split

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Design, Vector, shape
+from .columns import Vector, shape
+from .design import Design
 from .store import Store, written_digests
 
 # Bytes copied at a time where an array does not lie in a row.

@@ -17,7 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from . import corrective
 from . import iterate as iterates
 from .certificate import gap_of, max_correlations, residual
-from .columns import Design, Vector, as_design
+from .columns import Vector
+from .design import Design, as_design
 from .fingerprint import fingerprint
 from .forms import Ball, Form, Penalty
 from .grid import penalty_grid, radius_grid

@@ -9,7 +9,6 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from ._jit import kernel
 from .columns import (
     Columns,
-    Design,
     Standardized,
     Stored,
     Vector,
@@ -22,6 +21,7 @@ from .columns import (
     sample_vector,
     shape,
 )
+from .design import Design
 from .parallel import Workers
 
 

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._jit import kernel
-from .columns import Columns, Design, Vector, add_column, center, dot_column, masked, shape
+from .columns import Columns, Vector, add_column, center, dot_column, masked, shape
+from .design import Design
 from .result import LassoPath
 
 #: Larger supports are not refitted: their least-squares fit takes the square of this many numbers.

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._jit import kernel
-from .columns import Design, Vector, Whole, column_entries, column_entry, nbytes, shape
+from .columns import Vector, Whole, column_entries, column_entry, nbytes, shape
 from .convoy import side_by_side
+from .design import Design
 from .grid import penalty_grid
 from .options import Options
 from .parallel import Workers

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bed import Bed
-from ..columns import Csc, as_design
+from ..columns import Csc
 from ..corrective.duplicates import Duplicates
+from ..design import as_design
 from ..parallel import Workers, resolve_threads
 from ..problem import as_response, build_problem
 from ..table import Table

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..bed import Bed
-from ..columns import Csc, as_design
+from ..columns import Csc
+from ..design import as_design
 
 #: Bytes of a block of a dense matrix.
 BLOCK_BYTES = 64 << 20

@@ -1,0 +1,110 @@
+"""What users have as a design matrix, validated and turned into a storage."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from ._jit import kernel
+from .columns import Csc, Dense, Whole, read_only, shape
+from .frames import frame_names, frame_values
+
+
+class Design(NamedTuple):
+    """A validated design matrix: its storage, the names of its features, and what had to be converted."""
+
+    columns: Whole
+    feature_names: tuple[str, ...] | None = None
+    conversion: str | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return int(shape(self.columns)[0])
+
+
+def as_design(X: Any) -> Design:
+    """Turn what users have into a design, or raise a ValueError that names X.
+
+    Column-major arrays and canonical CSC matrices of float64 or float32 are used where they lie. Anything else
+    is copied once, and `Design.conversion` says so. NaN and infinity are found in the first pass over the
+    data, by `problem.build_problem`. An object with a method `as_design`, like `bed.Genotypes`, brings its own.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, or Genotypes, of shape (m, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_design(np.ones((3, 2), order="F")).conversion is None
+    True
+    >>> as_design(np.ones((3, 2))).conversion
+    'X was copied once, to float64 in column-major order'
+    """
+    if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
+        design: Design = own()
+        return design
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError("X is a masked array, which is not supported: fill or drop the masked entries first")
+    source, feature_names = X, frame_names(X)
+    if feature_names is not None:
+        X, source = frame_values(X), X.iloc[:, 0].to_numpy() if feature_names and hasattr(X, "iloc") else None
+    X = check_array(
+        X,
+        accept_sparse="csc",
+        dtype=(np.float64, np.float32),
+        order="F",
+        ensure_all_finite=False,
+        input_name="X",
+    )
+    if sp.issparse(X):
+        columns = _as_csc(X)
+        conversion = _conversion("CSC", columns.data, getattr(source, "data", None))
+        return Design(columns, feature_names, conversion)
+    values = read_only(X)
+    return Design(Dense(values), feature_names, _conversion("column-major order", values, source))
+
+
+def _conversion(form: str, storage: NDArray[Any], origin: Any) -> str | None:
+    """Say what was converted; None if `storage` is memory of `origin`."""
+    if isinstance(origin, np.ndarray) and np.may_share_memory(storage, origin):
+        return None
+    return f"X was copied once, to {storage.dtype} in {form}"
+
+
+def _as_csc(X: Any) -> Csc:
+    """Take the arrays of a scipy CSC matrix; a matrix with unsorted or repeated entries is copied and mended."""
+    if X.indptr.size != X.shape[1] + 1 or X.indptr[0] != 0 or X.indptr[-1] > min(X.indices.size, X.data.size):
+        raise ValueError("X is not a valid CSC matrix: indptr does not fit the shape, the indices and the data")
+    columns = Csc(read_only(X.data), read_only(X.indices), read_only(X.indptr), X.shape[0])
+    verdict = _check_indices(columns)
+    if verdict == _OUT_OF_RANGE:
+        raise ValueError("X is not a valid CSC matrix: an index is outside the shape, or indptr decreases")
+    if verdict == _NOT_INCREASING:
+        mended = X.copy()
+        mended.sum_duplicates()
+        return _as_csc(mended)
+    return columns
+
+
+_OUT_OF_RANGE, _NOT_INCREASING = 1, 2
+
+
+@kernel
+def _check_indices(X: Csc) -> int:
+    verdict = 0
+    for j in range(X.indptr.size - 1):
+        previous = -1
+        if X.indptr[j] > X.indptr[j + 1]:
+            return _OUT_OF_RANGE
+        for k in range(X.indptr[j], X.indptr[j + 1]):
+            i = X.indices[k]
+            if i < 0 or i >= X.n_rows:
+                return _OUT_OF_RANGE
+            if i <= previous:
+                verdict = _NOT_INCREASING
+            previous = i
+    return verdict

@@ -1,0 +1,93 @@
+"""What users have as a design matrix: used where it lies, converted once, or refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from conftest import STORAGES, formed, held, random_values
+from fwlasso.design import as_design
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_column_major_csc_and_packed_are_used_where_they_lie(storage, rng):
+    X = STORAGES[storage](held(storage, random_values(rng, 6, 4)))
+    design = as_design(X)
+    assert design.conversion is None
+    stored = design.columns[0]
+    assert np.shares_memory(stored, X.data if sp.issparse(X) else getattr(X, "packed", X))
+    assert not stored.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("convert", "said"),
+    [
+        (np.ascontiguousarray, "X was copied once, to float64 in column-major order"),
+        (lambda v: v.astype(np.float16), "X was copied once, to float64 in column-major order"),
+        (lambda v: v.astype(np.int64), "X was copied once, to float64 in column-major order"),
+        (lambda v: v.tolist(), "X was copied once, to float64 in column-major order"),
+        (sp.csr_array, "X was copied once, to float64 in CSC"),
+        (sp.coo_matrix, "X was copied once, to float64 in CSC"),
+        (lambda v: sp.csc_array(v.astype(np.int32)), "X was copied once, to float64 in CSC"),
+        (pl.DataFrame, "X was copied once, to float64 in column-major order"),
+    ],
+)
+def test_what_is_converted_is_converted_once_and_said(convert, said, rng):
+    values = rng.integers(-3, 4, (5, 3)).astype(float)
+    design = as_design(convert(values))
+    assert design.conversion == said
+    np.testing.assert_array_equal(formed(design.columns), values)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_keep_their_names(frame, rng):
+    values = rng.standard_normal((4, 3))
+    design = as_design(frame({name: values[:, j] for j, name in enumerate("abc")}))
+    assert design.feature_names == ("a", "b", "c")
+    np.testing.assert_array_equal(design.columns.values, values)
+
+
+def test_sparse_frames_stay_sparse():
+    frame = pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, 0.0]}).astype(pd.SparseDtype(float, 0.0))
+    design = as_design(frame)
+    assert design.columns.data.size == 2
+    assert design.feature_names == ("a", "b")
+
+
+def test_unsorted_and_repeated_entries_are_mended_in_a_copy():
+    X = sp.csc_array((np.array([1.0, 2.0, 3.0, 4.0]), np.array([2, 0, 1, 1]), np.array([0, 2, 4])), shape=(3, 2))
+    before = X.indices.copy()
+    design = as_design(X)
+    np.testing.assert_array_equal(formed(design.columns), [[2.0, 0.0], [0.0, 7.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(X.indices, before)
+    assert design.conversion == "X was copied once, to float64 in CSC"
+
+
+def broken_csc(indices, indptr) -> sp.csc_array:
+    X = sp.csc_array((np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
+    X.indices, X.indptr = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones(3), "Expected 2D array"),
+        (np.ones((2, 2, 2)), "X has 3 dimensions|dim 3|Found array with dim"),
+        (np.ones((0, 3)), "0 sample"),
+        (np.ones((3, 0)), "0 feature"),
+        (np.ones((2, 2), dtype=complex), "Complex data"),
+        (np.array([["a", "b"]]), "X|string|dtype"),
+        (np.ma.masked_array(np.ones((2, 2))), "X is a masked array"),
+        (pd.DataFrame({"n": [1.0], "text": ["x"], "when": pd.to_datetime(["2020-01-01"])}), "'text', 'when'"),
+        (pl.DataFrame({"n": [1.0], "text": ["x"]}), "'text'"),
+        (broken_csc([0, 5], [0, 1, 2]), "an index is outside the shape"),
+        (broken_csc([0, -1], [0, 1, 2]), "an index is outside the shape"),
+        (broken_csc([0, 1], [0, 2, 1]), "indptr"),
+        (broken_csc([0, 1], [0, 1, 9]), "indptr does not fit"),
+    ],
+)
+def test_bad_input_is_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        as_design(X)
