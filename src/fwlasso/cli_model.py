@@ -31,9 +31,12 @@ def add_commands(app: typer.Typer) -> None:
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="The folder of a run, model.json, path.npz, .onnx, .joblib or .pkl: see below.")
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="The folder of a run, model.json, path.npz, .onnx, .joblib or .pkl: see below."
+        ),
     ],
-    data: Annotated[Path, typer.Argument(help=f"{given.KINDS}, with or without a response.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"{given.KINDS}, with or without a response.")],
     point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Of a path, the model at any alpha within it.")] = None,
     target: given.Target = None,
@@ -74,7 +77,7 @@ def predict(
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder of a run, or a saved path.npz.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a saved path.npz.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The page. Default: report.html beside the path.")
     ] = None,

@@ -64,7 +64,7 @@ def path(
 ) -> None:
     """Compute a path on the data in FILE.
 
-    With --out the path is kept while it is computed, in five segments. After Ctrl-C, --time-limit or a power cut the
+    With --out the path is kept while it is computed, in three segments. After Ctrl-C, --time-limit or a power cut the
     same command with --resume goes on, and gives the same path, to the last bit, as if it had never stopped.
 
     For example:
