@@ -57,6 +57,27 @@ def test_test_data_choose_a_point(run):
     assert set(model.names) <= set(NAMES)
 
 
+def test_complete_run_can_be_scored_on_other_data(run):
+    write_csv(run.parent / "other.csv", y=Y - 3.0)
+    arguments = ("path", "table.csv", "--alphas", 20, "--quiet", "--out", "run", "--resume")
+    before = json.loads((run / "choice.json").read_text())
+    call(*arguments)
+    assert json.loads((run / "choice.json").read_text()) == before
+    call(*arguments, "--test", "other.csv")
+    assert json.loads((run / "choice.json").read_text())["criterion"] == "mean squared error on other.csv"
+
+
+def test_choice_of_a_shorter_path_goes(run):
+    call(
+        "path", "table.csv", "--test", "test.csv", "--time-limit", 1e-9, "--quiet", "--out", "new", exit_code=INCOMPLETE
+    )
+    assert (run.parent / "new" / "choice.json").exists()
+    call("path", "table.csv", "--quiet", "--out", "new", "--resume")
+    assert not (run.parent / "new" / "choice.json").exists()
+    assert not (run.parent / "new" / "model.json").exists()
+    call("report", "new", "--quiet")
+
+
 def test_chosen_point_is_marked(run):
     text = call("path", "table.csv", "--test", "test.csv", "--alphas", 60).stdout
     chosen = call_json("path", "table.csv", "--test", "test.csv", "--alphas", 60)["choice"]["point"]
@@ -301,6 +322,7 @@ def test_bad_report_ends_with_a_line(run, call_main, arguments, message):
     for name, text in (("torn", "{"), ("other", (run / "choice.json").read_text())):
         call("path", "table.csv", "--alphas", 5, "--quiet", "--out", name)
         (run.parent / name / "choice.json").write_text(text)
+        (run.parent / name / "model.json").write_text((run / "model.json").read_text())
     exit_code, stdout, stderr = call_main("report", *arguments.split())
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert message in stderr
