@@ -192,7 +192,7 @@ states = []
 for kill in range(n_kills):
     folder = place / f"run{kill}"
     if kill % 2:
-        kill_one(folder, draw.randint(0, 5), draw.uniform(0.0, 0.05 * duration))
+        kill_one(folder, draw.randint(0, 3), draw.uniform(0.0, 0.02))
     else:
         kill_one(folder, 0, draw.uniform(0.0, 1.1 * duration))
     if kill % 3 == 2:  # killed twice

@@ -363,6 +363,22 @@ def test_path_is_saved_under_the_very_name(tmp_path, path):
     assert len(LassoPath.load(tmp_path / "path.saved")) == len(path)
 
 
+def test_load_refuses_damaged_paths(tmp_path):
+    file = tmp_path / "path.npz"
+    lasso_path(X, Y, alphas=5).save(file)
+    with np.load(file) as arrays:
+        content = dict(arrays)
+    record = json.loads(str(content["record"]))
+    for name in content:
+        np.savez(file, **{key: value for key, value in content.items() if key != name})
+        with pytest.raises(ValueError, match=r"path\.npz is (a damaged|not a saved) LassoPath"):
+            LassoPath.load(file)
+    for change in ({"statuses": ["odd"]}, {"shape": [1, 1]}, {"counters": {}}, {"format": None}):
+        np.savez(file, **{**content, "record": np.array(json.dumps({**record, **change}))})
+        with pytest.raises(ValueError, match=r"path\.npz is a damaged LassoPath"):
+            LassoPath.load(file)
+
+
 def test_load_refuses_other_npz(tmp_path):
     np.savez(tmp_path / "other.npz", X=X, y=Y)
     with pytest.raises(ValueError, match=r"other\.npz is not a saved LassoPath"):

@@ -45,6 +45,9 @@ def keep(result: LassoPath, out: Path, title: str, choice: Choice | None) -> lis
         write_json(out / CHOICE, choice.record())
         LinearModel.from_choice(choice, result.feature_names).save(out / MODEL)
         names += [CHOICE, MODEL]
+    else:  # those of a shorter path would not belong to this one
+        for name in (CHOICE, MODEL):
+            (out / name).unlink(missing_ok=True)
     write_report(result, out / REPORT, title, choice)
     run = read_run(out)
     if run is not None and result.ending is None:

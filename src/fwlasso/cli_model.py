@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import scipy.sparse as sp
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -17,10 +18,11 @@ from .columns import Vector
 from .datasets.compressed import replacing
 from .datasets.new_rows import read_new_rows
 from .model_files import load_path, load_predictor
+from .models import LinearModel
 from .problem import as_response
 from .report import write_report
 from .result import LassoPath
-from .runs import CHOICE, REPORT
+from .runs import CHOICE, MODEL, REPORT
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -31,9 +33,12 @@ def add_commands(app: typer.Typer) -> None:
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="The folder of a run, model.json, path.npz, .onnx, .joblib or .pkl: see below.")
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="The folder of a run, model.json, path.npz, .onnx, .joblib or .pkl: see below."
+        ),
     ],
-    data: Annotated[Path, typer.Argument(help=f"{given.KINDS}, with or without a response.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"{given.KINDS}, with or without a response.")],
     point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Of a path, the model at any alpha within it.")] = None,
     target: given.Target = None,
@@ -74,7 +79,7 @@ def predict(
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder of a run, or a saved path.npz.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a saved path.npz.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The page. Default: report.html beside the path.")
     ] = None,
@@ -104,10 +109,11 @@ def _scores(y: Vector, values: Vector) -> dict[str, float | None]:
 
 
 def _choice_in(run: Path, path: LassoPath) -> Choice | None:
-    """Return the choice that is kept in a run, if there is one, with the coefficients of its point."""
+    """Return the choice that is kept in a run, if there is one, with the coefficients of its model."""
     file = run / CHOICE
     if not run.is_dir() or not file.is_file():
         return None
+    model = LinearModel.load(run / MODEL)
     try:
         record = json.loads(file.read_bytes())
         point = int(record["point"])
@@ -120,4 +126,6 @@ def _choice_in(run: Path, path: LassoPath) -> Choice | None:
         rest = {name: record[name] for name in ("rule", "criterion", "greater_is_better", "blend")}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{file} is damaged: {error}") from None
-    return Choice(point=point, coef=path.coefs[:, [point]], intercept=float(path.intercepts[point]), **rest, **arrays)
+    shape = path.coefs.shape[0], 1
+    coef = sp.csc_array((model.coefs, (model.indices, np.zeros(model.indices.size, np.int64))), shape=shape)
+    return Choice(point=point, coef=coef, intercept=model.intercept, **rest, **arrays)

@@ -64,7 +64,7 @@ def path(
 ) -> None:
     """Compute a path on the data in FILE.
 
-    With --out the path is kept while it is computed, in five segments. After Ctrl-C, --time-limit or a power cut the
+    With --out the path is kept while it is computed, in three segments. After Ctrl-C, --time-limit or a power cut the
     same command with --resume goes on, and gives the same path, to the last bit, as if it had never stopped.
 
     For example:
@@ -103,7 +103,9 @@ def path(
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
     result = solve(data, str(file), detail, checkpoint=out, **settings)
-    finish(result, str(file), out, detail, None if test is None else (test, held_out), is_complete=is_complete)
+    tested = None if test is None else (test, held_out)
+    # A complete run is left as it is, unless it is to be scored on other data.
+    finish(result, str(file), out, detail, tested, is_complete=is_complete and test is None)
 
 
 def demo(

@@ -123,9 +123,9 @@ def lasso_path(
     n_threads : int, optional
         Threads for scans of large data. By default all cores this process may use.
     checkpoint : path, optional
-        Folder that the path is kept in while it is computed, in five segments. Where the process is killed, or the path
-        ended early, the same call goes on from the last whole segment, and gives the same bits as one that was never
-        stopped. Other data or other settings are refused. Segments cost some passes more, about one each.
+        Folder that the path is kept in while it is computed, in three segments. Where the process is killed, or the
+        path ended early, the same call goes on from the last whole segment, and gives the same bits as one that was
+        never stopped. Other data or other settings are refused. Segments cost one to two passes more each.
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -275,27 +276,36 @@ class LassoPath:
         """Read a path that `save` wrote."""
         if not zipfile.is_zipfile(file):
             raise ValueError(f"{file} is not a saved LassoPath")
-        with np.load(file, allow_pickle=False) as arrays:
-            if "record" not in arrays:
-                raise ValueError(f"{file} is not a saved LassoPath")
-            record = json.loads(str(arrays["record"]))
-            if record["format"] > _FORMAT:
-                raise ValueError(f"{file} was written by a newer version of fwlasso (format {record['format']})")
-            names: Sequence[str] = arrays["feature_names"].tolist()
-            coefs, scaled_coefs = (
-                sp.csc_array((arrays[data], arrays["indices"], arrays["indptr"]), shape=tuple(record["shape"]))
-                for data in ("data", "scaled_data")
-            )
-            return cls(
-                **{name: arrays[name] for name in ("alphas", "radii", "intercepts", "gaps", "r2")},
-                coefs=coefs,
-                scaled_coefs=scaled_coefs,
-                statuses=tuple(Status(value) for value in record["statuses"]),
-                counters=Counters(arrays["iterations"], **record["counters"]),
-                ending=Status(record["ending"]) if record["ending"] else None,
-                feature_names=tuple(names) or None,
-                settings=record["settings"],
-            )
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                if "record" not in arrays:
+                    raise ValueError(f"{file} is not a saved LassoPath")
+                return cls._of_arrays(file, arrays)
+        except (ValueError, KeyError, TypeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+            if str(file) in str(error):
+                raise
+            raise ValueError(f"{file} is a damaged LassoPath: {error}") from error
+
+    @classmethod
+    def _of_arrays(cls, file: str | Path, arrays: Any) -> "LassoPath":
+        record = json.loads(str(arrays["record"]))
+        if record["format"] > _FORMAT:
+            raise ValueError(f"{file} was written by a newer version of fwlasso (format {record['format']})")
+        names: Sequence[str] = arrays["feature_names"].tolist()
+        coefs, scaled_coefs = (
+            sp.csc_array((arrays[data], arrays["indices"], arrays["indptr"]), shape=tuple(record["shape"]))
+            for data in ("data", "scaled_data")
+        )
+        return cls(
+            **{name: arrays[name] for name in ("alphas", "radii", "intercepts", "gaps", "r2")},
+            coefs=coefs,
+            scaled_coefs=scaled_coefs,
+            statuses=tuple(Status(value) for value in record["statuses"]),
+            counters=Counters(arrays["iterations"], **record["counters"]),
+            ending=Status(record["ending"]) if record["ending"] else None,
+            feature_names=tuple(names) or None,
+            settings=record["settings"],
+        )
 
 
 def _span(values: NDArray[Any]) -> str:

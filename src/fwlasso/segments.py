@@ -19,8 +19,9 @@ from .runs import Run
 from .solvers.run import Outcome
 from .status import Status
 
-# A segment of the certified path costs about one more pass over the data: few of them, and little is lost with one.
-_N_SEGMENTS = 5
+# A segment of the certified path begins with a pass over the data and a new working set, one to two passes in all. Ten
+# segments would double the passes of a path, five cost half of them, three a fifth.
+_N_SEGMENTS = 3
 
 
 def cut_points(n_points: int) -> list[range]:

@@ -1,0 +1,463 @@
+"""The commands predict, report and cv, and held-out data: --test."""
+
+import json
+import os
+import subprocess
+import sys
+from types import ModuleType, SimpleNamespace
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.io import mmwrite
+from sklearn.linear_model import LinearRegression
+
+import test_cli
+from conftest import pack
+from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
+from fwlasso.choice import Choice
+from fwlasso.datasets import write_store
+from fwlasso.onnx_models import save_onnx
+from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, NAMES, X, Y, call, call_json, plain, write_csv, write_svm
+
+call_main = test_cli.call_main
+_wide_and_colourless = test_cli._wide_and_colourless
+M, P = X.shape
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A run with a chosen model, in the present folder, and files of many kinds."""
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "table.csv")
+    write_csv(tmp_path / "test.csv", y=Y + 0.25)
+    call("path", "table.csv", "--test", "test.csv", "--alphas", 20, "--quiet", "--out", "run")
+    return tmp_path / "run"
+
+
+# Held-out data -----------------------------------------------------------------------------------------------
+
+
+def test_test_data_choose_a_point(run):
+    record = call_json("path", "table.csv", "--test", "test.csv", "--alphas", 20)
+    path = lasso_path(X, Y, alphas=20)
+    errors = np.mean((path.predict(X) - (Y + 0.25)[:, None]) ** 2, axis=0)
+    np.testing.assert_allclose([point["test_mse"] for point in record["points"]], errors, rtol=1e-10)
+    np.testing.assert_allclose([point["test_r2"] for point in record["points"]], path.score(X, Y + 0.25), rtol=1e-10)
+    choice = record["choice"]
+    assert choice["point"] == int(np.argmin(errors))
+    assert (choice["rule"], choice["criterion"]) == ("min", "mean squared error on test.csv")
+    assert choice["fold_scores"] is None
+    assert sorted(file.name for file in run.iterdir()) == sorted([*KEPT, "choice.json", "model.json"])
+    assert json.loads((run / "choice.json").read_text())["point"] == choice["point"]
+    kept = LassoPath.load(run / "path.npz")
+    model = LinearModel.load(run / "model.json")
+    np.testing.assert_array_equal(model.dense_coef(), kept.coef(choice["point"]))
+    assert set(model.names) <= set(NAMES)
+
+
+def test_complete_run_can_be_scored_on_other_data(run):
+    write_csv(run.parent / "other.csv", y=Y - 3.0)
+    arguments = ("path", "table.csv", "--alphas", 20, "--quiet", "--out", "run", "--resume")
+    before = json.loads((run / "choice.json").read_text())
+    call(*arguments)
+    assert json.loads((run / "choice.json").read_text()) == before
+    call(*arguments, "--test", "other.csv")
+    assert json.loads((run / "choice.json").read_text())["criterion"] == "mean squared error on other.csv"
+
+
+def test_choice_of_a_shorter_path_goes(run):
+    call(
+        "path", "table.csv", "--test", "test.csv", "--time-limit", 1e-9, "--quiet", "--out", "new", exit_code=INCOMPLETE
+    )
+    assert (run.parent / "new" / "choice.json").exists()
+    call("path", "table.csv", "--quiet", "--out", "new", "--resume")
+    assert not (run.parent / "new" / "choice.json").exists()
+    assert not (run.parent / "new" / "model.json").exists()
+    call("report", "new", "--quiet")
+
+
+def test_chosen_point_is_marked(run):
+    text = call("path", "table.csv", "--test", "test.csv", "--alphas", 60).stdout
+    chosen = call_json("path", "table.csv", "--test", "test.csv", "--alphas", 60)["choice"]["point"]
+    assert f" {chosen + 1} * " in text
+    assert f"at point {chosen + 1}, chosen by the rule min" in plain(text)
+    assert "test_r2" in text
+
+
+def test_verbose_shows_all_points(run):
+    text = call("path", "table.csv", "--alphas", 30, "--verbose").stdout
+    for point in range(1, 31):
+        assert f" {point} │" in text
+    assert "solver=corrective" in plain(text)
+
+
+def test_libsvm_test_data_may_end_early(tmp_path):
+    write_svm(tmp_path / "train.svm")
+    (tmp_path / "test.svm").write_text("1.5 1:2\n-1 2:1 3:0.5\n")
+    record = call_json("path", tmp_path / "train.svm", "--test", tmp_path / "test.svm", "--alphas", 4)
+    rows = np.zeros((2, P))
+    rows[0, 0], rows[1, 1], rows[1, 2] = 2.0, 1.0, 0.5
+    errors = np.mean((lasso_path(sp.csc_array(X), Y, alphas=4).predict(rows) - [[1.5], [-1.0]]) ** 2, axis=0)
+    np.testing.assert_allclose([point["test_mse"] for point in record["points"]], errors, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"f0,y\n1,2\n", "has 1 features, and the data of the path have 8"),
+        (b"a,f1,f2,f3,f4,f5,f6,f7,y\n1,2,3,4,5,6,7,8,9\n", "feature 1 is 'a', and that of the path is 'f0'"),
+        (b"f0,f1\n1,x\n", "row 2, column 'f1'"),
+        (None, "no such file"),
+    ],
+)
+def test_test_data_that_do_not_fit_end_with_a_line(run, call_main, content, message):
+    if content is not None:
+        (run.parent / "other.csv").write_bytes(content)
+    exit_code, stdout, stderr = call_main("path", "table.csv", "--test", "other.csv", "--out", "new")
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert message in stderr
+    assert not (run.parent / "new").exists()
+
+
+# Predictions -------------------------------------------------------------------------------------------------
+
+
+def predictions(*arguments):
+    header, *rows = call("predict", *arguments).stdout.splitlines()
+    assert header == "prediction"
+    return np.array(rows, dtype=np.float64)
+
+
+def write_kinds(folder):
+    """The same rows in files of every kind, without and with a response."""
+    write_csv(folder / "rows.csv")
+    (folder / "bare.csv").write_text("\n".join(",".join(line) for line in [NAMES, *X.astype(str).tolist()]) + "\n")
+    order = [NAMES[j] for j in range(P - 1, -1, -1)]
+    rows = [",".join(line) for line in [order, *X[:, ::-1].astype(str).tolist()]]
+    (folder / "order.csv").write_text("\n".join(rows) + "\n")
+    import pandas as pd
+
+    pd.DataFrame(X, columns=NAMES).to_parquet(folder / "bare.parquet")
+    write_svm(folder / "rows.svm")
+    np.save(folder / "bare.npy", X)
+    np.savez(folder / "bare.npz", X=X)
+    np.savez(folder / "rows.npz", X=X, y=Y)
+    sp.save_npz(folder / "sparse.npz", sp.csr_array(X))
+    mmwrite(folder / "bare.mtx", sp.coo_array(X))
+    write_store(folder / "rows.store", X, Y, feature_names=NAMES)
+
+
+KINDS = {
+    "rows.csv": False,
+    "bare.csv": False,
+    "order.csv": False,
+    "bare.parquet": False,
+    "rows.svm": True,
+    "bare.npy": False,
+    "bare.npz": False,
+    "rows.npz": True,
+    "sparse.npz": False,
+    "bare.mtx": False,
+    "rows.store": True,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_every_kind_are_predicted(run, kind):
+    write_kinds(run.parent)
+    model = LinearModel.load(run / "model.json")
+    np.testing.assert_allclose(predictions("run", kind), model.predict(X), rtol=1e-12)
+    record = call_json("predict", "run", kind)
+    assert set(record) == ({"predictions", "r2", "rmse"} if KINDS[kind] else {"predictions"})
+
+
+def test_genotypes_are_predicted(tmp_path):
+    values = np.random.default_rng(0).integers(0, 3, (20, 5)).astype(np.float64)
+    y = values[:, 2] + np.arange(20) / 10
+    (tmp_path / "a.bed").write_bytes(b"\x6c\x1b\x01" + pack(values).tobytes())
+    (tmp_path / "a.bim").write_text("".join(f"1 rs{j} 0 {j} A G\n" for j in range(5)))
+    (tmp_path / "a.fam").write_text("".join(f"F{i} I{i} 0 0 0 {y[i]}\n" for i in range(20)))
+    call("path", tmp_path / "a.bed", "--alphas", 5, "--quiet", "--out", tmp_path / "run")
+    found = call_json("predict", tmp_path / "run", tmp_path / "a.bed", "--point", 4)
+    path = LassoPath.load(tmp_path / "run" / "path.npz")
+    np.testing.assert_allclose(found["predictions"], path.predict(values, point=3), rtol=1e-12)
+    assert found["r2"] > 0.0
+
+
+def test_scores_are_told_where_the_response_is_known(run):
+    expected = LinearModel.load(run / "model.json").predict(X)
+    record = call_json("predict", "run", "table.csv", "--target", "y")
+    np.testing.assert_allclose(record["rmse"], np.sqrt(np.mean((Y - expected) ** 2)), rtol=1e-12)
+    np.testing.assert_allclose(record["r2"], 1 - np.sum((Y - expected) ** 2) / np.sum((Y - Y.mean()) ** 2))
+    result = call("predict", "run", "table.csv", "--target", "y", "--out", "p.csv")
+    assert f"30 predictions in p.csv: r2 {record['r2']:.6g}, rmse {record['rmse']:.6g}" in plain(result.stdout)
+    text = (run.parent / "p.csv").read_text().splitlines()
+    assert text[0] == "prediction"
+    np.testing.assert_array_equal(np.array(text[1:], dtype=np.float64), record["predictions"])
+    aside = call("predict", "run", "table.csv", "--target", "y").stderr
+    assert f"rmse {record['rmse']:.6g}" in plain(aside)
+    assert call("predict", "run", "table.csv", "--out", "p.csv", "--quiet").output == ""
+
+
+def test_models_of_every_kind_predict(run):
+    path = LassoPath.load(run / "path.npz")
+    model = LinearModel.from_path(path, 9)
+    model.save("model.json")
+    save_onnx(model, "model.onnx")
+    fitted = Lasso(alpha=0.1).fit(X, Y)
+    joblib.dump(fitted, "lasso.joblib")
+    joblib.dump(path, "path.pkl")
+    joblib.dump(model, "model.pkl")
+    joblib.dump(LinearRegression().fit(X, Y), "other.joblib")
+    write_kinds(run.parent)
+    ours = model.predict(X)
+    for arguments, expected in (
+        (("model.json", "bare.csv"), ours),
+        (("model.onnx", "bare.csv"), ours),
+        (("model.onnx", "sparse.npz"), ours),
+        (("model.pkl", "order.csv"), ours),
+        (("path.pkl", "order.csv", "--point", "10"), ours),
+        (("run", "bare.npy", "--point", "10"), ours),
+        (("run/path.npz", "bare.npy", "--point", "10"), ours),
+        (("run", "bare.npy", "--alpha", repr(float(path.alphas[9]))), ours),
+        (("lasso.joblib", "bare.npy"), fitted.predict(X)),
+        (("other.joblib", "bare.npy"), LinearRegression().fit(X, Y).predict(X)),
+    ):
+        np.testing.assert_allclose(predictions(*arguments), expected, rtol=1e-9, err_msg=str(arguments))
+
+
+def test_help_warns_of_pickles():
+    assert "RUNS ANY CODE" in plain(call("predict", "--help").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("nothing table.csv", "nothing: no such model"),
+        ("run nothing.csv", "nothing.csv: no such file"),
+        ("run table.xls", "table.xls: the ending"),
+        ("plain table.csv", "plain holds a path of 5 models, and none was chosen: give --point or --alpha"),
+        ("empty table.csv", "empty: no such run, or nothing is solved in it yet: there is no path.npz"),
+        ("run table.csv --point 0", "--point must be from 1 to 20, got 0"),
+        ("run table.csv --point 21", "--point must be from 1 to 20, got 21"),
+        ("run table.csv --point x", "--point"),
+        ("run table.csv --alpha 1e9", "outside the path"),
+        ("run table.csv --point 1 --alpha 1", "--point or --alpha, not both"),
+        ("run/model.json table.csv --point 1", "holds one model"),
+        ("run table.csv --target zz", "there is no column 'zz'"),
+        ("run few.csv", "few.csv: X has no column"),
+        ("run few.npy", "few.npy: X has 3 features, the model was fitted with 8"),
+        ("bad.json table.csv", "bad.json: not a model"),
+        ("bad.onnx table.csv", "bad.onnx: not a model in ONNX"),
+        ("bad.pkl table.csv", "bad.pkl: not an object that can be unpickled"),
+        ("list.pkl table.csv", "list.pkl holds a list, which does not predict"),
+        ("bad.npz table.csv --point 1", "bad.npz is not a saved LassoPath"),
+        ("table.csv table.csv", "a model is a run, or ends in"),
+        ("broken table.csv", "model.json: not a model"),
+        ("run table.csv --out no/p.csv", "no/"),
+        ("run", "Missing argument 'DATA'"),
+    ],
+)
+def test_bad_prediction_ends_with_a_line(run, call_main, arguments, message):
+    folder = run.parent
+    call("path", "table.csv", "--alphas", 5, "--quiet", "--out", "plain")
+    (folder / "empty").mkdir()
+    (folder / "broken").mkdir()
+    (folder / "broken" / "model.json").write_text("{}")
+    (folder / "few.csv").write_text("f1,f2,f3\n1,2,3\n")
+    np.save(folder / "few.npy", X[:, :3])
+    for name in ("bad.json", "bad.onnx", "bad.pkl", "bad.npz", "table.xls"):
+        (folder / name).write_bytes(b"bad")
+    joblib.dump([1], folder / "list.pkl")
+    exit_code, stdout, stderr = call_main("predict", *arguments.split())
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert stderr.startswith("fwlasso: ")
+    assert message in stderr
+
+
+def test_full_disk_ends_with_a_line(run, call_main, monkeypatch):
+    def full(_file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("fwlasso.runs.replacing", full)
+    exit_code, _, stderr = call_main("path", "table.csv", "--quiet", "--out", "full")
+    assert exit_code == BAD_INPUT
+    assert stderr == "fwlasso: [Errno 28] No space left on device"
+
+
+# Reports -----------------------------------------------------------------------------------------------------
+
+
+def test_report_is_made_again(run):
+    (run / "report.html").unlink()
+    assert "run/report.html" in call("report", "run").stdout
+    assert "Lasso path: run" in (run / "report.html").read_text()
+    call("report", "run/path.npz", "--out", "other.html", "--title", "Prices <2026>", "--quiet")
+    assert "Prices &lt;2026&gt;" in (run.parent / "other.html").read_text()
+
+
+def test_report_is_told_the_choice(run, monkeypatch):
+    given = []
+    monkeypatch.setattr("fwlasso.cli_model.write_report", lambda *arguments: given.append(arguments[3]))
+    call("report", "run")
+    call("report", "run/path.npz")
+    assert given[0].record() == json.loads((run / "choice.json").read_text())
+    np.testing.assert_array_equal(given[0].coef.toarray()[:, 0], LinearModel.load(run / "model.json").dense_coef())
+    assert given[1] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("nothing", "nothing: no such run"),
+        ("table.csv", "table.csv is not a saved LassoPath"),
+        ("run --out no/r.html", "no/r.html"),
+        ("torn", "choice.json is damaged"),
+        ("other", "choice.json is damaged: it does not belong to the path"),
+    ],
+)
+def test_bad_report_ends_with_a_line(run, call_main, arguments, message):
+    for name, text in (("torn", "{"), ("other", (run / "choice.json").read_text())):
+        call("path", "table.csv", "--alphas", 5, "--quiet", "--out", name)
+        (run.parent / name / "choice.json").write_text(text)
+        (run.parent / name / "model.json").write_text((run / "model.json").read_text())
+    exit_code, stdout, stderr = call_main("report", *arguments.split())
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert message in stderr
+
+
+# Cross-validation, by a stand-in -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cross_validation(monkeypatch):
+    """A stand-in that notes what it is asked and chooses the third point."""
+    asked = {}
+
+    def lasso_cv(X, y, *, cv, rule, relax, validation, **options):
+        asked.update(X=X, y=y, cv=cv, rule=rule, relax=relax, validation=validation, **options)
+        path = lasso_path(X, y, **options)
+        coef, intercept = path.coefs[:, [2]], float(path.intercepts[2])
+        scores = np.abs(np.arange(len(path)) - 2.0)
+        return SimpleNamespace(path=path, choice=Choice(rule, 2, "mean squared error", scores, False, coef, intercept))
+
+    module = ModuleType("fwlasso.cross_validation")
+    module.lasso_cv = lasso_cv
+    monkeypatch.setitem(sys.modules, "fwlasso.cross_validation", module)
+    return asked
+
+
+def test_cv_keeps_path_choice_model_and_report(run, cross_validation):
+    options = ("--rule", "1se", "--folds", 3, "--relax", "--alphas", 10, "--standardize", "--out", "chosen")
+    text = plain(call("cv", "table.csv", *options).stdout)
+    assert "mean squared error: 0 at point 3, chosen by the rule 1se" in text
+    expected = {"cv": 3, "rule": "1se", "relax": True, "validation": None, "alphas": 10, "standardize": True}
+    assert {name: cross_validation[name] for name in expected} == expected
+    folder = run.parent / "chosen"
+    names = ["choice.json", "model.json", "path.npz", "path.png", "report.html"]
+    assert sorted(file.name for file in folder.iterdir()) == names
+    path = LassoPath.load(folder / "path.npz")
+    assert path.feature_names == NAMES
+    np.testing.assert_allclose(predictions("chosen", "table.csv"), path.predict(X, point=2), rtol=1e-12)
+    assert json.loads((folder / "choice.json").read_text())["rule"] == "1se"
+
+
+def test_cv_as_json(run, cross_validation):
+    record = call_json("cv", "table.csv", "--alphas", 5)
+    assert record["choice"]["point"] == 2
+    assert len(record["points"]) == 5
+
+
+def test_cv_with_held_out_data(run, cross_validation):
+    call("cv", "table.csv", "--alphas", 5, "--quiet", "--validation", "test.csv")
+    held_out_x, held_out_y = cross_validation["validation"]
+    np.testing.assert_array_equal(held_out_x, X)
+    np.testing.assert_array_equal(held_out_y, Y + 0.25)
+    call("cv", "table.csv", "--alphas", 5, "--quiet", "--validation", 0.25)
+    assert cross_validation["validation"] == 0.25
+
+
+def test_cv_that_ends_early_keeps_what_it_has(run, cross_validation):
+    limit = ("--time-limit", 1e-9, "--alphas", 1)
+    module = sys.modules["fwlasso.cross_validation"]
+    lasso_cv = module.lasso_cv
+
+    def first(X, y, **settings):
+        found = lasso_cv(X, y, **{**settings, "alphas": 3, "time_limit": None})
+        from dataclasses import replace
+
+        from fwlasso import Status
+
+        found.path = replace(found.path, ending=Status.TIMED_OUT)
+        return found
+
+    module.lasso_cv = first
+    call("cv", "table.csv", *limit, "--quiet", "--out", "early", exit_code=INCOMPLETE)
+    assert (run.parent / "early" / "model.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--rule best", "--rule must be one of min, 1se"),
+        ("--folds 1", "--folds must be at least 2"),
+        ("--folds x", "--folds"),
+        ("--validation 2", "--validation must be a file, or a share"),
+        ("--validation nothing.csv", "nothing.csv: no such file"),
+        ("--out run", "run holds a complete run"),
+        ("--out chosen", "chosen holds results: --overwrite"),
+        ("--overwrite", "--overwrite needs --out"),
+        ("--tol -1", "tol must be"),
+        ("--target zz", "there is no column 'zz'"),
+    ],
+)
+def test_bad_cv_ends_with_a_line(run, cross_validation, call_main, options, message):
+    call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "chosen")
+    exit_code, stdout, stderr = call_main("cv", "table.csv", *options.split())
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert message in stderr
+
+
+def test_cv_overwrites_when_told(run, cross_validation):
+    call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "run", "--overwrite")
+    assert not (run / "settings.json").exists()
+    assert len(LassoPath.load(run / "path.npz")) == 5
+
+
+# Help and completion -----------------------------------------------------------------------------------------
+
+COMMANDS = ("path", "cv", "predict", "report", "convert", "info", "verify", "demo", "paper")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_and_exit_codes(command):
+    text = plain(call(command, "--help").stdout)
+    assert "For example: fwlasso " + command in text
+    assert "Exit codes: 0 " in text
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("fwlasso pa", {"path", "paper"}), ("fwlasso path --solver a", {"afw", "apg", "apg-ball"})],
+)
+def test_shell_completion(line, expected):
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_FWLASSO_COMPLETE": "complete_bash"}
+    program = "import sys; sys.argv[0] = 'fwlasso'; from fwlasso.cli import app; app(prog_name='fwlasso')"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False, env={**os.environ, **words}
+    )
+    assert set(done.stdout.split()) == expected, done.stderr
+
+
+def test_completion_script_is_shown():
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "fwlasso", "--show-completion", "bash"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+    )
+    assert done.returncode == COMPLETE, done.stderr
+    assert "COMP_WORDS" in done.stdout

@@ -1,0 +1,95 @@
+"""Every command line of README.md and docs/CLI.md runs, and does what it says."""
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+import test_cli_models
+from fwlasso import cli
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/CLI.md")
+
+#: Lines that are not run here, by how they begin, and why.
+LEFT_OUT = {
+    "make ": "builds an environment of its own; make test is what runs this",
+    "pip install": "changes the environment that the tests run in",
+    "fwlasso --install-completion": "changes the user's shell; tests/test_cli_models.py asks for completions instead",
+    "fwlasso paper": "takes minutes; tests/test_paper_command.py runs it on small sets",
+}
+stand_in = test_cli_models.cross_validation
+
+
+@pytest.fixture
+def cross_validation(request):
+    """The real one where it is installed, else a stand-in."""
+    if importlib.util.find_spec("fwlasso.cross_validation") is None:
+        request.getfixturevalue("stand_in")
+
+
+def blocks(page, language):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for kind, block in found if kind == language]
+
+
+def commands(page):
+    lines = [line.split(" #")[0].strip() for block in blocks(page, "sh") for line in block.splitlines()]
+    return [line for line in lines if line and not line.startswith(tuple(LEFT_OUT))]
+
+
+def write_files(folder):
+    """The files that the pages speak of."""
+    rng = np.random.default_rng(0)
+    values = np.round(rng.standard_normal((60, 9)), 2)
+    price = np.round(4.0 * values[:, 0] - values[:, 3] + 0.1 * rng.standard_normal(60) + 10.0, 3)
+    for name, rows in (("train", slice(40)), ("test", slice(40, 60))):
+        dump_svmlight_file(values[rows], price[rows], str(folder / f"{name}.svm"))
+    header = ["rooms", "age", *(f"f{j}" for j in range(7)), "price"]
+    for name, rows in (("table", slice(40)), ("new", slice(40, 60))):
+        lines = [",".join(map(repr, row)) for row in np.column_stack([values, price])[rows].tolist()]
+        (folder / f"{name}.csv").write_text("\n".join([",".join(header), *lines, ""]))
+
+
+@pytest.mark.usefixtures("cross_validation")
+@pytest.mark.parametrize("page", PAGES)
+def test_command_lines_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    lines = commands(page)
+    assert len(lines) >= 5
+    for line in lines:
+        program, *arguments = shlex.split(line)
+        assert program == "fwlasso", f"{line}: add it to LEFT_OUT with a reason, or write it as a call of fwlasso"
+        result = CliRunner().invoke(cli.app, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, f"{line}: {result.output}"
+
+
+def test_python_of_the_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for block in blocks("docs/CLI.md", "python"):
+        exec(compile(block, "docs/CLI.md", "exec"), {})
+
+
+def test_every_command_is_on_the_page():
+    text = (ROOT / "docs/CLI.md").read_text(encoding="utf-8")
+    for command in test_cli_models.COMMANDS:
+        assert f"`fwlasso {command}" in text
+        assert f"\nfwlasso {command} " in text
+
+
+def test_layout_of_a_run_is_that_on_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    arguments = ["path", "train.svm", "--test", "test.svm", "--quiet", "--out", "result"]
+    assert CliRunner().invoke(cli.app, arguments, catch_exceptions=False).exit_code == 0
+    (layout,) = (block for block in blocks("docs/CLI.md", "") if block.startswith("result/"))
+    told = {line.split()[0] for line in layout.splitlines()[1:]}
+    there = {file.relative_to("result").as_posix() for file in Path("result").rglob("*") if file.is_file()}
+    assert told == {name for name in there if not name.startswith("segments/") or name == "segments/1.npz"}

@@ -1,0 +1,254 @@
+"""Models by themselves: where they come from, what they predict, and how they go out and come in."""
+
+import json
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LassoCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from conftest import pack
+from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
+from fwlasso.bed import Genotypes
+from fwlasso.choice import Choice
+from fwlasso.datasets import Table
+from fwlasso.onnx_models import OnnxModel, register_estimators, save_onnx, to_onnx
+
+M, P = 40, 12
+NAMES = tuple(f"f{j}" for j in range(P))
+
+
+def make_data():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 3, (M, P)).astype(np.float64)
+    return X, 3.0 * X[:, 1] - 2.0 * X[:, 7] + rng.standard_normal(M) + 5.0
+
+
+X, Y = make_data()
+
+
+@pytest.fixture(scope="module")
+def path():
+    return lasso_path(Table(X, Y, NAMES), alphas=20, standardize=True)
+
+
+@pytest.fixture(scope="module")
+def model(path):
+    return LinearModel.from_path(path, 12)
+
+
+# Where they come from ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("point", [0, 7, 19, -1])
+def test_model_of_a_point_predicts_as_the_path_does(path, point):
+    found = LinearModel.from_path(path, point)
+    np.testing.assert_allclose(found.predict(X), path.predict(X, point=point), rtol=1e-13)
+    assert np.array_equal(found.dense_coef(), path.coef(point))
+    assert found.about["point"] == range(20)[point]
+    assert found.about["alpha"] == path.alphas[point]
+
+
+def test_model_between_points_is_the_interpolation(path):
+    alpha, radius = 0.5 * (path.alphas[4] + path.alphas[5]), 0.5 * (path.radii[4] + path.radii[5])
+    for found, where in (
+        (LinearModel.from_path(path, alpha=alpha), path.at(alpha=alpha)),
+        (LinearModel.from_path(path, radius=radius), path.at(radius=radius)),
+    ):
+        np.testing.assert_array_equal(found.dense_coef(), where[0].toarray()[:, 0])
+        assert found.intercept == where[1]
+
+
+@pytest.mark.parametrize("asked", [{}, {"point": 1, "alpha": 0.1}, {"point": 20}, {"point": -21}, {"alpha": 1e9}])
+def test_what_is_not_on_the_path_is_refused(path, asked):
+    with pytest.raises(ValueError, match=r"one of|outside"):
+        LinearModel.from_path(path, **asked)
+
+
+def test_model_of_a_choice(path):
+    coef, intercept = path.coefs[:, [9]], float(path.intercepts[9])
+    found = LinearModel.from_choice(Choice("min", 9, "error", path.gaps, False, coef, intercept), NAMES)
+    np.testing.assert_allclose(found.predict(X), path.predict(X, point=9), rtol=1e-13)
+    assert found.about == {"rule": "min", "criterion": "error", "point": 9, "blend": 1.0}
+
+
+def test_model_of_an_estimator():
+    fitted = Lasso(alpha=0.1).fit(pd.DataFrame(X, columns=NAMES), Y)
+    found = LinearModel.from_estimator(fitted)
+    np.testing.assert_allclose(found.predict(X), fitted.predict(pd.DataFrame(X, columns=NAMES)), rtol=1e-13)
+    assert set(found.names) <= set(NAMES)
+    assert LinearModel.from_estimator(Lasso(alpha=0.1).fit(X, Y)).names is None
+    with pytest.raises(NotFittedError):
+        LinearModel.from_estimator(Lasso())
+
+
+def test_model_without_features_predicts_its_intercept(path):
+    found = LinearModel.from_path(path, 0)
+    assert found.coefs.size == 0
+    np.testing.assert_allclose(found.predict(X), np.full(M, Y.mean()))
+
+
+# What they predict -------------------------------------------------------------------------------------------
+
+ORDER = [*range(P - 1, -1, -1)]
+KINDS = {
+    "array": X,
+    "float32": X.astype(np.float32),
+    "csr": sp.csr_array(X),
+    "csc": sp.csc_matrix(X),
+    "table": Table(X, Y, NAMES),
+    "nameless-table": Table(X, Y),
+    "pandas": pd.DataFrame(X, columns=NAMES),
+    "pandas-nameless": pd.DataFrame(X),
+    "genotypes": Genotypes(pack(X), M, NAMES),
+    "another-order": pd.DataFrame(X[:, ORDER], columns=[NAMES[j] for j in ORDER]),
+    "table-in-another-order": Table(sp.csr_array(X[:, ORDER]), Y, tuple(NAMES[j] for j in ORDER)),
+    "more-columns": pd.DataFrame(X, columns=NAMES).assign(more=0.0),
+    "polars": pl.DataFrame(X[:, ORDER], schema=[NAMES[j] for j in ORDER]),
+    "pyarrow": pa.table({NAMES[j]: X[:, j] for j in ORDER}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_rows_is_predicted(path, model, kind):
+    np.testing.assert_allclose(model.predict(KINDS[kind]), path.predict(X, point=12), rtol=1e-6)
+
+
+def test_missing_columns_are_named(model):
+    with pytest.raises(ValueError, match=r"X has no column 'f1', one of the \d+ that the model uses"):
+        model.predict(pd.DataFrame(X, columns=NAMES).drop(columns="f1"))
+    with pytest.raises(ValueError, match="X has no column 'f0'"):
+        model.predict(Table(X[:, 2:], Y, NAMES[2:]))
+
+
+def test_another_number_of_columns_is_refused(model):
+    with pytest.raises(ValueError, match="X has 11 features, the model was fitted with 12"):
+        model.predict(X[:, 1:])
+    with pytest.raises(ValueError, match="X has other feature names"):
+        model.predict(Genotypes(pack(X), M, NAMES[::-1]))
+
+
+# JSON --------------------------------------------------------------------------------------------------------
+
+
+def test_json_holds_every_bit(path, tmp_path):
+    for point in (0, 5, 19):
+        found = LinearModel.from_path(path, point)
+        found.save(tmp_path / "model.json")
+        again = LinearModel.load(tmp_path / "model.json")
+        assert again == found
+        np.testing.assert_array_equal(again.predict(X), found.predict(X))
+    assert found != LinearModel.from_path(path, 5)
+
+
+def test_json_is_sparse():
+    wide = LinearModel(10**9, np.array([7, 10**8]), np.array([1.0, -2.0]), 0.5)
+    assert len(wide.to_json()) < 500
+    assert LinearModel.from_json(wide.to_json()) == wide
+
+
+def broken_records(model):
+    record = json.loads(model.to_json())
+    first, *rest = record["features"]
+    yield "", "not a model"
+    yield "[]", "format"
+    yield "{", "not a model"
+    yield json.dumps({"format": "other"}), "format"
+    yield json.dumps({**record, "version": 2}), "format 2"
+    yield json.dumps({**record, "n_features": "3"}), "n_features"
+    yield json.dumps({**record, "n_features": -3}), "n_features"
+    yield json.dumps({**record, "n_features": 1}), "index"
+    yield json.dumps({**record, "intercept": None}), "intercept"
+    yield json.dumps({**record, "intercept": float("nan")}), "NaN"
+    yield json.dumps({**record, "features": {}}), "features"
+    yield json.dumps({**record, "features": [3]}), "feature 0"
+    yield json.dumps({**record, "features": [{**first, "index": 1.5}, *rest]}), "feature 0"
+    yield json.dumps({**record, "features": [{**first, "coef": "1"}, *rest]}), "feature 0"
+    yield json.dumps({**record, "features": [{**first, "coef": True}, *rest]}), "feature 0"
+    yield json.dumps({**record, "features": [{**first, "name": 3}, *rest]}), "feature 0"
+    yield json.dumps({**record, "features": [first, first]}), "feature 1"
+    yield json.dumps({**record, "features": [first, {"index": 11, "coef": 1.0}]}), "name"
+    yield json.dumps({**record, "about": 3}), "about"
+    yield "[" * 100_000, "not a model"
+
+
+def test_malformed_json_is_refused(model, tmp_path):
+    for text, message in broken_records(model):
+        with pytest.raises(ValueError, match=message):
+            LinearModel.from_json(text)
+    (tmp_path / "model.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"model\.json"):
+        LinearModel.load(tmp_path / "model.json")
+
+
+# ONNX --------------------------------------------------------------------------------------------------------
+
+
+def test_onnx_predicts_the_same(path, tmp_path):
+    for point in (0, 12):
+        found = LinearModel.from_path(path, point)
+        save_onnx(found, tmp_path / "model.onnx")
+        again = OnnxModel(tmp_path / "model.onnx")
+        assert again.n_features == P
+        for rows in (X, sp.csr_array(X), X.astype(np.float32)):
+            np.testing.assert_allclose(again.predict(rows), found.predict(X), rtol=1e-12)
+
+
+def test_onnx_takes_rows_in_blocks(model, monkeypatch):
+    monkeypatch.setattr("fwlasso.onnx_models._BLOCK_BYTES", 8 * P * 7)
+    again = OnnxModel(to_onnx(model).SerializeToString())
+    np.testing.assert_allclose(again.predict(sp.csc_array(X)), model.predict(X), rtol=1e-12)
+
+
+def test_onnx_refuses_what_does_not_fit(model, tmp_path):
+    with pytest.raises(ValueError, match="X has 3 features"):
+        OnnxModel(to_onnx(model).SerializeToString()).predict(X[:, :3])
+    (tmp_path / "bad.onnx").write_bytes(b"no model")
+    with pytest.raises(ValueError, match=r"bad\.onnx: not a model in ONNX"):
+        OnnxModel(tmp_path / "bad.onnx")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_skl2onnx_takes_our_estimator(dtype):
+    import skl2onnx
+
+    register_estimators()
+    fitted = make_pipeline(StandardScaler(), Lasso(alpha=0.1)).fit(X, Y)
+    graph = skl2onnx.to_onnx(fitted, X.astype(dtype))
+    predicted = OnnxModel(graph.SerializeToString()).predict(X)
+    np.testing.assert_allclose(predicted, fitted.predict(X), rtol=1e-5 if dtype is np.float32 else 1e-12)
+
+
+# Pickles -----------------------------------------------------------------------------------------------------
+
+
+def round_trips(value, tmp_path):
+    yield pickle.loads(pickle.dumps(value))
+    joblib.dump(value, tmp_path / "value.joblib")
+    yield joblib.load(tmp_path / "value.joblib")
+
+
+def test_estimators_paths_and_models_can_be_pickled(path, model, tmp_path):
+    fitted = Lasso(alpha=0.1).fit(X, Y)
+    for again in round_trips(fitted, tmp_path):
+        np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+        assert again.path_.statuses == fitted.path_.statuses
+    for again in round_trips(path, tmp_path):
+        assert isinstance(again, LassoPath)
+        np.testing.assert_array_equal(again.coefs.toarray(), path.coefs.toarray())
+        assert again.settings == path.settings
+    for again in round_trips(model, tmp_path):
+        assert again == model
+
+
+def test_models_of_other_packages_are_taken_as_estimators():
+    fitted = LassoCV(cv=3, alphas=5).fit(X, Y)
+    np.testing.assert_allclose(LinearModel.from_estimator(fitted).predict(X), fitted.predict(X), rtol=1e-12)
