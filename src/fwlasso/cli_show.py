@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -15,7 +16,7 @@ from rich.table import Table as RichTable
 
 from .choice import Choice
 from .columns import Vector
-from .report import largest_coefs, point_rows
+from .report import POINT_NAMES, largest_coefs, point_rows
 from .result import LassoPath
 from .watch import Callback, Progress
 
@@ -88,12 +89,15 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     last = len(result) - 1
     chosen = last if choice is None else choice.point
     points = range(len(result)) if detail.verbose else _spread(last, chosen)
-    grid = RichTable(title="Points of the path")
-    for name in ("point", "radius", "alpha", "active", "R2", "gap", "iterations", "status", *more):
+    grid = RichTable(title="Points of the path", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    # A line of eighty signs has room for the scores or for the iterations.
+    names = [name for name in POINT_NAMES if not (more and name == "iterations")]
+    for name in (*names, *more):
         grid.add_column(name, justify="left" if name == "status" else "right")
     for k, row in zip(points, point_rows(result, list(points)), strict=True):
         marked = choice is not None and k == choice.point
-        cells = [*row, *(f"{values[k]:.4g}" for values in more.values())]
+        known = dict(zip(POINT_NAMES, row, strict=True))
+        cells = [*(known[name] for name in names), *(f"{values[k]:.4g}" for values in more.values())]
         grid.add_row(f"{cells[0]} *" if marked else cells[0], *cells[1:], style="bold" if marked else None)
     console.print(grid)
     if choice is not None:

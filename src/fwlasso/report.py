@@ -77,6 +77,10 @@ def largest_coefs(path: LassoPath, point: int, n_largest: int = 20) -> list[tupl
     return list(zip(names_of(path, order), coef[order].tolist(), scaled[order].tolist(), strict=True))
 
 
+#: What `point_rows` tells of a point.
+POINT_NAMES = ("point", "radius", "alpha", "active", "R2", "gap", "iterations", "status")
+
+
 def point_rows(path: LassoPath, points: range | list[int]) -> list[tuple[str, ...]]:
     """Return the rows of the table of points, as text."""
     return [
