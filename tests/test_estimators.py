@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fwlasso import Lasso, lasso_path
+from fwlasso import Lasso, LassoCV, lasso_path
 
 
 @parametrize_with_checks(
@@ -22,6 +22,8 @@ from fwlasso import Lasso, lasso_path
         Lasso(alpha=0.1, warm_start=True),
         Lasso(alpha=0.1, solver="sfw", stop="change"),
         Lasso(alpha=0.1, solver="cd"),
+        LassoCV(cv=3),
+        LassoCV(rule="bic"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

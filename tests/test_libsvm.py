@@ -213,6 +213,28 @@ def test_unsure_numbers_of_a_file_are_those_of_python(file):
     assert [value.hex() for value in X.data.tolist()] == expected
 
 
+@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.from_regex(r"0{0,9}[1-9]:[+-]?[0-9]{0,10}\.?[0-9]{0,10}", fullmatch=True), max_size=9),
+    st.sampled_from([" ", "  ", "\t", " \r"]),
+    st.sampled_from(["", " ", "\r", "#", " # 1:2"]),
+)
+@example(["1:9007199.25474099", "2:9007199.25474097", "3:99999999.99999999", "4:-99999999.99999999", "5:-0"], " ", "")
+@example(["1:123456789", "2:12345678", "00000006:12345678.12345678", "000000007:1", "3:.5", "4:-.5", "5:5."], " ", "")
+def test_numbers_of_few_digits_are_those_of_python(file, entries, blank, ending):
+    wrong = [entry for entry in entries if not re.search("[0-9]", entry.partition(":")[2])]
+    indices = [int(entry.partition(":")[0]) for entry in entries]
+    data = (blank.join(["1", *entries]) + ending).encode()
+    if wrong or len(set(indices)) < len(indices):
+        with pytest.raises(ValueError, match=r"data\.svm:1:\d+: expected (a number after|every index once)"):
+            load(file, data)
+        return
+    X, _ = load(file, data, zero_based=True)
+    expected = sorted(zip(indices, (float(entry.partition(":")[2]) for entry in entries), strict=True))
+    assert np.flatnonzero(np.diff(X.indptr)).tolist() == [index for index, _ in expected]
+    assert [value.hex() for value in X.data.tolist()] == [value.hex() for _, value in expected]
+
+
 REFUSED = [
     *[
         "",
@@ -373,6 +395,30 @@ def test_malformed_file_is_located(file, text, line, column, expected, found, n_
     message = str(caught.value)
     assert message.startswith(f"{file}:{line}:{column}: expected {expected}")
     assert f", found {found}" in message
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 7, 8, 31, 32, 55, 56, 63, 64, 65, 127, 128, 200])
+@pytest.mark.parametrize(
+    ("odd", "offset", "expected"),
+    [
+        (" 3:4\x00", 3, "a number after ':', found '4\\x00'"),
+        (" \x003:4", 1, "index:value, found '\\x003:4'"),
+        (" 3:4 \x1f", 5, "index:value, found '\\x1f'"),
+        (" 3:4\x7f", 3, "a number after ':', found '4\\x7f'"),
+        (" 3:" + 70 * "0" + "x", 3, "a number after ':', found '" + 37 * "0" + "...'"),
+        (" 3:4" + 70 * " " + "5", 74, "index:value, found '5'"),
+    ],
+)
+def test_faults_are_seen_wherever_they_are(file, n_before, odd, offset, expected):
+    line = "1" + n_before * " " + " 1:1 2:2"
+    with pytest.raises(ValueError, match=re.escape(f"data.svm:1:{len(line) + offset + 1}: expected {expected}")):
+        load(file, (line + odd).encode())
+
+
+def test_entries_without_values_are_refused_where_there_are_many(file):
+    for data in (b"1" + 100_000 * b" 1:", b"1" + 100_000 * b" 1"):
+        with pytest.raises(ValueError, match=r"data\.svm:1:\d: expected "):
+            load(file, data)
 
 
 @pytest.mark.parametrize("packing", PACKERS)

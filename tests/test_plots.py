@@ -1,4 +1,4 @@
-"""The picture of a path: its lines, its labels and where it is drawn."""
+"""The pictures of a path: their lines, their labels and where they are drawn."""
 
 import io
 from dataclasses import replace
@@ -10,7 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from fwlasso import lasso_path
-from fwlasso.plots import draw_coefs, plot_coefs
+from fwlasso.plots import draw_coefs, plot_coefs, plot_error, plot_gap
+from made_paths import choose
 
 mpl.use("Agg")
 
@@ -162,3 +163,119 @@ def test_dollars_in_names_are_not_formulas(path, name):
     with mpl.rc_context({"svg.fonttype": "none"}):  # text stays text
         draw_coefs(replace(path, feature_names=(name,) * P)).savefig(file, format="svg")
     assert file.getvalue().decode().count(f">{name}</text>") == 10
+
+
+# Errors, gaps and the abscissa ----------------------------------------------------------------------------------
+
+
+def line_of(ax, values):
+    """The one line with these ordinates."""
+    (line,) = [line for line in ax.lines if np.array_equal(line.get_ydata(), values)]
+    return line
+
+
+PICTURES = {
+    "coefs": lambda path, **options: path.plot(**options),
+    "error": lambda path, **options: path.plot_error(choose(path, 2), **options),
+    "gap": lambda path, **options: path.plot_gap(**options),
+}
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_pictures_are_drawn_along_the_norm_or_the_penalty(path, ax, picture):
+    assert PICTURES[picture](path, ax=ax) is ax
+    assert (ax.get_xlabel(), ax.get_xscale()) == ("l1 norm of the coefficients", "linear")
+    longest = max((line.get_xdata() for line in ax.lines), key=len)
+    np.testing.assert_array_equal(longest, path.radii)
+
+    other = PICTURES[picture](path, ax=Figure().subplots(), x="alpha")
+    assert (other.get_xlabel(), other.get_xscale()) == ("alpha", "log")
+    assert other.xaxis.get_inverted()  # from sparse to dense
+    longest = max((line.get_xdata() for line in other.lines), key=len)
+    np.testing.assert_array_equal(longest, path.alphas)
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_abscissa_must_be_known(path, ax, picture):
+    with pytest.raises(ValueError, match="x must be 'radius' or 'alpha', got 'lambda'"):
+        PICTURES[picture](path, ax=ax, x="lambda")
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_points_without_penalty_are_left_out(path, picture):
+    alphas = path.alphas.copy()
+    alphas[-1] = 0.0
+    drawn = PICTURES[picture](replace(path, alphas=alphas), x="alpha")
+    drawn.figure.savefig(io.BytesIO())
+    assert drawn.get_xlim()[1] > 0.0
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_picture_makes_a_figure_without_axes(path, picture):
+    assert PICTURES[picture](path).figure is not PICTURES[picture](path).figure
+    assert len(plt.get_fignums()) == 2
+
+
+def test_error_is_drawn_with_band_folds_and_chosen_point(path, ax):
+    choice = choose(path, 3)
+    assert plot_error(path, choice, ax=ax) is ax
+    line_of(ax, choice.scores)
+    for fold in choice.fold_scores.T:
+        line_of(ax, fold)
+    (band,) = ax.collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    low, high = choice.scores - choice.standard_errors, choice.scores + choice.standard_errors
+    assert set(np.concatenate([low, high])) <= set(heights)
+    (chosen,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert (chosen.get_xdata()[0], chosen.get_ydata()[0]) == (path.radii[3], choice.scores[3])
+    assert ax.get_ylabel() == "mean squared error"
+    assert legend_of(ax) == ["folds", "standard error", "mean", f"chosen by 1se: {path.n_active[3]} features"]
+
+
+def test_criterion_without_folds(path, ax):
+    choice = choose(path, 3, folds=False)
+    path.plot_error(choice, ax=ax)
+    line_of(ax, choice.scores)
+    assert len(ax.lines) == 3
+    assert not ax.collections
+    assert ax.get_ylabel() == "bic"
+    assert legend_of(ax) == [f"chosen by 1se: {path.n_active[3]} features"]
+
+
+@pytest.mark.parametrize("name", ["_hidden", "$x$", "<lambda>"])
+def test_rules_and_criteria_of_every_kind_are_shown(path, ax, name):
+    path.plot_error(replace(choose(path, 3), rule=name, criterion=name), ax=ax)
+    ax.figure.savefig(io.BytesIO())
+    assert len(legend_of(ax)) == 4
+
+
+def test_gaps_are_drawn_with_their_tolerance(path, ax):
+    assert plot_gap(path, ax=ax) is ax
+    line_of(ax, path.gaps)
+    assert ax.get_yscale() == "log"
+    assert ax.get_ylabel() == "relative duality gap"
+    assert legend_of(ax) == ["tolerance 0.0001"]
+    assert ax.lines[-1].get_ydata() == [1e-4, 1e-4]
+
+
+@pytest.mark.parametrize("missing", [np.nan, 0.0])
+def test_gaps_with_no_place_on_a_log_scale_are_left_out(path, ax, missing):
+    gaps = np.geomspace(1e-3, 1e-9, 8)
+    gaps[[1, 4]] = missing
+    replace(path, gaps=gaps).plot_gap(ax=ax)
+    kept = [0, 2, 3, 5, 6, 7]
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), gaps[kept])
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), path.radii[kept])
+
+
+def test_other_rules_have_no_tolerance_of_the_gap(ax):
+    path = solve(solver="sfw")
+    path.plot_gap(ax=ax)
+    assert len(ax.lines) == 1
+    assert ax.get_legend() is None
+
+
+def test_gaps_that_were_not_computed(ax):
+    solve(solver="sfw", certify=False).plot_gap(ax=ax)
+    ax.figure.savefig(io.BytesIO())
+    assert ax.lines[0].get_ydata().size == 0

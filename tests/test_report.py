@@ -1,24 +1,22 @@
 """The report: a page that parses, needs no network, and says what the path says."""
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from fwlasso import Status, lasso_path
+from fwlasso import Status
 from fwlasso.report import largest_coefs, point_rows, write_report
+from fwlasso.report_page.call import call_text
+from made_paths import M, P, choose, make_data, solve, synthetic_path
 
-M, P = 30, 12
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 NASTY = ("<b>&", "</td></tr></table>", "--><script>alert(1)</script>", "\"quoted\" & 'so'", "&amp;", "größe")
-
-
-def solve(y=None, **settings):
-    rng = np.random.default_rng(5)
-    X = np.asfortranarray(rng.standard_normal((M, P)) * np.linspace(0.5, 2.0, P))
-    y = X[:, :6] @ [6.0, -5.0, 4.0, -3.0, 2.0, 1.0] + 0.1 * rng.standard_normal(M) if y is None else y
-    return lasso_path(X, y, **{"radii": 7, "random_state": 0, "n_threads": 1, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -76,28 +74,42 @@ def report(tmp_path):
 
 
 def tables_of(page):
-    """The summary as a dict, the largest coefficients and the points as rows without their header."""
-    summary, features, points = page.tables
+    """The summary as a dict, the features of the model and the points as rows without their header."""
+    features, points, summary = page.tables
     return dict(summary), features[1:], points[1:]
+
+
+def data_of(page):
+    """What the scripts of the page are told."""
+    (text,) = [text for text in page.texts["script"] if text.startswith("{")]
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
 def test_page_is_well_formed(report, path):
     page = report(path)
     assert page.prologue == ["doctype html"]
-    assert page.tags.count("html") == page.tags.count("head") == page.tags.count("body") == page.tags.count("svg") == 1
+    assert page.tags.count("html") == page.tags.count("head") == page.tags.count("body") == page.tags.count("main") == 1
     assert ("charset", "utf-8") in page.attributes
     assert page.texts["title"] == page.texts["h1"] == ["Lasso path"]
 
 
 def test_nothing_is_fetched(report, path):
-    page = report(path)
-    assert not {"script", "img", "link", "iframe", "object", "embed", "base"} & set(page.tags)
-    links = [value for name, value in page.attributes if name.split(":")[-1] in ("src", "href", "srcset", "data")]
-    assert links  # matplotlib's glyphs point to each other
-    assert all(link.startswith(("#", "data:")) for link in links)  # glyphs, and the colour bar as a picture
-    styles = page.texts["style"] + [value for name, value in page.attributes if name in ("style", "clip-path")]
-    assert not any("@import" in style for style in styles)
-    assert all(style.count("url(") == style.count("url(#") for style in styles)
+    page = report(path, choice=choose(path, 3))
+    assert not {"img", "link", "iframe", "object", "embed", "base"} & set(page.tags)
+    assert not [value for name, value in page.attributes if name in ("src", "href", "srcset", "data", "style")]
+    assert not any("@import" in style or "url(" in style for style in page.texts["style"])
+    assert any("default-src 'none'" in value for name, value in page.attributes if name == "content")
+
+
+def test_no_matplotlib_is_needed(tmp_path):
+    program = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['pandas'] = None\n"
+        "import numpy as np, fwlasso, fwlasso.report\n"
+        "path = fwlasso.lasso_path(np.eye(4), np.arange(4.0), alphas=3)\n"
+        f"fwlasso.report.write_report(path, {str(tmp_path / 'report.html')!r})"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert "</html>" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize("solver", ["corrective", "sfw"])
@@ -144,26 +156,79 @@ def test_names_are_escaped(report, path):
     page = report(named)
     _, features, _ = tables_of(page)
     assert {row[0] for row in features} >= set(NASTY)
-    assert not {"b", "script"} & set(page.tags)
+    assert "b" not in page.tags
+    assert page.tags.count("script") == 2
+    assert {trace["name"] for trace in data_of(page)["traces"]} >= set(NASTY)
 
 
 def test_title_and_settings_are_escaped(report, path):
     page = report(replace(path, settings={**path.settings, "note": NASTY[1]}), title=NASTY[2])
     assert page.texts["title"] == page.texts["h1"] == [NASTY[2]]
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 2
     assert f"note={NASTY[1]}" in tables_of(page)[0]["settings"]
 
 
+@pytest.mark.parametrize("name", ["\udc80", "\ud800x", "\x00", "\u2028", "\t"])
+def test_names_that_are_no_text_do_no_harm(report, path, name):
+    page = report(replace(path, feature_names=(name,) * P), title=name)
+    assert len(tables_of(page)[1]) == path.n_active[-1]
+    assert data_of(page)["traces"][0]["name"] == name
+
+
 @pytest.mark.parametrize("standardize", [False, True])
-def test_largest_coefficients_of_the_last_point(report, standardize):
+def test_largest_coefficients(standardize):
     path = solve(standardize=standardize)
     coef, scaled = path.coef(-1), path.scaled_coefs.toarray()[:, -1]
     order = np.argsort(-np.abs(scaled))[: np.count_nonzero(scaled)]
     assert largest_coefs(path, point=-1) == [(str(j), coef[j], scaled[j]) for j in order]
-    _, features, _ = tables_of(report(path))
-    assert [row[0] for row in features] == [str(j) for j in order]
-    assert [float(row[1]) for row in features] == pytest.approx(coef[order], rel=1e-5)
-    assert [float(row[2]) for row in features] == pytest.approx(scaled[order], rel=1e-5)
+
+
+def assert_model(rows, coef, scaled):
+    """Rows are a model, feature by feature, the strongest first, and read back as the same bits."""
+    order = np.argsort(-np.abs(scaled), kind="stable")[: np.count_nonzero(scaled)]
+    assert [(row[0], int(row[1])) for row in rows] == [(str(j), j) for j in order]
+    assert [float(row[2]) for row in rows] == coef[order].tolist()
+    assert [float(row[3]) for row in rows] == scaled[order].tolist()
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_model_of_the_last_point_has_all_digits(report, standardize):
+    path = solve(standardize=standardize)
+    page = report(path)
+    assert_model(tables_of(page)[1], path.coef(-1), path.coef(-1, scaled=True))
+    assert data_of(page)["home"]["intercept"] == path.intercepts[-1]
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("point", [0, 3, 6])
+def test_chosen_model_has_all_digits(report, standardize, point):
+    path = solve(standardize=standardize)
+    page = report(path, choice=choose(path, point))
+    assert_model(tables_of(page)[1], path.coef(point), path.coef(point, scaled=True))
+    expected = {"point": point, "intercept": path.intercepts[point], "chosen": True, "refitted": False}
+    assert data_of(page)["home"] == expected
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_refitted_model_is_shown_in_both_units(report, standardize):
+    path = solve(standardize=standardize)
+    choice = choose(path, 4, blend=0.25)
+    page = report(path, choice=choice)
+    rows = tables_of(page)[1]
+    assert {int(row[1]): float(row[2]) for row in rows} == dict(zip(choice.coef.indices, choice.coef.data, strict=True))
+    scaled = 1.75 * path.coef(4, scaled=True)
+    assert [float(row[3]) for row in rows] == pytest.approx([scaled[int(row[1])] for row in rows], rel=1e-14)
+    assert data_of(page)["home"]["refitted"] is True
+    assert data_of(page)["home"]["intercept"] == choice.intercept
+
+
+def test_chosen_feature_that_was_never_active_has_no_scaled_coefficient(report, path):
+    strange = sp.csc_array(([1.5], ([P - 1], [0])), shape=(P, 1))
+    early = replace(path, **{name: getattr(path, name)[:, :2] for name in ("coefs", "scaled_coefs")})
+    assert P - 1 not in early.coefs.indices
+    short = replace(early, statuses=path.statuses[:2], **{k: getattr(path, k)[:2] for k in ("gaps", "r2", "radii")})
+    _, rows, _ = tables_of(report(short, choice=replace(choose(short, 1), coef=strange)))
+    assert rows == [[str(P - 1), str(P - 1), "1.5", "-"]]
 
 
 @pytest.mark.parametrize("n_largest", [0, 2, 100])
@@ -181,6 +246,8 @@ def test_summary_tells_what_was_done(report, path):
     assert summary["dot products"] == f"{path.counters.dot_products:,}"
     assert float(summary["largest gap"]) == pytest.approx(path.gaps.max(), rel=0.01)
     assert list(path.counters.seconds) == [part.split()[0] for part in summary["seconds"].split(", ")]
+    assert summary["features ever active"] == str(np.count_nonzero(np.abs(path.coefs.toarray()).max(axis=1)))
+    assert summary["solver"] == "corrective"
     for setting in ("solver=corrective", "stop=gap", "tol=0.0001", f"seed={path.settings['seed']}"):
         assert setting in summary["settings"].split(", ")
 
@@ -202,3 +269,121 @@ def test_path_without_active_features(report, grid):
 def test_old_report_is_replaced(report, path):
     report(path, title="first " * 1000)
     assert report(path, title="second").texts["title"] == ["second"]
+
+
+# What the scripts are told --------------------------------------------------------------------------------------
+
+
+def test_traces_are_the_scaled_coefficients(report):
+    path = solve(standardize=True, eps=0.05)
+    drawn = np.zeros((P, 7))
+    in_user_units = np.zeros((P, 7))
+    data = data_of(report(path))
+    for trace in data["traces"]:
+        points = slice(trace["first"], trace["first"] + len(trace["values"]))
+        drawn[trace["index"], points] = trace["values"]
+        in_user_units[trace["index"]] = trace["factor"] * drawn[trace["index"]]
+    np.testing.assert_allclose(drawn, path.scaled_coefs.toarray(), rtol=1e-6)
+    np.testing.assert_allclose(in_user_units, path.coefs.toarray(), rtol=1e-6)
+    assert data["everActive"] == len(data["traces"]) == np.unique(path.coefs.indices).size
+    sizes = [max(map(abs, trace["values"])) for trace in data["traces"]]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_points_are_told(report, path):
+    gaps = path.gaps.copy()
+    gaps[2] = np.nan
+    data = data_of(report(replace(path, gaps=gaps)))
+    expected = {"alpha": path.alphas, "radius": path.radii, "active": path.n_active, "r2": path.r2}
+    for name, values in {**expected, "intercept": path.intercepts}.items():
+        np.testing.assert_allclose(data["points"][name], values, rtol=1e-6)
+    assert data["points"]["gap"][2] is None
+    assert data["points"]["status"] == [status.value for status in path.statuses]
+    assert data["tolerance"] == 1e-4
+    assert data["scores"] is None
+
+
+def test_tolerance_of_another_rule_is_no_gap(report):
+    assert data_of(report(solve(solver="sfw")))["tolerance"] is None
+
+
+@pytest.mark.parametrize("folds", [True, False])
+def test_scores_are_told(report, path, folds):
+    choice = choose(path, 2, folds=folds)
+    page = report(path, choice=choice)
+    scores = data_of(page)["scores"]
+    np.testing.assert_allclose(scores["means"], choice.scores, rtol=1e-6)
+    if folds:
+        np.testing.assert_allclose(scores["errors"], choice.standard_errors, rtol=1e-6)
+        np.testing.assert_allclose(scores["folds"], choice.fold_scores.T, rtol=1e-6)
+    else:
+        assert (scores["errors"], scores["folds"]) == (None, [])
+    assert tables_of(page)[0]["choice"] == f"point 3 by 1se ({choice.criterion})"
+    assert ("Mean squared error" if folds else "bic") in page.texts["h2"]
+
+
+def test_scores_that_are_not_finite_are_missing(report, path):
+    choice = choose(path, 2)
+    scores = choice.scores.copy()
+    scores[[0, 6]] = np.nan, np.inf
+    told = data_of(report(path, choice=replace(choice, scores=scores)))["scores"]["means"]
+    assert [value is None for value in told] == [True, False, False, False, False, False, True]
+
+
+@pytest.mark.parametrize(("n_active", "n_drawn"), [(300, 300), (2_500, 2_000)])
+def test_report_of_many_features_is_small(report, tmp_path, rng, n_active, n_drawn):
+    p = 635_376
+    path = synthetic_path(p, 100, n_active, rng)
+    page = report(path, choice=choose(path, 60))
+    assert (tmp_path / "report.html").stat().st_size < 5e6
+    data = data_of(page)
+    assert (data["everActive"], len(data["traces"])) == (n_active, n_drawn)
+    strength = np.sort(np.abs(path.scaled_coefs).max(axis=1).toarray())[::-1]
+    assert abs(max(data["traces"][-1]["values"], key=abs)) == pytest.approx(strength[n_drawn - 1], rel=1e-6)
+    _, rows, _ = tables_of(page)
+    assert len(rows) == path.n_active[60]
+    assert {int(row[1]): float(row[2]) for row in rows} == {j: path.coefs[j, 60] for j in path.coefs[:, [60]].indices}
+
+
+def test_report_of_many_points_is_small(report, tmp_path, rng):
+    path = synthetic_path(20_000, 1_000, 1_500, rng)
+    data = data_of(report(path))
+    assert (tmp_path / "report.html").stat().st_size < 5e6
+    assert 100 < len(data["traces"]) < data["everActive"] == 1_500
+
+
+# The call -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"alphas": 9, "radii": None, "eps": 0.2, "standardize": True, "tol": 1e-7},
+        {"radii": [0.5, 1.0, 3.0], "fit_intercept": False},
+        {"radii": [0.0, 1.0, 3.0]},
+        {"radii": None, "alphas": [0.2]},
+        {"solver": "sfw", "sample_size": 5, "block_size": 1, "random_state": 7},
+        {"solver": "scd", "radii": None, "alphas": 4, "random_state": np.int64(3)},
+        {"solver": "cd", "radii": None, "alphas": 4, "stop": "change", "certify": False},
+    ],
+)
+def test_call_computes_the_same_path_again(report, settings):
+    path = solve(**settings)
+    (text,) = report(path).texts["pre"]
+    assert text == call_text(path)
+    names = dict(zip("Xy", make_data(), strict=True))
+    exec(text, names)
+    again = names["path"]
+    np.testing.assert_allclose(again.coefs.toarray(), path.coefs.toarray(), rtol=1e-9, atol=1e-9)
+    assert again.statuses == path.statuses
+    different = {"seed", "eps", "random_state"}
+    assert {k: v for k, v in again.settings.items() if k not in different} == {
+        k: v for k, v in path.settings.items() if k not in different
+    }
+
+
+def test_rule_of_the_users_has_no_text():
+    path = solve(solver="sfw", sample_size=lambda p, n_active: 5)
+    assert "sample_size" not in call_text(path)
+    compile(call_text(path), "call", "exec")

@@ -2,27 +2,36 @@
 
 __version__ = "0.1.0"
 
-from .estimators import Lasso
+from .choice import Choice
+from .cross_validation import CrossValidation, lasso_cv
+from .estimators import Lasso, LassoCV
 from .models import LinearModel
 from .path import lasso_path
 from .result import Counters, LassoPath
 from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
+from .stability import Stability, stability_selection
 from .status import Status
 from .warmup import warm_up
 from .watch import Progress
 
 __all__ = [
     "AdaptiveRule",
+    "Choice",
     "Counters",
+    "CrossValidation",
     "FixedSize",
     "FractionOfColumns",
     "Lasso",
+    "LassoCV",
     "LassoPath",
     "LinearModel",
     "Progress",
     "QuantileRule",
     "SparsityRule",
+    "Stability",
     "Status",
+    "lasso_cv",
     "lasso_path",
+    "stability_selection",
     "warm_up",
 ]

@@ -90,8 +90,11 @@ def kernel(function: F, **options: Any) -> F:
 
 
 def part_of_kernel(function: F) -> F:
-    """Compile `function` into every kernel that calls it: calls of a few nanoseconds are too dear in inner loops."""
-    return kernel(function, forceinline=True)
+    """Compile `function` into every kernel that calls it: calls of a few nanoseconds are too dear in inner loops.
+
+    So is counting references to its arrays, an atomic operation each: it must neither make nor return any.
+    """
+    return kernel(function, forceinline=True, _nrt=False)
 
 
 def by_type(function: Callable[..., Any]) -> Any:
@@ -156,6 +159,48 @@ def _build_eight_bytes(context: Any, builder: Any, signature: Any, arguments: An
 def eight_bytes(text: NDArray[np.uint8], at: int) -> Any:
     """Return eight bytes of a text as one little-endian word. Nobody checks that they are there."""
     return np.uint64(int.from_bytes(text[at : at + 8].tobytes(), "little"))
+
+
+WINDOW = 64  # bytes that are looked at side by side, in vectors of the machine: one bit each is a word
+
+
+def _build_window(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    place = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.VectorType(ir.IntType(8), WINDOW).as_pointer())
+    return builder.load(place, align=1)
+
+
+def _each_byte(value: int) -> Any:
+    return ir.Constant(ir.VectorType(ir.IntType(8), WINDOW), [value] * WINDOW)
+
+
+def _build_non_digits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    digits = builder.sub(_build_window(context, builder, signature, arguments), _each_byte(ord("0")))
+    return builder.bitcast(builder.icmp_unsigned(">", digits, _each_byte(9)), _WORD)
+
+
+@_instruction(_build_non_digits)
+def non_digits(text: NDArray[np.uint8], at: int) -> Any:
+    """Return which of the `WINDOW` bytes from `at` on are no digits, the first in the lowest bit. Nobody checks."""
+    window = text[at : at + WINDOW]
+    return _bits((window < ord("0")) | (window > ord("9")))
+
+
+def _build_word_ends(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    window = _build_window(context, builder, signature, arguments)
+    is_blank = builder.icmp_unsigned("<=", window, _each_byte(ord(" ")))
+    return builder.bitcast(builder.or_(is_blank, builder.icmp_unsigned("==", window, _each_byte(ord("#")))), _WORD)
+
+
+@_instruction(_build_word_ends)
+def word_ends(text: NDArray[np.uint8], at: int) -> Any:
+    """Return which of the `WINDOW` bytes from `at` on are blank, control or ``#``, the first in the lowest bit."""
+    window = text[at : at + WINDOW]
+    return _bits((window <= ord(" ")) | (window == ord("#")))
+
+
+def _bits(flags: NDArray[np.bool_]) -> Any:
+    return np.uint64(int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little"))
 
 
 def _build_upper_product(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:

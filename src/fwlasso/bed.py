@@ -19,9 +19,12 @@ from .columns import (
     Vector,
     add_column,
     column_entries,
+    column_entry,
     column_moments,
     column_shift,
     dot_column,
+    holds,
+    holds_all,
     read_only,
     shape,
 )
@@ -100,9 +103,17 @@ def _(X, j):
     return X.n_rows
 
 
+@column_entry.register(Bed)
+def _(X, j, k):
+    return k, _dosage(X.packed[j, k >> 2] >> ((k & 3) << 1), X.means[j])
+
+
 @shape.register(Bed)
 def _(X):
     return X.n_rows, X.packed.shape[0]
+
+
+holds.register(Bed)(holds_all)
 
 
 @kernel

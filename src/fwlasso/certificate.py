@@ -19,7 +19,7 @@ from .problem import Problem
 
 def max_correlations(X: Columns, residuals: NDArray[np.float64], workers: Workers) -> Vector:
     """Return ||X'r||_inf for every row r of `residuals`, sample vectors all, in one pass over the data."""
-    found = workers.run(lambda lo, hi: _max_correlations(X, residuals, lo, hi), cut_columns(X, len(residuals)))
+    found = workers.sweep(lambda lo, hi: _max_correlations(X, residuals, lo, hi), cut_columns(X, len(residuals)))
     return np.max(found, axis=0)  # type: ignore[no-any-return]
 
 

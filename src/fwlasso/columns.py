@@ -1,17 +1,21 @@
 """Storage of the design matrix: everything that knows how a column lies in memory.
 
-A storage is a NamedTuple and six functions, the *column protocol*:
+A storage is a NamedTuple and seven functions, the *column protocol*:
 
 - ``dot_column(X, j, v)``: z_j'v
 - ``add_column(X, j, a, v)``: v += a z_j, in place
 - ``column_moments(X, j)``: mean of column j and its sum of squares about that mean
 - ``column_shift(X, j)``: the constant that centring has taken off column j
 - ``column_entries(X, j)``: how many numbers are stored of column j
+- ``column_entry(X, j, k)``: the row and the number of one of them
 - ``shape(X)``: (m, p)
 
 Vectors over samples, `v` above, have length m + 1: the last entry carries their sum (`sample_vector`). It is
 what makes centring cost nothing: for z = f (x - mu 1), z'v = f (x'v - mu sum(v)). Since z is orthogonal to 1,
 `add_column` of a centred column leaves its constant part out: it would not change any dot product.
+
+A part of the samples, a fold say, is a mask over the same memory (`Masked`). Vectors over samples keep their length and
+are zero wherever the mask is: no dot product needs to know.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -46,6 +50,14 @@ class Csc(NamedTuple):
     n_rows: int
 
 
+class Masked(NamedTuple):
+    """Some samples of another storage, where they lie."""
+
+    columns: "Whole"
+    kept: Vector  # 1 for the samples that are there, else 0
+    n_kept: int
+
+
 class Standardized(NamedTuple):
     """Columns z_j = factors[j] (x_j - means[j] 1) of another storage, never formed."""
 
@@ -54,7 +66,8 @@ class Standardized(NamedTuple):
     factors: Vector
 
 
-Stored: TypeAlias = "Dense | Csc | Bed"
+Whole: TypeAlias = "Dense | Csc | Bed"
+Stored: TypeAlias = "Whole | Masked"
 Columns: TypeAlias = "Stored | Standardized"
 
 
@@ -84,8 +97,18 @@ def column_entries(X: Columns, j: int) -> int:
 
 
 @by_type
+def column_entry(X: Whole, j: int, k: int) -> tuple[int, float]:
+    """Return the row and the value of the k-th number in memory of column j."""
+
+
+@by_type
 def shape(X: Columns) -> tuple[int, int]:
     """Return the number of samples and of features."""
+
+
+@by_type
+def holds(X: Columns, i: int) -> float:
+    """Return 1 where sample i is one of this problem's, else 0."""
 
 
 # Dense -------------------------------------------------------------------------------------------------------
@@ -129,6 +152,11 @@ def _(X, j):
 @column_entries.register(Dense)
 def _(X, j):
     return X.values.shape[0]
+
+
+@column_entry.register(Dense)
+def _(X, j, k):
+    return k, X.values[k, j]
 
 
 @shape.register(Dense)
@@ -176,9 +204,72 @@ def _(X, j):
     return X.indptr[j + 1] - X.indptr[j]
 
 
+@column_entry.register(Csc)
+def _(X, j, k):
+    at = X.indptr[j] + k
+    return X.indices[at], X.data[at]
+
+
 @shape.register(Csc)
 def _(X):
     return X.n_rows, X.indptr.size - 1
+
+
+# Some of the samples -----------------------------------------------------------------------------------------
+
+
+@dot_column.register(Masked)
+def _(X, j, v):
+    return dot_column(X.columns, j, v)  # v is zero where X has no samples
+
+
+@add_column.register(Masked)
+def _(X, j, a, v):
+    for k in range(column_entries(X.columns, j)):
+        i, value = column_entry(X.columns, j, k)
+        v[i] += a * value * X.kept[i]
+
+
+@column_moments.register(Masked)
+def _(X, j):
+    total = n_there = 0.0
+    for k in range(column_entries(X.columns, j)):
+        i, value = column_entry(X.columns, j, k)
+        total += value * X.kept[i]
+        n_there += X.kept[i]
+    mean = total / X.n_kept
+    squares = (X.n_kept - n_there) * mean**2
+    for k in range(column_entries(X.columns, j)):
+        i, value = column_entry(X.columns, j, k)
+        squares += X.kept[i] * (value - mean) ** 2
+    return mean, squares
+
+
+@column_shift.register(Masked)
+def _(X, j):
+    return 0.0
+
+
+@column_entries.register(Masked)
+def _(X, j):
+    return column_entries(X.columns, j)
+
+
+@shape.register(Masked)
+def _(X):
+    return X.n_kept, shape(X.columns)[1]
+
+
+@holds.register(Dense)
+@holds.register(Csc)
+def holds_all(X, i):
+    """Of a storage with all samples."""
+    return 1.0
+
+
+@holds.register(Masked)
+def _(X, i):
+    return X.kept[i]
 
 
 # Standardised columns ----------------------------------------------------------------------------------------
@@ -193,7 +284,7 @@ def _(X, j, v):
 def _(X, j, a, v):
     weight = a * X.factors[j]
     add_column(X.columns, j, weight, v)
-    v[-1] += weight * X.means[j] * (v.size - 1)
+    v[-1] += weight * X.means[j] * shape(X.columns)[0]
 
 
 @column_moments.register(Standardized)
@@ -217,13 +308,18 @@ def _(X):
     return shape(X.columns)
 
 
+@holds.register(Standardized)
+def _(X, i):
+    return holds(X.columns, i)
+
+
 # What users have, as a storage -------------------------------------------------------------------------------
 
 
 class Design(NamedTuple):
     """A validated design matrix: its storage, the names of its features, and what had to be converted."""
 
-    columns: Stored
+    columns: Whole
     feature_names: tuple[str, ...] | None = None
     conversion: str | None = None
 
@@ -333,9 +429,26 @@ def sample_vector(values: NDArray[Any]) -> Vector:
     return np.append(np.asarray(values, dtype=np.float64), np.sum(values, dtype=np.float64))
 
 
+def masked(columns: Whole, kept: NDArray[np.bool_] | None) -> Stored:
+    """Return the samples of a storage that are `kept`; by default all of them."""
+    return columns if kept is None else Masked(columns, read_only(kept.astype(np.float64)), int(kept.sum()))
+
+
+@kernel
+def center(X: Columns, v: Vector) -> None:
+    """Take the constant part out of a sum of centred columns; carried along, it costs digits in every dot product.
+
+    Where columns are not centred, the sum in the last place is not kept, and zero: nothing is changed.
+    """
+    constant = v[-1] / shape(X)[0]
+    for i in range(v.size - 1):
+        v[i] -= constant * holds(X, i)
+    v[-1] = 0.0
+
+
 def cut_columns(X: Columns, n_vectors: int = 1) -> list[int]:
     """Cut the columns into chunks of about equal work, for products of all of them with some vectors."""
-    if isinstance(X, Standardized):
+    if isinstance(X, Standardized | Masked):
         return cut_columns(X.columns, n_vectors)
     _, p = shape(X)
     n_bytes = n_vectors * nbytes(X)

@@ -4,18 +4,55 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.model_selection import check_cv
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .bed import Genotypes
 from .columns import Vector
+from .cross_validation import cross_validate
 from .options import Options
 from .path import solve_path
-from .store import as_store
+from .plan import Plan
+from .scoring import make_scoring
+from .store import Store, as_store
 
 
-class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
+
+    def _take_names(self, X: Any) -> Any:
+        """Note the features of X and their names; return X, as a store if it is one."""
+        store: Store | None = as_store(X)
+        validate_data(self, X if store is None else store.X, skip_check_array=True)
+        if store is not None and store.feature_names is not None:
+            self.feature_names_in_ = np.array(store.feature_names, dtype=object)
+        return X if store is None else store
+
+    @property
+    def sparse_coef_(self) -> sp.csr_array:
+        """The coefficients as a sparse row."""
+        check_is_fitted(self)
+        return sp.csr_array(self.coef_[np.newaxis])
+
+    def predict(self, X: Any) -> Vector:
+        """Predict the response of every row of X."""
+        check_is_fitted(self)
+        if isinstance(X, Genotypes):
+            return np.asarray(X @ self.coef_ + self.intercept_)
+        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        return np.asarray(safe_sparse_dot(X, self.coef_) + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Lasso(_LinearModel):
     """A Lasso model: one point of the path, by penalty or by radius.
 
     With `alpha` it minimises 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1, as scikit-learn's Lasso does; with `radius`,
@@ -120,12 +157,9 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             **settings,
         )
         last: Vector | None = getattr(self, "coef_", None) if warm_start else None
-        store = as_store(X)
-        validate_data(self, X if store is None else store.X, skip_check_array=True)
-        if store is not None and store.feature_names is not None:
-            self.feature_names_in_ = np.array(store.feature_names, dtype=object)
+        X = self._take_names(X)
         start = last if last is not None and last.size == self.n_features_in_ else None
-        path = solve_path(X if store is None else store, y, options, start)
+        path = solve_path(X, y, options, start)
         self.path_ = path
         coef = path.coef(0)
         # Where nothing was solved again, the coefficients are kept to the last bit, whatever units they went through.
@@ -136,24 +170,154 @@ class Lasso(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = int(path.counters.iterations[0])
         return self
 
-    @property
-    def sparse_coef_(self) -> sp.csr_array:
-        """The coefficients as a sparse row."""
-        check_is_fitted(self)
-        return sp.csr_array(self.path_.coefs.T)
 
-    def predict(self, X: Any) -> Vector:
-        """Predict the response of every row of X."""
-        check_is_fitted(self)
-        if isinstance(X, Genotypes):
-            return self.path_.predict(X, point=0)
-        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-        return np.asarray(safe_sparse_dot(X, self.coef_) + self.intercept_)
+class LassoCV(_LinearModel):
+    """The best model of a path, chosen by cross-validation or by an information criterion.
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    The folds share X, and all of them are certified: on the same folds and grid the choice is that of scikit-learn's
+    LassoCV.
+
+    Parameters
+    ----------
+    cv, rule, scoring, relax, validation
+        As in `lasso_cv`.
+    alphas, radii, eps, solver, stop, tol, sample_size, block_size, standardize, fit_intercept, random_state
+        As in `lasso_path`.
+    max_iter, time_limit, n_threads
+        As in `lasso_path`; the time limit is for all folds together.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    sparse_coef_ : scipy.sparse.csr_array of shape (1, n_features)
+    intercept_ : float
+    alpha_ : float
+        Penalty of the chosen point.
+    radius_ : float
+        Its l1 norm.
+    alphas_ : array of shape (n_points,)
+        The penalties of the path, from the largest on.
+    mse_path_ : array of shape (n_points, n_folds)
+        Mean squared errors on the held-out samples, if `scoring` is None.
+    choice_ : Choice
+        The chosen point and all scores.
+    path_ : LassoPath
+        On all samples.
+    fold_paths_ : tuple of LassoPath
+    dual_gap_ : float
+        Duality gap of the chosen point over all columns, relative to 1/2 ||y||^2.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of str, if X has names
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import LassoCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((100, 300)))
+    >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(100)
+    >>> model = LassoCV(rule="1se").fit(X, y)
+    >>> np.flatnonzero(model.coef_)[:3].tolist(), model.mse_path_.shape
+    ([0, 1, 2], (100, 5))
+    """
+
+    def __init__(
+        self,
+        *,
+        cv: Any = None,
+        rule: Any = "min",
+        scoring: Any = None,
+        relax: Any = False,
+        validation: Any = None,
+        alphas: Any = None,
+        radii: Any = None,
+        eps: float = 1e-2,
+        solver: str = "corrective",
+        stop: str | None = None,
+        tol: float | None = None,
+        sample_size: Any = None,
+        block_size: int | None = None,
+        standardize: bool = False,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+        max_iter: int = 10_000,
+        time_limit: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.cv = cv
+        self.rule = rule
+        self.scoring = scoring
+        self.relax = relax
+        self.validation = validation
+        self.alphas = alphas
+        self.radii = radii
+        self.eps = eps
+        self.solver = solver
+        self.stop = stop
+        self.tol = tol
+        self.sample_size = sample_size
+        self.block_size = block_size
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_threads = n_threads
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> "LassoCV":
+        """Compute the path and choose a model.
+
+        Parameters
+        ----------
+        X, y
+            As in `lasso_path`.
+        groups : array, optional
+            Of the samples, for splitters that ask for them.
+        **params
+            Metadata for the splitter and the scorer, where scikit-learn's metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        settings = self.get_params(deep=False)
+        planned = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
+        options = Options(**settings)
+        split_params, score_params = self._routed(groups, params)
+        plan = Plan(**planned, split_params=split_params, score_params=score_params)
+        found = cross_validate(self._take_names(X), y, options, plan)
+        path, choice = found.path, found.choice
+        self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
+        self.alphas_, self.alpha_ = path.alphas, float(path.alphas[choice.point])
+        self.radius_ = float(path.radii[choice.point])
+        if self.scoring is None and choice.fold_scores is not None:
+            self.mse_path_ = choice.fold_scores
+        self.coef_ = choice.coef.toarray()[:, 0]
+        self.intercept_ = choice.intercept
+        self.dual_gap_ = float(path.gaps[choice.point])
+        self.n_iter_ = int(path.counters.iterations.sum())
+        return self
+
+    def _routed(self, groups: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what is given to the splitter and to the scorer."""
+        given = params if groups is None else {**params, "groups": groups}
+        if not params or not get_config()["enable_metadata_routing"]:
+            if params:
+                raise ValueError(f"{', '.join(params)}: metadata is passed where enable_metadata_routing is set")
+            return given, {}
+        routed = process_routing(self, "fit", **given)
+        return routed.splitter.split, routed.scorer.score if "scorer" in routed else {}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what metadata goes where: to the splitter and to the scorer."""
+        router = MetadataRouter(owner=self.__class__.__name__).add(
+            splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split")
+        )
+        if self.scoring is not None:
+            scorer = make_scoring(self.scoring).scorer
+            router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router
 
 
 def _one_value(name: str, value: Any) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import kernel
-from .columns import Vector, add_column, dot_column
+from .columns import Vector, add_column, center, dot_column
 from .problem import Problem
 
 
@@ -140,19 +140,6 @@ def rescale(iterate: Iterate, factor: float) -> Iterate:
 
 
 @kernel
-def center(v: Vector) -> None:
-    """Take the constant part out of a sum of centred columns; carried along, it costs digits in every dot product.
-
-    Where columns are not centred, the sum in the last place is not kept, and zero: nothing is changed.
-    """
-    m = v.size - 1
-    constant = v[m] / m
-    for i in range(m):
-        v[i] -= constant
-    v[m] = 0.0
-
-
-@kernel
 def refresh(problem: Problem, iterate: Iterate) -> Iterate:
     """Compute q, S and F anew from a: thousands of recursions drift."""
     active, weights, fitted, n = iterate.active, iterate.weights, iterate.fitted, iterate.n_active
@@ -161,7 +148,7 @@ def refresh(problem: Problem, iterate: Iterate) -> Iterate:
         weights[k] *= iterate.scale
         if weights[k] != 0.0:
             add_column(problem.X, active[k], weights[k], fitted)
-    center(fitted)
+    center(problem.X, fitted)
     fresh = Iterate(active, weights, fitted, n, 1.0, 0.0, 0.0, 0.0, 0)
     qq, qy, l1 = inner_products(problem, fresh)
     return Iterate(active, weights, fitted, n, 1.0, qq, qy, l1, 0)

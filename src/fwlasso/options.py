@@ -1,6 +1,6 @@
 """The options of a path, validated once at the border."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,15 @@ class Options:
         given = getattr(self, self.grid_name)
         return as_grid(_DEFAULT_POINTS if given is None else given, self.grid_name)
 
+    def on_grid(self, values: Vector) -> "Options":
+        """Return the same options for other points."""
+        return replace(self, alphas=values) if self.grid_name == "alphas" else replace(self, radii=values)
+
+    @property
+    def n_points(self) -> int:
+        """The number of points."""
+        return self.grid if isinstance(self.grid, int) else self.grid.size
+
     @property
     def size_rule(self) -> SampleSize:
         """The rule for the number of columns a step looks at."""
@@ -135,6 +144,14 @@ class Options:
         """Return the options that must be the same when a run is gone on with; how long it may take is none of them."""
         grid = self.grid if isinstance(self.grid, int) else self.grid.tolist()
         return {name: value for name, value in self.record().items() if name != "time_limit"} | {"points": grid}
+
+
+def options_of(caller: str, settings: dict[str, Any]) -> Options:
+    """Return the options that a function of another name was given: one of several paths, which has no checkpoints."""
+    unknown = sorted(settings.keys() - {field.name for field in fields(Options) if field.name != "checkpoint"})
+    if unknown:
+        raise TypeError(f"{caller}() got an unexpected keyword argument {unknown[0]!r}")
+    return Options(**settings)
 
 
 def check(name: str, value: Any, valid: bool, what: str) -> None:

@@ -56,26 +56,56 @@ def _thread_pools() -> ThreadpoolController:
 
 
 class _OneBlasThread:
-    """One BLAS thread while anybody asks for it: the first to enter limits, the last to leave restores."""
+    """One BLAS thread while anybody asks for it: the first to enter limits, the last to leave restores.
+
+    Some libraries have one limit for the process, others one per thread, so that both are set. Of the former,
+    threadpoolctl lets only the thread that has set it change it, while that lives: here it is a thread of a moment, or
+    whoever leaves last could not restore it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._n_users = 0
-        self._limit: Any = None
+        self._of_process = _Limit()
+        self._of_thread = threading.local()
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
+        mine = self._of_thread.__dict__.setdefault("limit", _Limit())
         with self._lock:
-            self._n_users += 1
-            if self._n_users == 1:
-                self._limit = _thread_pools().limit(limits=1, user_api="blas")
+            _in_passing(self._of_process.enter)
+        mine.enter()
         try:
             yield
         finally:
+            mine.leave()
             with self._lock:
-                self._n_users -= 1
-                if self._n_users == 0:
-                    self._limit.restore_original_limits()
+                _in_passing(self._of_process.leave)
+
+
+class _Limit:
+    """A limit to one BLAS thread for as long as it has users."""
+
+    def __init__(self) -> None:
+        self._n_users = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        self._n_users += 1
+        if self._n_users == 1:
+            self._limit = _thread_pools().limit(limits=1, user_api="blas")
+            self._limit.__enter__()
+
+    def leave(self) -> None:
+        self._n_users -= 1
+        if self._n_users == 0:
+            self._limit.__exit__(None, None, None)
+
+
+def _in_passing(function: Callable[[], None]) -> None:
+    """Call a function in a thread of its own."""
+    thread = threading.Thread(target=function, name="fwlasso-blas")
+    thread.start()
+    thread.join()
 
 
 #: A context with one BLAS thread: more fight with ours, and round differently.
@@ -104,6 +134,10 @@ class Workers:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+
+    def sweep(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
+        """Return what `run` does, for a pass over all columns: in a convoy they are made together."""
+        return self.run(chunk, cuts)
 
     def run(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
         """Return ``[chunk(cuts[0], cuts[1]), chunk(cuts[1], cuts[2]), ...]``."""

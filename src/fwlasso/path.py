@@ -5,8 +5,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -155,36 +156,54 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(options.threads))
         stack.enter_context(watch.guard())
-        with _timed(seconds, "setup"):
-            design, response, store = _as_data(X, y)
+        with timed(seconds, "setup"):
+            data = as_data(X, y)
             run = None
             if options.checkpoint is not None:
-                data = fingerprint(design, response, store)
-                run = stack.enter_context(_open_run(options, seed, data))
+                run = stack.enter_context(_open_run(options, seed, fingerprint(*data)))
                 seed = run.seed
-            problem = build_problem(design, response, options.fit_intercept, options.standardize, workers)
-        with _timed(seconds, "grid"):
-            grid = None if run is None else run.grid
-            cut = None
-            if grid is None:
-                grid = _grid(problem, options, workers, watch)
-                # A grid of radii whose end was not found is cut short, too.
-                cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
-                if run is not None and cut is None:
-                    run.keep_grid(grid)
-            forms = _forms(options, grid)
-        with _timed(seconds, "solve"):
-            tell = partial(_tell, watch, problem, forms)
+            units = options.fit_intercept, options.standardize
+            problem = build_problem(data.design, data.response, *units, workers)
+        path = path_on(problem, data.design, options, seed, workers, watch, seconds, start=start, run=run)
+    warn_unless_converged(path, options)
+    return path
+
+
+def path_on(
+    problem: Problem,
+    design: Design,
+    options: Options,
+    seed: int,
+    workers: Workers,
+    watch: Watch,
+    seconds: dict[str, float],
+    *,
+    start: Vector | None = None,
+    run: Run | None = None,
+) -> LassoPath:
+    """Compute the path that `options` ask for on a problem; a run keeps what is solved."""
+    with timed(seconds, "grid"):
+        grid = None if run is None else run.grid
+        cut = None
+        if grid is None:
+            grid = _grid(problem, options, workers, watch)
+            # A grid of radii whose end was not found is cut short, too.
+            cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
             if run is not None and cut is None:
-                outcomes, ending = solve_in_segments(problem, forms, options, run, workers, tell)
-            else:
-                guess = problem.from_user_units(start) if start is not None and options.entry.make is None else None
-                outcomes, ending = solve_points(problem, forms, options, seed, guess, workers, tell)
-            ending = ending or cut
-        with _timed(seconds, "certify"):
-            wanted = options.certify and ending is not Status.INTERRUPTED
-            known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
-            gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
+                run.keep_grid(grid)
+        forms = _forms(options, grid)
+    with timed(seconds, "solve"):
+        tell = partial(_tell, watch, problem, forms)
+        if run is not None and cut is None:
+            outcomes, ending = solve_in_segments(problem, forms, options, run, workers, tell)
+        else:
+            guess = problem.from_user_units(start) if start is not None and options.entry.make is None else None
+            outcomes, ending = solve_points(problem, forms, options, seed, guess, workers, tell)
+        ending = ending or cut
+    with timed(seconds, "certify"):
+        wanted = options.certify and ending is not Status.INTERRUPTED
+        known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
+        gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
 
     p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
@@ -194,16 +213,24 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
     settings = {
         **options.record(),
         "seed": seed,
-        "n_samples": design.n_samples,
+        # What gives this seed again; a generator goes on with every call, and no number stands for it.
+        "random_state": int(options.random_state) if isinstance(options.random_state, Integral) else None,
+        "n_samples": problem.shape[0],
         "conversion": design.conversion,
     }
-    path = _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
-    _warn_unless_converged(path, len(forms), options)
-    return path
+    return _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
 
 
-def _as_data(X: Any, y: Any) -> tuple[Design, Vector, Store | None]:
-    """Return design, response and store, if it is one; a store and a table have names, and a response by default."""
+class Data(NamedTuple):
+    """Validated data, and the store that it is in, if it is in one."""
+
+    design: Design
+    response: Vector
+    store: Store | None
+
+
+def as_data(X: Any, y: Any) -> Data:
+    """Validate X and y; a store and a table have names, and a response by default."""
     store = as_store(X)
     held = store if store is not None else X if isinstance(X, Table) else None
     if held is None:
@@ -213,7 +240,7 @@ def _as_data(X: Any, y: Any) -> tuple[Design, Vector, Store | None]:
         if held.feature_names is not None:
             design = design._replace(feature_names=held.feature_names)
         y = held.y if y is None else y
-    return design, as_response(y, design.n_samples), store
+    return Data(design, as_response(y, design.n_samples), store)
 
 
 def _open_run(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:
@@ -222,10 +249,11 @@ def _open_run(options: Options, seed: int, data: dict[str, str]) -> AbstractCont
 
 
 @contextmanager
-def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    """Add the time that passes in this context to that of a phase."""
     started = time.perf_counter()
     yield
-    seconds[phase] = time.perf_counter() - started
+    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - started
 
 
 def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) -> Grid:
@@ -349,14 +377,14 @@ def _assemble(
     )
 
 
-def _warn_unless_converged(path: LassoPath, n_points: int, options: Options) -> None:
+def warn_unless_converged(path: LassoPath, options: Options) -> None:
     """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
     certified = options.rule == "gap"
     unfinished = [s for s in path.statuses if not (s is Status.CERTIFIED if certified else s.converged)]
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:
-        what = f"The path has {len(path)} of {n_points} points. {path.ending.sentence}"
+        what = f"The path has {len(path)} of {options.n_points} points. {path.ending.sentence}"
     else:
         asked = f"stop={options.rule!r}, tol={options.tolerance:g}"
         what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {unfinished[0].sentence}"

@@ -1,14 +1,20 @@
-"""Pictures of a path, by matplotlib."""
+"""Pictures of a path, by matplotlib: coefficients, errors and gaps along it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .choice import Choice
+from .columns import Vector
 from .result import LassoPath
+from .traces import ever_active, names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+#: What a picture is drawn against: the l1 norm, or the penalty on a log scale, both from sparse to dense.
+Abscissa = Literal["radius", "alpha"]
 
 _SIZE = (9.0, 5.0)  # inches
 # Okabe and Ito's colours, told apart by colour-blind readers; black is left for text.
@@ -16,8 +22,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 _FAINT = "#9a9a9a"
 
 
-def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10) -> "Axes":
-    """Draw the coefficients of every feature that was ever active against the l1 norm.
+def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, x: Abscissa = "radius", n_labels: int = 10) -> "Axes":
+    """Draw the coefficients of every feature that was ever active.
 
     On a standardised path they are the coefficients of the scaled features, which can be compared with each other.
 
@@ -25,6 +31,8 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10)
     ----------
     path : LassoPath
     ax : matplotlib axes, optional
+    x : {"radius", "alpha"}, default="radius"
+        Draw against the l1 norm, or against the penalty on a log scale.
     n_labels : int, default=10
         The features with the largest coefficients are drawn in colour and named.
 
@@ -42,33 +50,105 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, n_labels: int = 10)
     >>> path.plot().get_xlabel()
     'l1 norm of the coefficients'
     """
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=_SIZE, layout="constrained")
-    features = np.unique(path.coefs.indices)
-    values = path.scaled_coefs.tocsr()[features].toarray()
-    strongest = np.argsort(-np.abs(values).max(axis=1, initial=0.0), kind="stable")[:n_labels]
-    for k in np.setdiff1d(np.arange(features.size), strongest):
-        ax.plot(path.radii, values[k], color=_FAINT, linewidth=0.7, alpha=0.6, rasterized=True)
-    for rank, k in enumerate(strongest):
-        feature = int(features[k])
-        name = str(feature) if path.feature_names is None else _literal(path.feature_names[feature])
+    ax, along = _prepare(path, ax, x)
+    traces = ever_active(path)
+    names = names_of(path, traces.features[:n_labels])
+    for values in traces.values[n_labels:]:
+        ax.plot(along, values, color=_FAINT, linewidth=0.7, alpha=0.6, rasterized=True)
+    for rank, (name, values) in enumerate(zip(names, traces.values, strict=False)):
         style = "-" if rank < len(COLOURS) else "--"
-        ax.plot(path.radii, values[k], style, color=COLOURS[rank % len(COLOURS)], linewidth=1.8, label=name)
+        colour = COLOURS[rank % len(COLOURS)]
+        ax.plot(along, values, style, color=colour, linewidth=1.8, label=_literal(name))
     ax.axhline(0.0, color="black", linewidth=0.6)
-    ax.set_xlabel("l1 norm of the coefficients")
     ax.set_ylabel("coefficient of the scaled feature" if path.settings.get("standardize") else "coefficient")
-    ax.set_title(f"Lasso path: {len(path)} points, {features.size} of {path.coefs.shape[0]:,} features ever active")
-    if len(strongest):
+    ever = f"{traces.features.size} of {path.coefs.shape[0]:,} features ever active"
+    ax.set_title(f"Lasso path: {len(path)} points, {ever}")
+    if names:
         ax.legend(title="largest", loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
     return ax
 
 
-def _literal(name: str) -> str:
-    """Return a label that shows `name`: no formula between dollars, and not hidden for a leading underscore."""
-    shown = name.replace("$", r"\$")
-    return f"\u200b{shown}" if shown.startswith("_") else shown
+def plot_error(path: LassoPath, choice: Choice, *, ax: "Axes | None" = None, x: Abscissa = "radius") -> "Axes":
+    """Draw what a choice rests on: the criterion at every point, its folds, its standard errors, the chosen point.
+
+    Parameters
+    ----------
+    path : LassoPath
+    choice : Choice
+        The choice of one of the points of this path.
+    ax : matplotlib axes, optional
+    x : {"radius", "alpha"}, default="radius"
+        Draw against the l1 norm, or against the penalty on a log scale.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> from fwlasso.choice import Choice
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((40, 60)))
+    >>> path = lasso_path(X, X[:, 0] - X[:, 1], radii=10, random_state=0)
+    >>> errors = np.linspace(2.0, 1.0, 10)
+    >>> choice = Choice("min", 9, "mean squared error", errors, False, path.coefs[:, [9]], path.intercepts[9])
+    >>> path.plot_error(choice).get_ylabel()
+    'mean squared error'
+    """
+    ax, along = _prepare(path, ax, x)
+    if choice.fold_scores is not None:
+        folds = ax.plot(along, choice.fold_scores, color=_FAINT, linewidth=0.8, alpha=0.8)
+        folds[0].set_label("folds")
+    if choice.standard_errors is not None:
+        low, high = choice.scores - choice.standard_errors, choice.scores + choice.standard_errors
+        ax.fill_between(along, low, high, color=COLOURS[0], alpha=0.2, linewidth=0.0, label="standard error")
+    ax.plot(along, choice.scores, color=COLOURS[0], linewidth=1.8, label=None if choice.fold_scores is None else "mean")
+    chosen = f"chosen by {_literal(choice.rule)}: {path.n_active[choice.point]} features"
+    ax.axvline(along[choice.point], color=COLOURS[1], linewidth=1.0, linestyle="--")
+    ax.plot(along[choice.point], choice.scores[choice.point], "o", color=COLOURS[1], label=chosen)
+    ax.set_ylabel(_literal(choice.criterion))
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def plot_gap(path: LassoPath, *, ax: "Axes | None" = None, x: Abscissa = "radius") -> "Axes":
+    """Draw the relative duality gap of every point on a log scale, with the tolerance where it is one of the gap.
+
+    Points whose gap was not computed, or is zero, are left out.
+
+    Parameters
+    ----------
+    path : LassoPath
+    ax : matplotlib axes, optional
+    x : {"radius", "alpha"}, default="radius"
+        Draw against the l1 norm, or against the penalty on a log scale.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((40, 60)))
+    >>> path = lasso_path(X, X[:, 0] - X[:, 1], radii=10, random_state=0)
+    >>> path.plot_gap().get_yscale()
+    'log'
+    """
+    ax, along = _prepare(path, ax, x)
+    positive = path.gaps > 0.0  # false for NaN
+    ax.plot(along[positive], path.gaps[positive], ".-", color=COLOURS[0], linewidth=1.0)
+    ax.set_yscale("log")
+    if path.gap_tolerance:
+        label = f"tolerance {path.gap_tolerance:g}"
+        ax.axhline(path.gap_tolerance, color=COLOURS[1], linewidth=1.0, linestyle="--", label=label)
+        ax.legend(fontsize="small", frameon=False)
+    ax.set_ylabel("relative duality gap")
+    return ax
 
 
 def draw_coefs(path: LassoPath) -> "Figure":
@@ -78,3 +158,26 @@ def draw_coefs(path: LassoPath) -> "Figure":
     figure = Figure(figsize=_SIZE, layout="constrained")
     plot_coefs(path, ax=figure.subplots())
     return figure
+
+
+def _prepare(path: LassoPath, ax: "Axes | None", x: Abscissa) -> "tuple[Axes, Vector]":
+    """Return axes, new ones where none are given, with their abscissa named, and its values at the points."""
+    if x not in ("radius", "alpha"):
+        raise ValueError(f"x must be 'radius' or 'alpha', got {x!r}")
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=_SIZE, layout="constrained")
+    if x == "radius":
+        ax.set_xlabel("l1 norm of the coefficients")
+        return ax, path.radii
+    ax.set_xlabel("alpha")
+    ax.set_xscale("log")
+    ax.xaxis.set_inverted(True)
+    return ax, np.where(path.alphas > 0.0, path.alphas, np.nan)  # no place for zero on a log scale
+
+
+def _literal(name: str) -> str:
+    """Return a label that shows `name`: no formula between dollars, and not hidden for a leading underscore."""
+    shown = name.replace("$", r"\$")
+    return f"\u200b{shown}" if shown.startswith("_") else shown

@@ -16,6 +16,7 @@ from .columns import (
     column_moments,
     cut_columns,
     dot_column,
+    masked,
     nbytes,
     read_only,
     sample_vector,
@@ -89,28 +90,37 @@ def as_response(y: Any, n_samples: int) -> Vector:
     return np.asarray(response)
 
 
-def build_problem(design: Design, y: Vector, fit_intercept: bool, standardize: bool, workers: Workers) -> Problem:
-    """Read all columns once and return the problem.
+def build_problem(
+    design: Design,
+    y: Vector,
+    fit_intercept: bool,
+    standardize: bool,
+    workers: Workers,
+    kept: NDArray[np.bool_] | None = None,
+) -> Problem:
+    """Read all columns once and return the problem, of all samples or of those that are `kept`.
 
     `fit_intercept` centres the columns and y. `standardize` scales every column to a mean square of one (about
     its mean with an intercept, about zero without), so that z_j'z_j = m. Constant columns become zero columns.
     """
-    columns = design.columns
-    _, p = shape(columns)
-    y_mean = float(np.mean(y)) if fit_intercept else 0.0
-    response = sample_vector(y - y_mean)
-    if np.abs(response[:-1]).max() <= y.size * np.finfo(np.float64).eps * abs(y_mean):
+    columns = masked(design.columns, kept)
+    m, p = shape(columns)
+    y_mean = float(np.mean(y if kept is None else y[kept])) if fit_intercept else 0.0
+    response = sample_vector(y - y_mean if kept is None else np.where(kept, y - y_mean, 0.0))
+    if np.abs(response[:-1]).max() <= m * np.finfo(np.float64).eps * abs(y_mean):
         response[:] = 0.0  # a constant y: what is left of it is the rounding of its mean
     means, norms2, xty = np.empty(p), np.empty(p), np.empty(p)
-    finite = workers.run(lambda lo, hi: _summarize(columns, response, lo, hi, means, norms2, xty), cut_columns(columns))
+    finite = workers.sweep(
+        lambda lo, hi: _summarize(columns, response, lo, hi, means, norms2, xty), cut_columns(columns)
+    )
     if not all(finite):
         raise ValueError("X contains NaN, infinity or values too large for their squares to be finite")
     if not fit_intercept:
-        _add_means(y.size, means, norms2)
+        _add_means(m, means, norms2)
     X: Columns = columns
     if fit_intercept or standardize:
         factors = np.empty(p)
-        _standardize(y.size, response[-1], standardize, means, norms2, xty, factors)
+        _standardize(m, response[-1], standardize, means, norms2, xty, factors)
         X = Standardized(columns, read_only(means), read_only(factors))
     response, xty, norms2 = map(read_only, (response, xty, norms2))
     with np.errstate(over="ignore"):

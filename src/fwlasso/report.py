@@ -1,56 +1,38 @@
-"""One self-contained HTML page about a path: what it is, a picture, and a table of its points."""
+"""One self-contained HTML page about a path: what it is, its charts, its models, and how to compute it again."""
 
-import io
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 import numpy as np
 
 from .choice import Choice
-from .plots import draw_coefs
+from .report_page.call import call_text
+from .report_page.data import Model, home_model, page_data
 from .result import LassoPath
+from .status import Status
+from .traces import ever_active, names_of
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light; --ink: #1b1b1b; --line: #d5d5d5; --soft: #f5f5f3; }}
-body {{ font: 16px/1.5 system-ui, sans-serif; color: var(--ink);
-  margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }}
-h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
-figure {{ margin: 1rem 0; }} figure svg {{ width: 100%; height: auto; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .25rem .75rem; border-bottom: 1px solid var(--line); text-align: right; }}
-th:first-child, td:first-child {{ text-align: left; }}
-thead th {{ background: var(--soft); position: sticky; top: 0; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<h2>Summary</h2>
-<div class="scroll"><table><tbody>{summary}</tbody></table></div>
-<h2>Coefficients along the path</h2>
-<figure>{picture}</figure>
-<h2>The largest coefficients of the last point</h2>
-<div class="scroll"><table><thead><tr><th>feature</th><th>coefficient</th><th>of the scaled feature</th></tr></thead>
-<tbody>{features}</tbody></table></div>
-<h2>Points</h2>
-<p>The gap bounds how far the objective is above its minimum, relative to 1/2 ||y||&sup2;.</p>
-<div class="scroll"><table><thead><tr><th>point</th><th>radius</th><th>alpha</th><th>active</th><th>R&sup2;</th>
-<th>gap</th><th>iterations</th><th>status</th></tr></thead><tbody>{points}</tbody></table></div>
-</body>
-</html>
-"""
+# One script after the other in one module, each in need only of those before it.
+_SCRIPTS = ("numbers.js", "view.js", "chart.js", "charts.js", "tables.js", "page.js")
 
 
 def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", choice: Choice | None = None) -> None:
     """Write a page about `path` to `file`; it needs no network to be read.
 
-    A `choice` of a point is not shown yet.
+    The page has charts of the coefficients, the errors, the active features and the gaps, a slider along the points,
+    and tables of the model and of the points, which can be read without JavaScript, too. Of features that were never
+    active nothing is written, so that a path on millions of them makes a page of some hundred kilobytes.
+
+    Parameters
+    ----------
+    path : LassoPath
+    file : path of the page
+    title : str, default="Lasso path"
+    choice : Choice, optional
+        The chosen model is marked in the charts, and its coefficients are in the table in full precision. Without a
+        choice that is the model of the last point.
 
     Examples
     --------
@@ -66,23 +48,33 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
     ...     "Points" in Path(folder, "report.html").read_text()
     True
     """
-    page = _PAGE.format(
+    traces = ever_active(path)
+    model = home_model(path, traces, choice)
+    page = Template(_asset("page.html")).substitute(
         title=escape(title),
-        summary="".join(_row(key, value) for key, value in _summary(path).items()),
-        picture=_picture(path),
-        features="".join(_row(name, f"{a:.6g}", f"{b:.6g}") for name, a, b in largest_coefs(path, point=-1)),
+        style=_asset("page.css"),
+        lede=escape(_lede(path)),
+        facts="".join(_fact(*fact) for fact in _facts(path, model, choice)),
+        criterion=escape("R² on the training data" if choice is None else _heading(choice.criterion)),
+        model_name="The last point" if choice is None else "The chosen model",
+        intercept=repr(model.intercept),
+        features="".join(_row(*row) for row in _feature_rows(path, model)),
         points="".join(_row(*row) for row in point_rows(path, range(len(path)))),
+        summary="".join(_row(*row, heads=1) for row in _summary(path, choice).items()),
+        call=escape(call_text(path)),
+        data=page_data(path, traces, model, choice),
+        script="\n".join(_asset(name) for name in _SCRIPTS),
     )
-    Path(file).write_text(page, encoding="utf-8")
+    # Names of files and features may hold bytes that are no text; the page shows that something was there.
+    Path(file).write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
 
 
 def largest_coefs(path: LassoPath, point: int, n_largest: int = 20) -> list[tuple[str, float, float]]:
     """Return name, coefficient and scaled coefficient of the features with the largest ones by modulus."""
     coef = path.coef(point)
     scaled = path.coef(point, scaled=True)
-    order = np.argsort(-np.abs(scaled), kind="stable")[: min(n_largest, np.count_nonzero(scaled))].tolist()
-    names = path.feature_names or {j: str(j) for j in order}
-    return [(names[j], float(coef[j]), float(scaled[j])) for j in order]
+    order = np.argsort(-np.abs(scaled), kind="stable")[: min(n_largest, np.count_nonzero(scaled))]
+    return list(zip(names_of(path, order), coef[order].tolist(), scaled[order].tolist(), strict=True))
 
 
 def point_rows(path: LassoPath, points: range | list[int]) -> list[tuple[str, ...]]:
@@ -102,14 +94,67 @@ def point_rows(path: LassoPath, points: range | list[int]) -> list[tuple[str, ..
     ]
 
 
-def _summary(path: LassoPath) -> dict[str, str]:
+def _feature_rows(path: LassoPath, model: Model) -> list[tuple[str, ...]]:
+    """Return the features of a model, with numbers that are read back as the same bits."""
+    columns = (model.features.tolist(), model.coefs.tolist(), model.scaled_coefs.tolist())
+    return [
+        (name, str(feature), repr(coef), "-" if np.isnan(scaled) else repr(scaled))
+        for name, feature, coef, scaled in zip(names_of(path, model.features), *columns, strict=True)
+    ]
+
+
+def _lede(path: LassoPath) -> str:
+    """Return the path in a sentence."""
+    p, n_points = path.coefs.shape
+    models = "1 model" if n_points == 1 else f"{n_points} models"
+    text = f"{models} on {p:,} features, {path.settings['n_samples']:,} samples."
+    if path.gap_tolerance is not None and all(status is Status.CERTIFIED for status in path.statuses):
+        certified = f"its duality gap over all columns is at most {path.gap_tolerance:g} of ½ ‖y‖²"
+        text += f" Each is certified: {certified}."
+    return text if path.ending is None else f"{text} {path.ending.sentence}"
+
+
+def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[str, str, str]]:
+    """Return what one wants to know first: what it is, a number, and a note on it."""
+    k = model.point
+    if choice is None:
+        of_model = [("Features at the end", f"{model.features.size:,}", f"alpha {path.alphas[k]:.4g}")]
+    else:
+        blend = "" if choice.blend == 1.0 else f", refitted (blend {choice.blend:g})"
+        spread = "" if choice.standard_errors is None else f" ± {float(f'{choice.standard_errors[k]:.2g}'):.4g}"
+        rule = f"point {k + 1} of {len(path)}, by {choice.rule}{blend}"
+        of_model = [
+            ("Features chosen", f"{model.features.size:,}", rule),
+            (_heading(choice.criterion), f"{choice.scores[k]:.4g}{spread}", f"alpha {path.alphas[k]:.4g}"),
+        ]
+    largest = "not computed" if np.isnan(path.gaps).all() else f"{np.nanmax(path.gaps):.1e}"
+    tolerance = path.gap_tolerance
+    asked = path.summary_of_statuses() if tolerance is None else f"{path.summary_of_statuses()}; tol {tolerance:g}"
+    return [
+        *of_model,
+        ("R² on the training data", f"{path.r2[k]:.3f}", f"l1 norm {path.radii[k]:.4g}"),
+        ("Largest duality gap", largest, asked),
+        ("Passes over the data", f"{path.counters.passes:.1f}", f"{path.counters.total_seconds:.3g} s in all"),
+    ]
+
+
+def _heading(criterion: str) -> str:
+    """Return words with a capital letter, but names such as bic as they are."""
+    return criterion[0].upper() + criterion[1:] if " " in criterion else criterion
+
+
+def _summary(path: LassoPath, choice: Choice | None) -> dict[str, str]:
     p, n_points = path.coefs.shape
     seconds = ", ".join(f"{phase} {value:.3f}" for phase, value in path.counters.seconds.items())
     ending = path.ending.sentence if path.ending else "complete"
+    chosen = {} if choice is None else {"choice": f"point {choice.point + 1} by {choice.rule} ({choice.criterion})"}
     return {
         "data": f"{path.settings['n_samples']:,} samples, {p:,} features",
+        "solver": str(path.settings.get("solver")),
         "path": f"{n_points} points; {ending}",
+        **chosen,
         "points": path.summary_of_statuses(),
+        "features ever active": f"{np.unique(path.coefs.indices).size:,}",
         "largest gap": "not computed" if np.isnan(path.gaps).all() else f"{np.nanmax(path.gaps):.2e}",
         "iterations": f"{int(path.counters.iterations.sum()):,}",
         "dot products": f"{path.counters.dot_products:,}",
@@ -119,12 +164,15 @@ def _summary(path: LassoPath) -> dict[str, str]:
     }
 
 
-def _row(*cells: str) -> str:
-    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+def _fact(name: str, value: str, note: str) -> str:
+    return f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><dd class=note>{escape(note)}</dd></div>"
 
 
-def _picture(path: LassoPath) -> str:
-    text = io.StringIO()
-    draw_coefs(path).savefig(text, format="svg")
-    svg = text.getvalue()
-    return svg[svg.index("<svg") :]
+def _row(*cells: str, heads: int = 0) -> str:
+    """Return a row of a table; its first cells may be heads."""
+    head = "".join(f'<th scope="row">{escape(cell)}</th>' for cell in cells[:heads])
+    return f"<tr>{head}{''.join(f'<td>{escape(cell)}</td>' for cell in cells[heads:])}</tr>"
+
+
+def _asset(name: str) -> str:
+    return files("fwlasso.report_page").joinpath(name).read_text(encoding="utf-8")

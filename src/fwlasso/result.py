@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from .choice import Choice
+    from .plots import Abscissa
+
 _FORMAT = 1  # of saved paths
 
 
@@ -123,6 +126,11 @@ class LassoPath:
         """Number of features with a nonzero coefficient at every point."""
         return np.asarray(np.diff(self.coefs.indptr), dtype=np.int64)
 
+    @property
+    def gap_tolerance(self) -> float | None:
+        """What the gaps were to be at most; None where the points were done by another rule."""
+        return self.settings.get("tol") if self.settings.get("stop") == "gap" else None
+
     def summary_of_statuses(self) -> str:
         """Return how many points ended in which way, as text."""
         names = [status.value for status in self.statuses]
@@ -218,11 +226,23 @@ class LassoPath:
         names = feature if self.feature_names is None else np.array(self.feature_names, dtype=object)[feature]
         return pd.DataFrame({"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data})
 
-    def plot(self, *, ax: "Axes | None" = None, n_labels: int = 10) -> "Axes":
-        """Draw the coefficients against the l1 norm; see `fwlasso.plots.plot_coefs`."""
+    def plot(self, *, ax: "Axes | None" = None, x: "Abscissa" = "radius", n_labels: int = 10) -> "Axes":
+        """Draw the coefficients along the path; see `fwlasso.plots.plot_coefs`."""
         from .plots import plot_coefs
 
-        return plot_coefs(self, ax=ax, n_labels=n_labels)
+        return plot_coefs(self, ax=ax, x=x, n_labels=n_labels)
+
+    def plot_error(self, choice: "Choice", *, ax: "Axes | None" = None, x: "Abscissa" = "radius") -> "Axes":
+        """Draw the criterion of a choice along the path; see `fwlasso.plots.plot_error`."""
+        from .plots import plot_error
+
+        return plot_error(self, choice, ax=ax, x=x)
+
+    def plot_gap(self, *, ax: "Axes | None" = None, x: "Abscissa" = "radius") -> "Axes":
+        """Draw the duality gap of every point; see `fwlasso.plots.plot_gap`."""
+        from .plots import plot_gap
+
+        return plot_gap(self, ax=ax, x=x)
 
     def save(self, file: str | Path) -> None:
         """Write the path to a ``.npz`` file of plain arrays, in one step: it is the old file or the new one."""

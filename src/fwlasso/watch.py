@@ -59,7 +59,7 @@ class Watch:
 
     def tell(self, progress: Progress) -> Status | None:
         """Call the callback, and return the ending that it, the clock or the keyboard asks for."""
-        self._is_telling = True
+        self._is_telling = threading.current_thread() is threading.main_thread()
         try:
             answer = self._callback(progress) if self._callback is not None else None
         except KeyboardInterrupt:
@@ -94,3 +94,27 @@ class Watch:
             yield
         finally:
             signal.signal(signal.SIGINT, previous)
+
+
+class SharedWatch(Watch):
+    """A watch for several paths in several threads: their points are counted together, and what ends one ends all."""
+
+    def __init__(self, time_limit: float | None, callback: Callback | None, n_paths: int) -> None:
+        super().__init__(time_limit, callback)
+        self._n_paths = n_paths
+        self._n_done = 0
+        self._lock = threading.Lock()
+        self._is_stopped = False
+
+    def look(self) -> Status | None:
+        """Return the ending that the clock, the keyboard or the callback has asked for."""
+        return Status.STOPPED if self._is_stopped else super().look()
+
+    def tell(self, progress: Progress) -> Status | None:
+        """Call the callback, one thread at a time."""
+        with self._lock:
+            whole = progress._replace(point=self._n_done, n_points=self._n_paths * progress.n_points)
+            self._n_done += progress.done
+            ending = super().tell(whole)
+            self._is_stopped |= ending is Status.STOPPED
+            return ending

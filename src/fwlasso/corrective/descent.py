@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, dot_column
+from ..columns import Vector, add_column, dot_column, holds, shape
 from ..forms import Penalty, duality_gap, soft_threshold
 from ..problem import Problem
 from .gram import Indices, Matrix
@@ -46,8 +46,9 @@ def refresh(problem: Problem, work: Work, members: Indices) -> None:
         total = 0.0
         for i in range(m):
             total += residual[i]
+        constant = total / shape(problem.X)[0]
         for i in range(m):
-            residual[i] -= total / m
+            residual[i] -= constant * holds(problem.X, i)
             residual[m] += residual[i]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Vector, add_column, dot_column, sample_vector
+from ..columns import Vector, add_column, dot_column, holds, sample_vector
 from ..problem import Problem
 from .gram import Indices
 
@@ -18,7 +18,7 @@ class Duplicates:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._probe = sample_vector(np.random.default_rng(0).standard_normal(problem.y.size - 1))
+        self._probe = sample_vector(_restrict(problem, np.random.default_rng(0).standard_normal(problem.y.size - 1)))
         self._is_copy = np.zeros(problem.xty.size, np.bool_)
 
     def distinct(self, columns: Indices) -> Indices:
@@ -36,6 +36,14 @@ class Duplicates:
         copies = columns[order[_copies(problem, columns[order], ties)]]
         self._is_copy[copies] = True
         return columns[~self._is_copy[columns]]
+
+
+@kernel
+def _restrict(problem: Problem, values: Vector) -> Vector:
+    """Return `values`, zero for samples that are not in the problem."""
+    for i in range(values.size):
+        values[i] *= holds(problem.X, i)
+    return values
 
 
 @kernel

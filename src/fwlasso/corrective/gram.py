@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf
 
 from .._jit import kernel
-from ..columns import Vector, add_column, column_entries, dot_column
-from ..iterate import center
+from ..columns import Vector, add_column, center, column_entries, dot_column
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 
@@ -149,7 +148,7 @@ def _spread(problem: Problem, j: int, v: Vector) -> None:
     for i in range(v.size):
         v[i] = 0.0
     add_column(problem.X, j, 1.0 / np.sqrt(problem.norms2[j]), v)
-    center(v)
+    center(problem.X, v)
 
 
 @kernel

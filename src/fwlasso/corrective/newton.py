@@ -3,8 +3,7 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, column_entries, dot_column
-from ..iterate import center
+from ..columns import Vector, add_column, center, column_entries, dot_column
 from ..problem import Problem
 from .descent import Work
 from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fill_from_old, substitute, take_slots
@@ -142,7 +141,7 @@ def _conjugate_gradients(problem: Problem, work: Work, active: Indices, norms: V
         _clear(v)
         for i in range(n):
             add_column(problem.X, work.columns[active[i]], direction[i] / norms[i], v)
-        center(v)
+        center(problem.X, v)
         curvature = 0.0
         for i in range(n):
             image[i] = dot_column(problem.X, work.columns[active[i]], v) / norms[i] + _CG_RIDGE * direction[i]
@@ -207,5 +206,5 @@ def _falls(problem: Problem, work: Work, active: Indices, step: Vector, weight: 
         after = a + step[i] if a * (a + step[i]) > 0.0 else 0.0
         add_column(problem.X, work.columns[k], after - a, v)
         change += weight * (abs(after) - abs(a)) - work.corrs[k] * (after - a)
-    center(v)
+    center(problem.X, v)
     return change + 0.5 * _square(v) < 0.0

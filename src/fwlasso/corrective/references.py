@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Columns, Vector, column_shift, cut_columns, dot_column
+from ..columns import Columns, Vector, column_shift, cut_columns, dot_column, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .nodes import Node
@@ -100,7 +100,7 @@ class Anchors:
         self._residuals += [node.residual for node in nodes]
         ratios, self._ceiling = np.empty(problem.xty.size, np.float32), np.abs(last.ratios)
         stack, scales = np.array(self._residuals[1:]), 1.0 / np.array(self._weights[1:])
-        largest = workers.run(
+        largest = workers.sweep(
             lambda lo, hi: _price_all(problem.X, stack, scales, lo, hi, ratios, self._ceiling),
             cut_columns(problem.X, len(nodes)),
         )
@@ -120,17 +120,17 @@ class Anchors:
         """Return the columns that could have |z_j'r| > lambda at one of these nodes between the anchors."""
         norms, eta = self._reach.norms, max(map(self.distance, nodes)) * self._reach.unit
         cuts = even_cuts(norms.size, 8 * norms.size)
-        return np.concatenate(workers.run(lambda lo, hi: _suspects(self._ceiling, norms, eta, lo, hi), cuts))
+        return np.concatenate(workers.run(lambda lo, hi: _above(self._ceiling, norms, eta, lo, hi), cuts))
 
     def violators(self) -> NDArray[np.int64]:
         """Return the columns that exceed lambda at an anchor, or nearly so."""
-        return np.flatnonzero(self._ceiling * np.float32(_ROUND_UP) > 1.0)
+        return _above(self._ceiling, self._ceiling, 0.0, 0, self._ceiling.size)
 
 
 @kernel
 def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> tuple[float, float]:
     """Fill ||z_j|| / unit; return how much larger norms in memory are than those of z_j, and the largest of them."""
-    m = problem.y.size - 1
+    m = shape(problem.X)[0]
     spread, largest = 1.0, 0.0
     for j in range(norms.size):
         norm2 = problem.norms2[j]
@@ -175,11 +175,15 @@ def _distance(left: Vector, right: Vector, share: float, residual: Vector) -> tu
 
 
 @kernel
-def _suspects(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
-    found = np.empty(hi - lo, np.int64)
+def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
+    """Return the columns of lo..hi with ceiling + norm eta above 1, rounded up."""
+    n = 0
+    for j in range(lo, hi):  # counted first: p numbers of room would be much
+        n += (float(ceiling[j]) + float(norms[j]) * eta) * _ROUND_UP > 1.0
+    found = np.empty(n, np.int64)
     n = 0
     for j in range(lo, hi):
         if (float(ceiling[j]) + float(norms[j]) * eta) * _ROUND_UP > 1.0:
             found[n] = j
             n += 1
-    return found[:n].copy()
+    return found

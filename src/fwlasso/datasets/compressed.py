@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,11 @@ PACKINGS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 def is_packed(file: Path) -> bool:
     """Tell whether a file is packed, by the ending of its name."""
     return file.suffix.lower() in PACKINGS
+
+
+def is_gzip(file: Path) -> bool:
+    """Tell whether a file is packed by gzip, by the ending of its name."""
+    return file.suffix.lower() == ".gz"
 
 
 @contextmanager
@@ -110,8 +115,15 @@ class _Buffer:
         return self._memory
 
 
+class Readable(Protocol):
+    """What bytes are read from."""
+
+    def readinto(self, room: memoryview, /) -> int:
+        """Read some bytes into the room; return how many, 0 at the end."""
+
+
 def line_blocks(
-    stream: BinaryIO, block_bytes: int, padding: int, n_bytes: int | None = None, n_valid: int = 1
+    stream: Readable, block_bytes: int, padding: int, n_bytes: int | None = None, n_valid: int = 1
 ) -> Iterator[NDArray[np.uint8]]:
     r"""Yield whole lines of the next `n_bytes` of a stream, or of all there are.
 
@@ -120,15 +132,16 @@ def line_blocks(
     written over.
     """
     buffers = itertools.cycle([_Buffer() for _ in range(n_valid)])
+    memory = next(buffers)
     begun = b""  # the first part of a line
     left = n_bytes
     while True:
         wanted = max(block_bytes, len(begun))
         wanted = wanted if left is None else min(wanted, left)
-        buffer = next(buffers).of_size(len(begun) + wanted + 1 + padding)
+        buffer = memory.of_size(len(begun) + wanted + 1 + padding)
         buffer[: len(begun)] = begun
         with memoryview(buffer) as view:
-            n_read = stream.readinto(view[len(begun) : len(begun) + wanted])  # type: ignore[attr-defined]
+            n_read = stream.readinto(view[len(begun) : len(begun) + wanted])
         end = len(begun) + n_read
         if not n_read:
             if begun:
@@ -140,6 +153,7 @@ def line_blocks(
         begun = bytes(memoryview(buffer)[cut:end])
         if cut:
             yield np.frombuffer(buffer, np.uint8, cut + padding)
+            memory = next(buffers)  # and not before: a long line takes several rounds, and waiting blocks are in use
 
 
 N_AHEAD = 8

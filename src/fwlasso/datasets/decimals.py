@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import bits_above, bits_below, eight_bytes, part_of_kernel, upper_product
+from .._jit import WINDOW, bits_above, bits_below, eight_bytes, part_of_kernel, upper_product
 
-PADDING = 8  # bytes behind a text that may be looked at
+PADDING = WINDOW  # bytes behind a text that may be looked at
 
 # What became of a number.
 SURE, UNSURE, NO_NUMBER = 0, 1, 2
@@ -48,7 +48,7 @@ _LEAST_SHIFT, _GREATEST_SHIFT = -1074, 970  # 53 bits times these powers of two 
 _TWO_TO = 2.0 ** np.arange(_LEAST_SHIFT, _GREATEST_SHIFT + 1)
 
 # Written out, because int64 and uint64 together are float64 for numba.
-_0, _1, _4, _9, _10, _63 = (np.uint64(k) for k in (0, 1, 4, 9, 10, 63))
+_0, _1, _4, _9, _10, _63, _64 = (np.uint64(k) for k in (0, 1, 4, 9, 10, 63, 64))
 _ALMOST = np.uint64(2**64 - 4)
 _TWO_TO_53 = np.uint64(2**53)
 
@@ -70,11 +70,22 @@ def read_digits(text: NDArray[np.uint8], at: int) -> tuple[Any, Any]:
     word = eight_bytes(text, at) ^ _ZEROS
     # A byte that is no digit carries into later ones only.
     n_digits = np.int64(bits_below((word + _BEYOND_NINE) & _UPPER_BITS, word & _UPPER_BITS) >> _3)
-    word = (word << _SHIFTS[n_digits]) << _SHIFTS[n_digits]  # later bytes go, zeros come in front
+    return _join_digits((word << _SHIFTS[n_digits]) << _SHIFTS[n_digits]), n_digits
+
+
+@part_of_kernel
+def read_known_digits(text: NDArray[np.uint8], at: int, n_digits: Any) -> Any:
+    """Return the number that the digits at `at` are, of which it is known how many there are: one to eight."""
+    return _join_digits((eight_bytes(text, at) ^ _ZEROS) << ((_64 - (np.uint64(n_digits) << _3)) & _63))
+
+
+@part_of_kernel
+def _join_digits(word: Any) -> Any:
+    """Return the number that eight digits are, bytes from 0 to 9."""
     word = word * _10 + (word >> _8)  # pairs of digits in every other byte
     inner = (word & _OUTER_PAIRS) * _INNER_WEIGHTS
     outer = ((word >> _16) & _OUTER_PAIRS) * _OUTER_WEIGHTS
-    return (inner + outer) >> _32, n_digits
+    return (inner + outer) >> _32
 
 
 @part_of_kernel
@@ -114,6 +125,20 @@ def read_decimal(text: NDArray[np.uint8], at: int) -> tuple[float, int, int]:
         return 0.0, end, UNSURE
     value, is_sure = _nearest(mantissa, exponent)
     return -value if negative else value, end, SURE if is_sure else UNSURE
+
+
+@part_of_kernel
+def short_decimal(text: NDArray[np.uint8], at: int, n_whole: Any, n_decimals: Any) -> tuple[float, bool]:
+    """Return the number at `at`, of which it is known how many digits stand before and behind its point.
+
+    Those are one to eight, and up to eight. Without digits behind it, there need not be a point.
+    Returns also whether the number is certain: whether all its digits together are a float, see `_nearest`.
+    """
+    number = read_known_digits(text, at, n_whole)
+    if n_decimals == 0:
+        return np.float64(number), True
+    number = number * _INTEGER_TEN_TO[np.uintp(n_decimals)] + read_known_digits(text, at + n_whole + 1, n_decimals)
+    return np.float64(number) / _TEN_TO[np.uintp(n_decimals)], number <= _TWO_TO_53
 
 
 @part_of_kernel

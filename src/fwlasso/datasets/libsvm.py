@@ -2,7 +2,8 @@
 
 A file is read twice. The first time every thread counts, for its part of the lines, the entries of every column; the
 sums tell where in the matrix each thread begins in every column. The second time the entries are put there. Nothing
-else is held than the matrix, a count per column and thread, and a block of text per thread.
+else is held than the matrix, a count per column and thread, and a block of text per thread. A packed file is counted by
+one thread, behind another that unpacks it; one of gzip is cut meanwhile, so that threads can fill in its parts.
 """
 
 import itertools
@@ -154,9 +155,10 @@ class _Loader:
         lowest = 1 if zero_based is False else 0
         most = _most_columns() if n_features is None else n_features  # as index, n_features may yet prove right
         found = self._each(lambda part, _: count_part(part, self._journey, most))
-        counts = [count for count in found if count is not None]
-        if len(counts) < len(found):
+        if any(counted is None for counted in found):
             raise self._explain(lowest, most, n_features)
+        counted = [pair for pairs in found if pairs is not None for pair in pairs]
+        self._parts, counts = [part for part, _ in counted], [count for _, count in counted]
         low, high = min(count.lowest for count in counts), max(count.highest for count in counts)
         is_empty = high < 0
         shift = int(zero_based is False or (zero_based == "auto" and low > 0 and not is_empty))

@@ -3,14 +3,16 @@
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .compressed import N_AHEAD, ahead, is_packed, line_blocks, unpacked
+from .compressed import N_AHEAD, ahead, is_gzip, is_packed, line_blocks, unpacked
 from .decimals import PADDING
+from .gzip_stream import Bookmark, GzipStream, OddGzipError, first_page
 from .libsvm_faults import Misfit, duplicate_in, misfit_at, word_at
 from .libsvm_scan import Bytes, Fault, Floats, Integers, count_columns, parse_lines, scan_columns, scatter
 
@@ -18,6 +20,7 @@ _BLOCK_BYTES = 1 << 19  # what is read of it fits a core's cache, entries and al
 _LEAST_PART_BYTES = 1 << 22  # smaller parts are not worth a thread
 _MOST_PARTS = 16  # every part has a count for every column
 _FIRST_COLUMNS = 1 << 10
+_N_VALID = N_AHEAD + 3  # blocks that wait, the one in use, the one that waits to wait, the one in the making
 _INT32_MAX = int(np.iinfo(np.int32).max)
 
 
@@ -51,7 +54,7 @@ class Journey:
             raise StoppedError
         if self._progress is not None:
             with self._lock:
-                self._done += n_bytes
+                self._done = min(self._done + n_bytes, self._total)  # an odd gzip file is begun twice
                 self._progress(Reading(self._file, self._done, self._total))
 
     def stop(self) -> None:
@@ -59,39 +62,118 @@ class Journey:
         self._is_stopped = True
 
 
-class Part(NamedTuple):
-    """Some lines of a file: all that begin from one byte to another. A packed file is one part, in packed bytes."""
+class Part(Protocol):
+    """Some lines of a file."""
+
+    @property
+    def file(self) -> Path:
+        """The file."""
+
+    def blocks(self, journey: Journey) -> Iterator[Bytes]:
+        """Yield the lines, block by block."""
+
+
+class _PlainPart(NamedTuple):
+    """All lines that begin from one byte to another."""
 
     file: Path
     begin: int
     end: int
 
     def blocks(self, journey: Journey) -> Iterator[Bytes]:
-        """Yield the lines, block by block."""
-        with self.file.open("rb", buffering=0) as stream, unpacked(stream, self.file) as plain:  # type: ignore[arg-type]
-            if is_packed(self.file):
-                yield from self._unpacked_blocks(stream, plain, journey)
-                return
-            plain.seek(self.begin)
-            for block in line_blocks(plain, _BLOCK_BYTES, PADDING, self.end - self.begin):
+        with self.file.open("rb", buffering=0) as stream:
+            stream.seek(self.begin)
+            for block in line_blocks(stream, _BLOCK_BYTES, PADDING, self.end - self.begin):  # type: ignore[arg-type]
                 journey.advance(block.size - PADDING)
                 yield block
 
-    @staticmethod
-    def _unpacked_blocks(packed: Any, plain: BinaryIO, journey: Journey) -> Iterator[Bytes]:
-        told = 0
-        n_valid = N_AHEAD + 3  # those that wait, the one in use, the one that waits to wait, the one in the making
-        for block in ahead(line_blocks(plain, _BLOCK_BYTES, PADDING, n_valid=n_valid)):
-            reached = packed.tell()
-            journey.advance(reached - told)
-            told = reached
-            yield block
+
+class _PackedFile(NamedTuple):
+    """All lines of a packed file, unpacked by a thread of its own."""
+
+    file: Path
+    n_parts: int  # that it is to be cut into while it is counted, if it can be
+
+    def blocks(self, journey: Journey) -> Iterator[Bytes]:
+        with self.file.open("rb", buffering=0) as packed, unpacked(packed, self.file) as plain:  # type: ignore[arg-type]
+            told = 0
+            blocks = line_blocks(plain, _BLOCK_BYTES, PADDING, n_valid=_N_VALID)  # type: ignore[arg-type]
+            for block in ahead(blocks):
+                reached = packed.tell()
+                journey.advance(reached - told)
+                told = reached
+                yield block
+
+    def cut_blocks(self, journey: Journey) -> Iterator[tuple[Bytes, "_GzipCut | None"]]:
+        """Yield the lines of a gzip file, and with every block a cut if a part is to end there.
+
+        Raises
+        ------
+        OddGzipError
+            `blocks` may be able to read it.
+        """
+        with self.file.open("rb", buffering=0) as packed:
+            stream = GzipStream(packed, first_page())  # type: ignore[arg-type]
+            told = 0
+            for block, cut in ahead(self._make_cut_blocks(stream)):
+                reached = stream.n_packed
+                journey.advance(reached - told)
+                told = reached
+                yield block, cut
+
+    def _make_cut_blocks(self, stream: GzipStream) -> Iterator[tuple[Bytes, "_GzipCut | None"]]:
+        size = self.file.stat().st_size
+        wanted = [k * size // self.n_parts for k in range(1, self.n_parts)]
+        n_plain = 0
+        bookmark = stream.bookmark()
+        for block in line_blocks(stream, _BLOCK_BYTES, PADDING, n_valid=_N_VALID):
+            n_plain += block.size - PADDING
+            is_cut = bool(wanted) and stream.n_packed >= wanted[0]
+            # The stream is beyond the end of the block already. Where the block before ended, it was not.
+            yield block, _GzipCut(bookmark, n_plain) if is_cut else None
+            wanted = [place for place in wanted if place > stream.n_packed]
+            if wanted:
+                bookmark = stream.bookmark()
+
+
+class _GzipCut(NamedTuple):
+    """The beginning of a line in a gzip file, and a bookmark before it."""
+
+    bookmark: Bookmark
+    n_plain: int  # bytes in front of the line
+
+
+class _GzipPart(NamedTuple):
+    """Lines of a gzip file, from one cut to another; without one, to the end."""
+
+    file: Path
+    begin: _GzipCut
+    end: _GzipCut | None
+
+    def blocks(self, journey: Journey) -> Iterator[Bytes]:
+        told = self.begin.bookmark.n_packed
+        n_packed = self.file.stat().st_size if self.end is None else self.end.bookmark.n_packed
+        n_plain = None if self.end is None else self.end.n_plain - self.begin.n_plain
+        with self.file.open("rb", buffering=0) as packed:
+            try:
+                stream = GzipStream(packed, self.begin.bookmark)  # type: ignore[arg-type]
+                stream.skip(self.begin.n_plain)
+                for block in line_blocks(stream, _BLOCK_BYTES, PADDING, n_plain):
+                    reached = min(stream.n_packed, n_packed)
+                    journey.advance(reached - told)
+                    told = reached
+                    yield block
+            except OddGzipError as error:  # it was not, when it was counted
+                raise changed(self.file) from error
+        journey.advance(n_packed - told)
 
 
 def cut_file(file: Path, n_threads: int) -> list[Part]:
-    """Cut a file into parts at the ends of lines, no more than there are threads."""
+    """Cut a file into parts at the ends of lines, no more than there are threads; a packed one is a single part."""
     size = file.stat().st_size
-    n_parts = 1 if is_packed(file) else max(1, min(n_threads, _MOST_PARTS, size // _LEAST_PART_BYTES))
+    n_parts = max(1, min(n_threads, _MOST_PARTS, size // _LEAST_PART_BYTES))
+    if is_packed(file):
+        return [_PackedFile(file, n_parts)]
     cuts = {0, size}
     with file.open("rb") as stream:
         for k in range(1, n_parts):
@@ -99,7 +181,7 @@ def cut_file(file: Path, n_threads: int) -> list[Part]:
             stream.readline()
             cuts.add(stream.tell())
     places = sorted(cuts) if size else [0, 0]
-    return [Part(file, begin, end) for begin, end in itertools.pairwise(places)]
+    return [_PlainPart(file, begin, end) for begin, end in itertools.pairwise(places)]
 
 
 class Count(NamedTuple):
@@ -112,24 +194,62 @@ class Count(NamedTuple):
     highest: int
 
 
-def count_part(part: Part, journey: Journey, most: int) -> Count | None:
-    """Count entries by their indices, up to `most`; None if something is not as it should be."""
-    counts = np.zeros(min(_FIRST_COLUMNS, most + 1), np.int32)
-    n_rows = n_entries = 0
-    lowest, highest = most + 1, -1
-    indices = np.empty(0, np.int64)
+class _Tally:
+    """Counts entries by their indices, up to `most`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._columns = np.zeros(min(_FIRST_COLUMNS, most + 1), np.int32)
+        self._n_rows = self._n_entries = 0
+        self._lowest, self._highest = most + 1, -1
+        self._indices = np.empty(0, np.int64)
+
+    def add(self, text: Bytes) -> bool:
+        """Count some lines; return False if something is not as it should be."""
+        if self._indices.size < text.size // 3 + 1:  # " 1:" takes three bytes, and values are not looked at
+            self._indices = np.empty(text.size // 3 + 1, np.int64)
+        n_new, n_new_rows, low, high, is_fine = scan_columns(text, self._indices)
+        if not is_fine or high > self._most:
+            return False
+        self._lowest, self._highest = min(self._lowest, low), max(self._highest, high)
+        self._n_rows, self._n_entries = self._n_rows + n_new_rows, self._n_entries + n_new
+        if high >= self._columns.size or self._n_rows > _INT32_MAX:
+            n_columns = min(max(2 * self._columns.size, high + 1), self._most + 1)
+            self._columns = _enlarged(self._columns, n_columns, self._n_rows)
+        count_columns(self._indices[:n_new], self._columns)
+        return True
+
+    def count(self) -> Count:
+        """Return what there was."""
+        return Count(self._columns, self._n_rows, self._n_entries, self._lowest, self._highest)
+
+
+def count_part(part: Part, journey: Journey, most: int) -> list[tuple[Part, Count]] | None:
+    """Count entries by their indices, up to `most`; None if something is not as it should be.
+
+    A gzip file is cut into parts meanwhile, so that threads can fill in what one had to count.
+    """
+    if isinstance(part, _PackedFile) and is_gzip(part.file):
+        with suppress(OddGzipError):
+            return _count_and_cut(part, journey, most)
+    tally = _Tally(most)
     for text in part.blocks(journey):
-        if indices.size < text.size // 4 + 1:
-            indices = np.empty(text.size // 4 + 1, np.int64)  # an entry takes four bytes at least
-        n_new, n_new_rows, low, high, is_fine = scan_columns(text, indices)
-        if not is_fine or high > most:
+        if not tally.add(text):
             return None
-        lowest, highest = min(lowest, low), max(highest, high)
-        n_rows, n_entries = n_rows + n_new_rows, n_entries + n_new
-        if high >= counts.size or n_rows > _INT32_MAX:
-            counts = _enlarged(counts, min(max(2 * counts.size, high + 1), most + 1), n_rows)
-        count_columns(indices[:n_new], counts)
-    return Count(counts, n_rows, n_entries, lowest, highest)
+    return [(part, tally.count())]
+
+
+def _count_and_cut(whole: _PackedFile, journey: Journey, most: int) -> list[tuple[Part, Count]] | None:
+    tallies = [_Tally(most)]
+    cuts: list[_GzipCut] = [_GzipCut(first_page(), 0)]
+    for text, cut in whole.cut_blocks(journey):
+        if not tallies[-1].add(text):
+            return None
+        if cut is not None:
+            cuts.append(cut)
+            tallies.append(_Tally(most))
+    parts = [_GzipPart(whole.file, begin, end) for begin, end in itertools.zip_longest(cuts, cuts[1:])]
+    return [(part, tally.count()) for part, tally in zip(parts, tallies, strict=True)]
 
 
 def _enlarged(counts: NDArray[Any], size: int, n_rows: int) -> NDArray[Any]:

@@ -10,8 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import bits_below, eight_bytes, kernel, part_of_kernel
-from .decimals import MINUS, NINE, NO_NUMBER, PADDING, PLUS, UNSURE, ZERO, read_decimal, read_digits
+from .._jit import WINDOW, bits_below, kernel, non_digits, part_of_kernel, word_ends
+from .decimals import (
+    MINUS,
+    NINE,
+    NO_NUMBER,
+    PADDING,
+    PLUS,
+    POINT,
+    SURE,
+    UNSURE,
+    ZERO,
+    read_decimal,
+    read_digits,
+    read_known_digits,
+    short_decimal,
+)
 
 TAB, NEWLINE, RETURN, BLANK, HASH, COLON = (ord(sign) for sign in "\t\n\r #:")
 _Q, _I, _D = (ord(sign) for sign in "qid")
@@ -37,10 +51,7 @@ class Fault(IntEnum):
 _FINE, _TARGET, _INDEX, _COLUMN, _VALUE, _QUERY = (int(fault) for fault in list(Fault)[:6])
 _MOST_INDEX = 10**17  # ten times this and a digit more is an int64
 
-_UPPER_BITS, _ONES, _AFTER_BLANK, _HASHES = (
-    np.uint64(byte * 0x0101010101010101) for byte in (0x80, 0x01, BLANK + 1, HASH)
-)
-_3 = np.uint64(3)
+_1, _63 = np.uint64(1), np.uint64(63)
 
 
 @part_of_kernel
@@ -56,17 +67,18 @@ def _ends_word(sign: int) -> bool:
 
 
 @part_of_kernel
-def _skip_word(text: Bytes, at: int) -> int:
+def _ends_features(sign: int) -> bool:
+    return sign in (NEWLINE, HASH)
+
+
+@part_of_kernel
+def _skip_word(text: Bytes, at: int) -> Any:
     """Return the next place at or behind `at` of a blank, any other control character, or a comment."""
-    n_bytes: Any = 8
-    while n_bytes == 8:
-        word = eight_bytes(text, at)
-        is_blank = (word - _AFTER_BLANK) & ~word & _UPPER_BITS  # below 33; a borrow changes later bytes only
-        word = word ^ _HASHES
-        is_hash = (word - _ONES) & ~word & _UPPER_BITS
-        n_bytes = np.int64(bits_below(is_blank, is_hash) >> _3)
-        at += n_bytes
-    return at
+    ends = word_ends(text, at)
+    while ends == 0:
+        at += WINDOW
+        ends = word_ends(text, at)
+    return at + np.int64(bits_below(ends, ends))
 
 
 @part_of_kernel
@@ -93,11 +105,67 @@ def _read_index(text: Bytes, at: int) -> tuple[Any, Any]:
 
 
 @part_of_kernel
+def _read_short_entry(text: Bytes, begin: int, end: int) -> tuple[Any, Any, bool]:
+    """Read an entry of a few plain digits, "12:3.45" or "6:-7"; return index, value, and whether it is of this kind.
+
+    One look tells where the signs are that are no digits: there are no loops, and nothing is read twice.
+    """
+    signs = non_digits(text, begin)
+    colon = np.int64(bits_below(signs, signs))
+    signs = signs & (signs - _1)
+    has_sign = (signs >> (np.uint64(colon + 1) & _63)) & _1  # right behind the colon
+    signs = signs & (signs - has_sign)
+    first: Any = begin + colon + 1 + np.int64(has_sign)
+    point = begin + np.int64(bits_below(signs, signs))
+    n_whole = point - first
+    if not 1 <= colon <= 8 or not 1 <= n_whole <= 8 or text[np.uintp(begin + colon)] != COLON:
+        return 0, 0.0, False
+    if has_sign == 1 and text[np.uintp(first - 1)] != MINUS:
+        return 0, 0.0, False
+    n_decimals: Any = 0
+    if point < end:
+        signs = signs & (signs - _1)
+        n_decimals = end - point - 1
+        if text[np.uintp(point)] != POINT or n_decimals > 8 or begin + np.int64(bits_below(signs, signs)) != end:
+            return 0, 0.0, False
+    value, is_sure = short_decimal(text, first, n_whole, n_decimals)
+    index = np.int64(read_known_digits(text, begin, colon))
+    return index, -value if has_sign == 1 else value, is_sure and _ends_word(text[np.uintp(end)])
+
+
+@part_of_kernel
 def _skip_query(text: Bytes, at: int) -> int:
     """Return the place behind ``qid:``, or `at` where there is none."""
     # Compared one after the other: the text may end within.
     is_query = text[at] == _Q and text[at + 1] == _I and text[at + 2] == _D and text[at + 3] == COLON
     return at + 4 if is_query else at
+
+
+@part_of_kernel
+def _scan_features(text: Bytes, at: int, n_entries: int, columns: Integers) -> tuple[Any, int, Any, Any]:
+    """Write the indices up to the end of the line or its comment.
+
+    Returns the place, the number of entries, and the lowest and the highest index; a lowest below 0 is a fault.
+    """
+    lowest, highest = 10 * _MOST_INDEX, -1
+    begin: Any = at
+    window: Any = at
+    while True:
+        ends = word_ends(text, window)
+        while ends != 0:
+            end = window + np.int64(bits_below(ends, ends))
+            ends = ends & (ends - _1)
+            if end > begin:
+                index, _ = _read_index(text, begin)
+                lowest, highest = min(lowest, index), max(highest, index)
+                if index < 0:
+                    return end, n_entries, lowest, highest
+                columns[n_entries] = index
+                n_entries += 1
+            if _ends_features(text[np.uintp(end)]):
+                return end, n_entries, lowest, highest
+            begin = end + 1
+        window += WINDOW
 
 
 @kernel
@@ -116,14 +184,10 @@ def scan_columns(text: Bytes, columns: Integers) -> tuple[int, int, int, int, bo
             at = _skip_blanks(text, _skip_word(text, at))
             if _skip_query(text, at) > at:
                 at = _skip_blanks(text, _skip_word(text, at))
-            while text[at] != NEWLINE and text[at] != HASH:
-                index, at = _read_index(text, at)
-                if index < 0:
-                    return n_entries, n_rows, lowest, highest, False
-                columns[n_entries] = index
-                n_entries += 1
-                lowest, highest = min(lowest, index), max(highest, index)
-                at = _skip_blanks(text, _skip_word(text, at))
+            at, n_entries, low, high = _scan_features(text, at, n_entries, columns)
+            lowest, highest = min(lowest, low), max(highest, high)
+            if low < 0:
+                return n_entries, n_rows, lowest, highest, False
         at = _skip_line(text, at) + 1
     return n_entries, n_rows, lowest, highest, True
 
@@ -155,38 +219,58 @@ def _parse_query(text: Bytes, at: int, queries: Integers, row: int) -> tuple[int
 
 
 @part_of_kernel
+def _read_entry(text: Bytes, begin: int, end: int, bounds: Any, most: float) -> tuple[Any, Any, Any, int, int]:
+    """Return the index and the value of the entry from `begin` to `end`, the place of its value, its state, its fault.
+
+    If there is a fault, the place is that of the fault.
+    """
+    lowest, highest = bounds
+    index, value, is_short = _read_short_entry(text, begin, end)
+    if is_short:
+        return index, value, begin, SURE, _FINE if lowest <= index <= highest else _COLUMN
+    index, behind = _read_index(text, begin)
+    if not lowest <= index <= highest:
+        return index, 0.0, begin, SURE, _INDEX if index < 0 else _COLUMN
+    value, number_end, state = read_decimal(text, behind)
+    is_fine = state != NO_NUMBER and number_end == end and _ends_word(text[end]) and abs(value) < most
+    return index, value, behind, state, _FINE if is_fine else _VALUE
+
+
+@part_of_kernel
 def _parse_features(
     text: Bytes, at: int, bounds: Any, most: float, n_entries: int, columns: Integers, values: Floats, unsure: Any
-) -> tuple[int, int, int, bool, int]:
+) -> tuple[Any, int, int, bool, int]:
     """Read ``index:value`` up to the end of the line or its comment.
 
     Returns the place, the numbers of entries and of unsure numbers, whether the indices increase, and the fault.
     """
-    lowest, highest = bounds
     places, entries, n_unsure = unsure
     increases = True
     top = -1
-    at = _skip_blanks(text, at)
-    while text[at] != NEWLINE and text[at] != HASH:
-        index, behind = _read_index(text, at)
-        if index < 0:
-            return at, n_entries, n_unsure, increases, _INDEX
-        if not lowest <= index <= highest:
-            return at, n_entries, n_unsure, increases, _COLUMN
-        value, end, state = read_decimal(text, behind)
-        if state == NO_NUMBER or not _ends_word(text[end]) or not abs(value) < most:
-            return behind, n_entries, n_unsure, increases, _VALUE
-        if state == UNSURE:
-            places[n_unsure], entries[n_unsure] = behind, n_entries
-            n_unsure += 1
-        if index <= top:
-            increases = False
-        else:
-            top = index
-        columns[n_entries], values[n_entries] = index, value
-        n_entries += 1
-        at = _skip_blanks(text, end)
-    return at, n_entries, n_unsure, increases, _FINE
+    begin: Any = at
+    window: Any = at
+    while True:
+        ends = word_ends(text, window)
+        while ends != 0:
+            end = window + np.int64(bits_below(ends, ends))
+            ends = ends & (ends - _1)
+            if end > begin:
+                index, value, place, state, fault = _read_entry(text, begin, end, bounds, most)
+                if fault != _FINE:
+                    return place, n_entries, n_unsure, increases, fault
+                if state == UNSURE:
+                    places[n_unsure], entries[n_unsure] = place, n_entries
+                    n_unsure += 1
+                increases = increases and index > top
+                top = max(top, index)
+                columns[n_entries], values[n_entries] = index, value
+                n_entries += 1
+            elif not _ends_word(text[end]):
+                return begin, n_entries, n_unsure, increases, _INDEX
+            if _ends_features(text[np.uintp(end)]):
+                return end, n_entries, n_unsure, increases, _FINE
+            begin = end + 1
+        window += WINDOW
 
 
 @kernel

@@ -14,9 +14,9 @@ import numpy as np
 
 from .._jit import kernel
 from ..certificate import gap_of
-from ..columns import Vector, add_column
+from ..columns import Vector, add_column, center
 from ..forms import ROUNDING, Ball, Form
-from ..iterate import Iterate, center, correlation, move
+from ..iterate import Iterate, correlation, move
 from ..parallel import Workers
 from ..problem import Problem
 from ..status import Status
@@ -187,7 +187,7 @@ def _distance2_between(problem: Problem, column: int, d: float, atom: Atom) -> f
     add_column(problem.X, column, d, difference)
     if atom.column >= 0:
         add_column(problem.X, atom.column, -atom.d, difference)
-    center(difference)
+    center(problem.X, difference)
     total = 0.0
     for i in range(difference.size - 1):
         total += difference[i] ** 2

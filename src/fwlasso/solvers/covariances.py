@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Vector, add_column, column_entries, dot_column
+from ..columns import Vector, add_column, center, column_entries, dot_column
 from ..forms import ROUNDING, soft_threshold
-from ..iterate import Iterate, center, correlation
+from ..iterate import Iterate, correlation
 from ..problem import Problem
 
 Indices = NDArray[np.int64]
@@ -95,7 +95,7 @@ def _inner_products(problem: Problem, columns: Indices, n_old: int, values: Matr
     for k in range(n_old, columns.size):
         column[:] = 0.0
         add_column(problem.X, columns[k], 1.0, column)
-        center(column)
+        center(problem.X, column)
         for i in range(k + 1):
             values[k, i] = values[i, k] = dot_column(problem.X, columns[i], column)
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, cut_columns
-from ..iterate import Iterate, center, correlation
+from ..columns import Vector, add_column, center, cut_columns
+from ..iterate import Iterate, correlation
 from ..parallel import Workers
 from ..problem import Problem
 
@@ -14,7 +14,7 @@ def correlations(problem: Problem, iterate: Iterate, workers: Workers) -> tuple[
     if iterate.l1 == 0.0:
         return problem.xty.copy(), 0
     corrs = np.empty(problem.xty.size)
-    workers.run(lambda lo, hi: _fill(problem, iterate, lo, hi, corrs), cut_columns(problem.X))
+    workers.sweep(lambda lo, hi: _fill(problem, iterate, lo, hi, corrs), cut_columns(problem.X))
     return corrs, corrs.size
 
 
@@ -39,9 +39,9 @@ def spread(problem: Problem, iterate: Iterate) -> Vector:
 def fitted_values(problem: Problem, coefs: Vector, workers: Workers) -> Vector:
     """Return X a as a sample vector, for all p coefficients, summed over the chunks of columns in their order."""
     cuts = cut_columns(problem.X)
-    parts = workers.run(lambda lo, hi: _sum_columns(problem, coefs, lo, hi), cuts)
+    parts = workers.sweep(lambda lo, hi: _sum_columns(problem, coefs, lo, hi), cuts)
     fitted: Vector = np.sum(parts, axis=0)
-    center(fitted)
+    center(problem.X, fitted)
     return fitted
 
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..certificate import gap_of
-from ..columns import Vector, add_column, dot_column
+from ..columns import Vector, add_column, center, dot_column
 from ..forms import ROUNDING, Form, Penalty, soft_threshold
-from ..iterate import Iterate, center, refresh
+from ..iterate import Iterate, refresh
 from ..parallel import Workers
 from ..problem import Problem
 from ..sampling import below
@@ -105,5 +105,5 @@ def _epoch(problem: Problem, weight: float, coefs: Vector, fitted: Vector, state
                 coefs[j] = new
                 change = max(change, abs(step))
             largest = max(largest, abs(new))
-    center(fitted)
+    center(problem.X, fitted)
     return change if change > ROUNDING * largest else 0.0  # what is left is rounding

@@ -1,0 +1,73 @@
+"""The call of `lasso_path` that made a path, as Python text."""
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from ..result import LassoPath
+
+# Arguments that shape every path, and those of the solvers that draw columns.
+_ARGUMENTS = ("solver", "stop", "tol", "standardize", "fit_intercept", "max_iter", "time_limit", "certify")
+_DRAWS = {"sfw": ("sample_size", "block_size", "random_state"), "scd": ("random_state",)}
+
+
+def call_text(path: LassoPath) -> str:
+    """Return a program that computes `path` again from its X and y.
+
+    Points are given by their values, so that a path that was ended early is reproduced, too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> print(call_text(lasso_path(np.eye(4), [0.0, 3.0, 0.0, -4.0], alphas=[0.9, 0.5])))
+    from fwlasso import lasso_path
+    <BLANKLINE>
+    path = lasso_path(
+        X,
+        y,
+        alphas=[0.9, 0.5],
+        solver='corrective',
+        stop='gap',
+        tol=0.0001,
+        standardize=False,
+        fit_intercept=True,
+        max_iter=10000,
+        certify=True,
+    )
+    """
+    settings = path.settings
+    names = [*_ARGUMENTS, *_DRAWS.get(settings.get("solver", ""), ())]
+    known = {name: settings[name] for name in names if settings.get(name) is not None}
+    rule = known.pop("sample_size", None)
+    grid = settings.get("grid", "alphas")
+    values = _grid_text(path.alphas if grid == "alphas" else path.radii)
+    arguments = [f"{grid}={values}", *(f"{name}={value!r}" for name, value in known.items())]
+    imported = ["lasso_path"]
+    if rule is not None and _is_call(rule):  # a function of the user's has no text
+        arguments.append(f"sample_size={rule}")
+        imported.insert(0, rule.partition("(")[0])
+    imports = f"from fwlasso import {', '.join(imported)}\n"
+    if values.startswith("np."):
+        imports = f"import numpy as np\n{imports}"
+    lines = "".join(f"    {argument},\n" for argument in ("X", "y", *arguments))
+    return f"{imports}\npath = lasso_path(\n{lines})"
+
+
+def _grid_text(grid: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    """Return a logarithmic grid by its ends, any other by its values."""
+    first, last = float(grid[0]), float(grid[-1])
+    if grid.size > 2 and min(first, last) > 0.0:
+        logarithmic = np.geomspace(first, last, grid.size)
+        if np.allclose(grid, logarithmic, rtol=1e-13, atol=0.0):
+            return f"np.geomspace({first!r}, {last!r}, {grid.size})"
+    return repr(grid.tolist())
+
+
+def _is_call(text: str) -> bool:
+    """Tell whether a text is a call such as ``FixedSize(n=7)``, and not ``<function ...>``."""
+    try:
+        return isinstance(ast.parse(text, mode="eval").body, ast.Call)
+    except SyntaxError:
+        return False

@@ -1,0 +1,95 @@
+"""Paths on several parts of the samples, over the same columns: folds and subsamples. X is never copied."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._jit import kernel
+from .columns import Design, Vector, Whole, column_entries, column_entry, nbytes, shape
+from .convoy import side_by_side
+from .grid import penalty_grid
+from .options import Options
+from .parallel import Workers
+from .path import path_on, timed, warn_unless_converged
+from .problem import build_problem
+from .result import LassoPath
+from .watch import SharedWatch
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+# What a path needs for every column: moments, correlations, norms and ratios. Paths that go side by side may need this
+# share of X together; or, as many as there are threads, these bytes.
+_BYTES_PER_COLUMN, _MOST_OF_X, _FEW_BYTES = 56, 0.15, 64 << 20
+# Columns that are looked at together when predictions are made.
+_BLOCK = 256
+
+
+def path_and_subset_paths(
+    design: Design, response: Vector, options: Options, masks: Sequence[Mask]
+) -> tuple[LassoPath, list[LassoPath]]:
+    """Compute the path on all samples, and one on the samples of every mask, on its grid."""
+    watch = SharedWatch(options.time_limit, options.callback, 1 + len(masks))
+    with Workers(options.threads) as workers, watch.guard():
+        seconds: dict[str, float] = {}
+        units = options.fit_intercept, options.standardize
+        seed = options.draw_seed()
+        with timed(seconds, "setup"):
+            problem = build_problem(design, response, *units, workers)
+
+        def follow_all(own: Workers) -> LassoPath:
+            return path_on(problem, design, options, seed, own, watch, seconds)
+
+        def follow(kept: Mask, grid: Vector, own: Workers) -> LassoPath:
+            part = build_problem(design, response, *units, own, kept)
+            return path_on(part, design, options.on_grid(grid), seed, own, watch, {})
+
+        n_together = _n_affordable(design.columns, workers.n_threads)
+        if options.grid_name == "alphas":  # known beforehand: all go together
+            grid = penalty_grid(problem, options.grid, options.eps) / problem.shape[0]
+            parts: list[Callable[[Workers], LassoPath]] = [partial(follow, kept, grid) for kept in masks]
+            path, *rest = side_by_side([follow_all, *parts], n_together, workers)
+        else:
+            path = follow_all(workers)
+            rest = side_by_side([partial(follow, kept, path.radii) for kept in masks], n_together, workers)
+    for it in (path, *rest):
+        warn_unless_converged(it, options)
+    return path, rest
+
+
+def _n_affordable(columns: Whole, n_threads: int) -> int:
+    path_bytes = _BYTES_PER_COLUMN * shape(columns)[1]
+    return int(max(_MOST_OF_X * nbytes(columns) // path_bytes, min(n_threads, _FEW_BYTES // path_bytes)))
+
+
+def predict_rows(columns: Whole, rows: Rows, coefs: sp.csc_array, intercepts: Vector) -> NDArray[np.float64]:
+    """Return X b + b0 for some rows of X and every column b of `coefs`; only columns with a coefficient are read."""
+    used = np.unique(coefs.indices)
+    by_feature = sp.csr_array(coefs)
+    predicted = np.tile(intercepts, (rows.size, 1))
+    for lo in range(0, used.size, _BLOCK):
+        block = used[lo : lo + _BLOCK].astype(np.int64)
+        values = np.empty((block.size, rows.size))
+        _gather(columns, block, rows, values)
+        predicted += values.T @ by_feature[block].toarray()
+    return predicted
+
+
+@kernel
+def _gather(columns: Any, features: NDArray[np.int64], rows: Rows, values: NDArray[np.float64]) -> None:
+    """Fill a row of `values` for every feature: its numbers at the samples `rows`."""
+    column = np.zeros(shape(columns)[0])
+    for f in range(features.size):
+        n_entries = column_entries(columns, features[f])
+        for k in range(n_entries):
+            i, value = column_entry(columns, features[f], k)
+            column[i] = value
+        for r in range(rows.size):
+            values[f, r] = column[rows[r]]
+        for k in range(n_entries):
+            i, value = column_entry(columns, features[f], k)
+            column[i] = 0.0
