@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 
 import test_cli
 from conftest import pack
-from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
+from fwlasso import Lasso, LassoPath, LinearModel, Status, lasso_path
 from fwlasso.choice import Choice
 from fwlasso.datasets import write_store
 from fwlasso.onnx_models import save_onnx
@@ -336,12 +336,13 @@ def cross_validation(monkeypatch):
     """A stand-in that notes what it is asked and chooses the third point."""
     asked = {}
 
-    def lasso_cv(X, y, *, cv, rule, relax, validation, **options):
+    def lasso_cv(X, y=None, *, cv, rule, relax, validation, **options):
         asked.update(X=X, y=y, cv=cv, rule=rule, relax=relax, validation=validation, **options)
         path = lasso_path(X, y, **options)
         coef, intercept = path.coefs[:, [2]], float(path.intercepts[2])
         scores = np.abs(np.arange(len(path)) - 2.0)
-        return SimpleNamespace(path=path, choice=Choice(rule, 2, "mean squared error", scores, False, coef, intercept))
+        choice = Choice(rule, 2, "mean squared error", scores, False, coef, intercept)
+        return SimpleNamespace(path=path, choice=choice, ending=path.ending)
 
     module = ModuleType("fwlasso.cross_validation")
     module.lasso_cv = lasso_cv
@@ -380,22 +381,36 @@ def test_cv_with_held_out_data(run, cross_validation):
 
 
 def test_cv_that_ends_early_keeps_what_it_has(run, cross_validation):
-    limit = ("--time-limit", 1e-9, "--alphas", 1)
     module = sys.modules["fwlasso.cross_validation"]
     lasso_cv = module.lasso_cv
 
-    def first(X, y, **settings):
-        found = lasso_cv(X, y, **{**settings, "alphas": 3, "time_limit": None})
-        from dataclasses import replace
-
-        from fwlasso import Status
-
-        found.path = replace(found.path, ending=Status.TIMED_OUT)
+    def without_last_fold(X, **settings):
+        found = lasso_cv(X, **settings)
+        found.ending = Status.TIMED_OUT
         return found
 
-    module.lasso_cv = first
-    call("cv", "table.csv", *limit, "--quiet", "--out", "early", exit_code=INCOMPLETE)
+    module.lasso_cv = without_last_fold
+    result = call("cv", "table.csv", "--alphas", 5, "--out", "early", exit_code=INCOMPLETE)
+    assert "chosen from what was solved" in plain(result.stderr)
     assert (run.parent / "early" / "model.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--folds 3 --rule 1se", "--rule bic", "--relax --standardize", "--validation 0.25", "--validation test.csv"],
+)
+def test_cv_as_it_is(run, options):
+    call("cv", "table.csv", "--alphas", 10, *options.split(), "--quiet", "--out", "chosen")
+    model = LinearModel.load(run.parent / "chosen" / "model.json")
+    np.testing.assert_allclose(predictions("chosen", "table.csv"), model.predict(X), rtol=1e-12)
+    choice = json.loads((run.parent / "chosen" / "choice.json").read_text())
+    assert (len(choice["scores"]), choice["rule"]) == (
+        10,
+        "bic" if "bic" in options else "1se" if "1se" in options else "min",
+    )
+    call("report", "chosen", "--quiet")
+    record = call_json("cv", "table.csv", "--alphas", 10, *options.split())
+    assert record["choice"]["point"] == choice["point"]
 
 
 @pytest.mark.parametrize(
@@ -404,6 +419,7 @@ def test_cv_that_ends_early_keeps_what_it_has(run, cross_validation):
         ("--rule best", "--rule must be one of min, 1se"),
         ("--folds 1", "--folds must be at least 2"),
         ("--folds x", "--folds"),
+        ("--folds 3 --validation 0.5", "give --folds or --validation, not both"),
         ("--validation 2", "--validation must be a file, or a share"),
         ("--validation nothing.csv", "nothing.csv: no such file"),
         ("--out run", "run holds a complete run"),
@@ -418,6 +434,12 @@ def test_bad_cv_ends_with_a_line(run, cross_validation, call_main, options, mess
     exit_code, stdout, stderr = call_main("cv", "table.csv", *options.split())
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert message in stderr
+
+
+def test_rule_that_needs_no_folds_ends_with_a_line(run, call_main):
+    exit_code, stdout, stderr = call_main("cv", "table.csv", "--rule", "bic", "--folds", 3)
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert "rule='bic' looks at no other samples" in stderr
 
 
 def test_cv_overwrites_when_told(run, cross_validation):

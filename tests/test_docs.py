@@ -1,6 +1,5 @@
 """Every command line of README.md and docs/CLI.md runs, and does what it says."""
 
-import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -23,14 +22,6 @@ LEFT_OUT = {
     "fwlasso --install-completion": "changes the user's shell; tests/test_cli_models.py asks for completions instead",
     "fwlasso paper": "takes minutes; tests/test_paper_command.py runs it on small sets",
 }
-stand_in = test_cli_models.cross_validation
-
-
-@pytest.fixture
-def cross_validation(request):
-    """The real one where it is installed, else a stand-in."""
-    if importlib.util.find_spec("fwlasso.cross_validation") is None:
-        request.getfixturevalue("stand_in")
 
 
 def blocks(page, language):
@@ -57,7 +48,6 @@ def write_files(folder):
         (folder / f"{name}.csv").write_text("\n".join([",".join(header), *lines, ""]))
 
 
-@pytest.mark.usefixtures("cross_validation")
 @pytest.mark.parametrize("page", PAGES)
 def test_command_lines_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

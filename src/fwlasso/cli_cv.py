@@ -1,6 +1,5 @@
 """The command ``fwlasso cv``: a path, and the choice of a model on it by cross-validation."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +25,7 @@ def add_commands(app: typer.Typer) -> None:
 def cv(
     file: given.Data,
     target: given.Target = None,
-    folds: Annotated[int, typer.Option(help="Parts that are held out, one after the other.")] = 5,
+    folds: Annotated[int | None, typer.Option(help="Parts that are held out, one after the other. Default: 5.")] = None,
     rule: Annotated[
         str, typer.Option(help=f"How the model is chosen: {', '.join(RULES)}.", autocompletion=lambda: list(RULES))
     ] = "min",
@@ -66,8 +65,10 @@ def cv(
     """
     if rule not in RULES:
         raise ValueError(f"--rule must be one of {', '.join(RULES)}, got {rule!r}")
-    if folds < 2:
+    if folds is not None and folds < 2:
         raise ValueError(f"--folds must be at least 2, got {folds}")
+    if folds is not None and validation is not None:
+        raise ValueError("give --folds or --validation, not both")
     if overwrite and out is None:
         raise ValueError("--overwrite needs --out, the folder of the results")
     settings: dict[str, Any] = {
@@ -91,20 +92,17 @@ def cv(
         check_folder(out, resume=False, overwrite=overwrite)
     data = read_data(file, target)
     held_out = _validation(validation, target, data)
-    from .cross_validation import lasso_cv  # type: ignore[import-not-found,unused-ignore]
+    from .cross_validation import lasso_cv
 
     detail = Detail(as_json, quiet, verbose)
     n_samples, n_features = data.X.shape
     about = f"[bold]{escape(str(file))}[/bold]: {n_samples:,} samples, {n_features:,} features"
     detail.aside().print(about, soft_wrap=True)
     with solving(detail) as show:
-        found: Any = lasso_cv(
-            data.X, data.y, cv=folds, rule=rule, relax=relax, validation=held_out, callback=show, **settings
-        )
-    path = replace(found.path, feature_names=data.feature_names)
+        found = lasso_cv(data, cv=folds, rule=rule, relax=relax, validation=held_out, callback=show, **settings)
     if out is not None and overwrite:
         clear_folder(out)
-    finish_chosen(path, found.choice, str(file), out, detail)
+    finish_chosen(found.path, found.choice, found.ending, str(file), out, detail)
 
 
 def _validation(text: str | None, target: str | None, data: Store | Table) -> Any:

@@ -1,6 +1,5 @@
 """The commands that compute a path: ``fwlasso path`` and ``fwlasso demo``."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +18,8 @@ from .datasets.libsvm import load_libsvm
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
+from .runs import as_json
+from .status import Status
 from .store import Store, open_store
 
 Out = Annotated[
@@ -179,11 +180,22 @@ def finish(
     """Show a path and keep it; `is_complete` tells that this was done before."""
     more, choice = ({}, None) if test is None else score(result, *test)
     _finish(result, title, out, detail, more, choice, is_complete)
+    _end(result.ending, out, detail, "--resume goes on from here")
 
 
-def finish_chosen(result: LassoPath, choice: Choice, title: str, out: Path | None, detail: Detail) -> None:
-    """Show a path on which a model was chosen, and keep both."""
+def finish_chosen(
+    result: LassoPath, choice: Choice, ending: Status | None, title: str, out: Path | None, detail: Detail
+) -> None:
+    """Show a path on which a model was chosen, and keep both; `ending` is what ended the work on the folds, too."""
     _finish(result, title, out, detail, {choice.criterion: choice.scores}, choice, False)
+    _end(ending, out, detail, "The model is chosen from what was solved.")
+
+
+def _end(ending: Status | None, out: Path | None, detail: Detail, advice: str) -> None:
+    if ending is not None:
+        if out is not None:
+            detail.aside().print(advice)
+        raise typer.Exit(given.EXIT_INCOMPLETE)
 
 
 def _finish(
@@ -199,16 +211,12 @@ def _finish(
     if is_complete:
         console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
     if detail.as_json:
-        typer.echo(json.dumps(as_records(result, more, choice)))
+        typer.echo(as_json(as_records(result, more, choice)))
     elif not is_complete:
         show_path(result, detail, more, choice)
     if out is not None and not is_complete:
         names = keep(result, out, title, choice)
         console.print(f"kept in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
-        if result.ending is not None:
-            console.print("--resume goes on from here")
-    if result.ending is not None:
-        raise typer.Exit(given.EXIT_INCOMPLETE)
 
 
 def score(result: LassoPath, file: Path, test: Store | Table) -> tuple[dict[str, Vector], Choice]:

@@ -1,7 +1,6 @@
 """What the commands show of a path: a bar while it is computed, a table, and JSON."""
 
 import logging
-import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,7 +68,6 @@ def solving(detail: Detail) -> Iterator[Callback]:
 def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None) -> dict[str, Any]:
     """Return a path as JSON has it, with more columns of its points."""
     columns = result.point_columns()
-    columns["gap"] = [None if math.isnan(gap) else gap for gap in columns["gap"]]
     columns |= {name: values.tolist() for name, values in more.items()}
     chosen = {} if choice is None else {"choice": choice.record()}
     return {

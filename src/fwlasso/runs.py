@@ -6,6 +6,7 @@ process may be killed at any moment: what it leaves is a run that can be gone on
 """
 
 import json
+import math
 import os
 import zipfile
 from collections.abc import Iterator
@@ -97,7 +98,20 @@ class Run:
 def write_json(file: Path, record: dict[str, Any]) -> None:
     """Write a record as JSON; the file is the old one or the new one, never a part."""
     with replacing(file) as stream:
-        stream.write(json.dumps(record, indent=1).encode() + b"\n")
+        stream.write(as_json(record, indent=1).encode() + b"\n")
+
+
+def as_json(record: Any, indent: int | None = None) -> str:
+    """Return a record as JSON, which has no NaN and no infinity: they are null."""
+    return json.dumps(_finite(record), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_run(folder: Path) -> Run | None:
