@@ -37,7 +37,7 @@ for found in (by_min, by_1se):
     n_true = np.count_nonzero(truth[choice.coef.indices])
     error = choice.scores[choice.point]
     print(
-        f"{choice.rule:>4}: {choice.coef.nnz:3d} features, {n_true} of the 5 true ones, error {error:.2f}"
+        f"{choice.rule:>4}: {choice.coef.nnz:3d} features, {n_true} true, error {error:.2f}"
     )
 
 # %%

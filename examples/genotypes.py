@@ -57,9 +57,7 @@ print(cohort.feature_names[:3], cohort.sample_ids[:3], cohort.phenotype[:3])
 # Variants have different frequencies. ``standardize=True`` gives all of them the same chance.
 path = lasso_path(cohort.X, cohort.phenotype, standardize=True, eps=0.1)
 print(f"{len(path)} models, {path.n_active[-1]} features in the last")
-print(
-    f"largest gap {path.gaps.max():.0e}, {path.counters.passes:.0f} passes over the data"
-)
+print(f"largest gap {path.gaps.max():.0e} in {path.counters.passes:.0f} passes")
 path.plot(x="alpha", n_labels=6)
 
 # %%
@@ -70,14 +68,12 @@ model = LassoCV(cv=5, rule="1se", standardize=True, eps=0.1).fit(
     cohort.X, cohort.phenotype
 )
 selected = np.flatnonzero(model.coef_)
-print(
-    f"{selected.size} of {n_variants:,} variants, {np.isin(causal, selected).sum()} of the {causal.size} causal ones"
-)
+n_causal = np.isin(causal, selected).sum()
+print(f"{selected.size} of {n_variants:,} variants, {n_causal} of 6 causal ones")
 strongest = selected[np.argsort(-np.abs(model.coef_[selected]))][:8]
 for j in strongest:
-    print(
-        f"{model.coef_[j]:6.2f}  {cohort.feature_names[j]:8}{'  causal' if j in causal else ''}"
-    )
+    known = "causal" if j in causal else ""
+    print(f"{model.coef_[j]:6.2f}  {cohort.feature_names[j]:8}  {known}")
 
 # %%
 # A polygenic score

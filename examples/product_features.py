@@ -34,9 +34,7 @@ y_train, y_test = raw.target[train], raw.target[test]
 # ``standardize=True`` scales the columns without a copy. The gap is computed over all 8,008 columns.
 path = lasso_path(X_train, y_train, standardize=True)
 print(f"{len(path)} models, {path.n_active[-1]} features in the last")
-print(
-    f"largest gap {path.gaps.max():.0e}, {path.counters.passes:.0f} passes over the data"
-)
+print(f"largest gap {path.gaps.max():.0e} in {path.counters.passes:.0f} passes")
 
 # %%
 # More exact is a matter of ``tol``. The number of passes over the data hardly grows.
@@ -74,8 +72,7 @@ for j in order[:8]:
 # %%
 # On the patients that were left out, every point of the path has a score:
 r2 = found.path.score(X_test, y_test)
-print(
-    f"R2 of the chosen point {r2[choice.point]:.2f}, best of all {r2.max():.2f}, densest {r2[-1]:.2f}"
-)
+print(f"R2 of the chosen point {r2[choice.point]:.2f}, of the best {r2.max():.2f}")
+print(f"of the densest {r2[-1]:.2f}")
 found.path.plot_error(choice, x="alpha")
 # sphinx_gallery_thumbnail_number = 2

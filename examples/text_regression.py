@@ -19,9 +19,8 @@ bad = ["cold", "slow", "noisy", "overpriced", "stale"]
 beginnings = ["bra", "ko", "lu", "mi", "ta", "se", "po", "ri", "vu", "dan"]
 endings = ["lor", "met", "kin", "sal", "pur"]
 filler = [a + b + c for a in beginnings for b in beginnings for c in endings]
-often = 1.0 / np.arange(
-    1, len(filler) + 1
-)  # words have frequencies as in real texts, roughly 1/rank
+# Words have frequencies as in real texts, roughly 1/rank.
+often = 1.0 / np.arange(1, len(filler) + 1)
 often /= often.sum()
 
 
@@ -36,7 +35,7 @@ def review(rating):
 
 ratings = rng.uniform(0, 10, size=1_500)
 texts = [review(rating) for rating in ratings]
-print(texts[0][:100], "...", f"rated {ratings[0]:.1f}")
+print(f"rated {ratings[0]:.1f}: {texts[0][:60]} ...")
 
 # %%
 # Words and pairs of words become columns. scikit-learn gives rows (CSR); columns (CSC) are what a path reads, so it is
@@ -44,25 +43,23 @@ print(texts[0][:100], "...", f"rated {ratings[0]:.1f}")
 vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
 X = vectorizer.fit_transform(texts).tocsc()
 words = vectorizer.get_feature_names_out()
-print(
-    f"{X.shape[0]:,} texts, {X.shape[1]:,} columns, {100 * X.nnz / np.prod(X.shape):.2f} % of the entries are stored"
-)
+stored = X.nnz / np.prod(X.shape)
+print(f"{X.shape[0]:,} texts, {X.shape[1]:,} columns, {100 * stored:.2f} % stored")
 
 # %%
 # A path of a hundred models. ``fit_intercept`` centres every column, and still nothing becomes dense.
 path = lasso_path(X, ratings)
 print(f"{len(path)} models, {path.n_active[-1]} features in the last")
-print(
-    f"largest gap {path.gaps.max():.0e}, {path.counters.passes:.0f} passes over the data"
-)
+print(f"largest gap {path.gaps.max():.0e} in {path.counters.passes:.0f} passes")
 
 # %%
 # Choose by folds the sparsest model that predicts as well as the best one, within a standard error.
 model = LassoCV(rule="1se").fit(X, ratings)
 order = np.argsort(model.coef_)
 held_out = 1 - model.choice_.scores[model.choice_.point] / ratings.var()
+n_chosen = np.count_nonzero(model.coef_)
 print(
-    f"{np.count_nonzero(model.coef_)} of {X.shape[1]:,} columns explain {100 * held_out:.0f} % of held-out ratings"
+    f"{n_chosen} of {X.shape[1]:,} columns explain {100 * held_out:.0f} % of the ratings"
 )
 print("down:", ", ".join(words[order[:5]]))
 print("up:  ", ", ".join(words[order[::-1][:5]]))
