@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint bench paper clean
+.PHONY: demo test lint bench paper docs clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -29,6 +29,10 @@ paper: .venv/.demo
 	cp fwlasso-paper/RESULTS.md docs/
 	cp $$(grep -o 'figures/[^)]*[.]png' fwlasso-paper/RESULTS.md | sed 's|^|fwlasso-paper/|') docs/figures/
 
+# The documentation: docs/_build/html/index.html. Warnings are errors; nothing is fetched, and the tutorials are run.
+docs: .venv/.docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -47,6 +51,11 @@ paper: .venv/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@ .venv/.demo
 
+.venv/.docs: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@ .venv/.demo
+
 clean:
-	rm -rf .venv .venv-peers fwlasso-demo fwlasso-paper bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers fwlasso-demo fwlasso-paper bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		docs/_build docs/tutorials docs/api/generated docs/api/examples
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
