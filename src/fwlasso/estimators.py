@@ -1,5 +1,6 @@
 """scikit-learn estimators: validate, solve, set attributes."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,8 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict the response of every row of X."""
         check_is_fitted(self)
         if isinstance(X, Genotypes):
-            return np.asarray(X @ self.coef_ + self.intercept_)
+            model = replace(self.path_, coefs=sp.csc_array(self.coef_[:, np.newaxis]), intercepts=[self.intercept_])
+            return np.asarray(model.predict(X, point=0))
         X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         return np.asarray(safe_sparse_dot(X, self.coef_) + self.intercept_)
 

@@ -50,7 +50,7 @@ class LinearModel:
     >>> from fwlasso import LinearModel, lasso_path
     >>> X = np.asfortranarray(np.random.default_rng(0).standard_normal((50, 200)))
     >>> path = lasso_path(X, 3 * X[:, 0] - 2 * X[:, 7])
-    >>> model = LinearModel.from_path(path, point=10)
+    >>> model = LinearModel.from_path(path, point=40)
     >>> model.indices, model.predict(X).shape
     (array([0, 7]), (50,))
     >>> LinearModel.from_json(model.to_json()) == model

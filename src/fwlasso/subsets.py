@@ -40,10 +40,10 @@ def path_and_subset_paths(
         units = options.fit_intercept, options.standardize
         seed = options.draw_seed()
         with timed(seconds, "setup"):
-            problem = build_problem(design, response, *units, workers)
+            whole = [build_problem(design, response, *units, workers)]
 
         def follow_all(own: Workers) -> LassoPath:
-            return path_on(problem, design, options, seed, own, watch, seconds)
+            return path_on(whole.pop(), design, options, seed, own, watch, seconds)  # nobody needs the problem after it
 
         def follow(kept: Mask, grid: Vector, own: Workers) -> LassoPath:
             part = build_problem(design, response, *units, own, kept)
@@ -51,7 +51,7 @@ def path_and_subset_paths(
 
         n_together = _n_affordable(design.columns, workers.n_threads)
         if options.grid_name == "alphas":  # known beforehand: all go together
-            grid = penalty_grid(problem, options.grid, options.eps) / problem.shape[0]
+            grid = penalty_grid(whole[0], options.grid, options.eps) / design.n_samples
             parts: list[Callable[[Workers], LassoPath]] = [partial(follow, kept, grid) for kept in masks]
             path, *rest = side_by_side([follow_all, *parts], n_together, workers)
         else:
