@@ -239,7 +239,7 @@ def test_table_and_progress_are_printed(table):
     rows = re.findall(r"^ +(\d+)  .*certified", result.stdout, re.MULTILINE)
     assert len(rows) == 12
     assert (rows[0], rows[-1]) == ("1", "20")
-    assert re.search(r"largest scaled coefficients of the last point: f0 \+\d[^,]*, f4 -\d", plain(result.stdout))
+    assert re.search(r"largest coefficients of the last point: f0 \+\d[^,]*, f4 -\d", plain(result.stdout))
     assert f"table.csv: {M} samples, {P} features" in plain(result.stderr)
     assert "20/20" in plain(result.stderr)
 
@@ -253,7 +253,7 @@ def test_short_path_is_printed_in_full(table, n_points):
 def test_path_without_active_features_is_printed(tmp_path):
     file = write_csv(tmp_path / "flat.csv", y=np.ones(M))
     result = call("path", file, "--radii", 3, "--out", tmp_path / "out")
-    assert "largest scaled coefficients of the last point: none" in plain(result.stdout)
+    assert "largest coefficients of the last point: none" in plain(result.stdout)
     assert kept_in(tmp_path / "out")[0].coefs.nnz == 0
 
 
@@ -471,7 +471,7 @@ def test_main_ends_with_the_exit_code_of_the_path(call_main, table):
 def test_brackets_in_names_are_no_markup(tmp_path, name):
     file = write_csv(tmp_path / f"table{name.replace('/', '')}.csv", names=(name, *NAMES[1:]))
     result = call("path", file, "--radii", 2)
-    assert f"largest scaled coefficients of the last point: {name} " in plain(result.stdout)
+    assert f"coefficients of the last point: {name} " in plain(result.stdout)
     assert f"{file.name}: {M} samples" in plain(result.stderr)
 
 

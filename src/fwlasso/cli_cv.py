@@ -22,6 +22,7 @@ def add_commands(app: typer.Typer) -> None:
     app.command(epilog=given.EXIT_CODES)(cv)
 
 
+# So many parameters: typer takes the options of a command from its signature.
 def cv(
     file: given.Data,
     target: given.Target = None,

@@ -34,6 +34,7 @@ def add_commands(app: typer.Typer) -> None:
         app.command(epilog=given.EXIT_CODES)(command)
 
 
+# So many parameters: typer takes the options of a command from its signature.
 def path(
     file: given.Data,
     target: given.Target = None,

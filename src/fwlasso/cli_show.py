@@ -105,7 +105,8 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     which = "last" if choice is None else "chosen"
     largest = largest_coefs(result, point=chosen, n_largest=5)
     strongest = ", ".join(f"{name} {value:+.3g}" for name, _, value in largest)
-    console.print(f"largest scaled coefficients of the {which} point: {escape(strongest) or 'none'}")
+    scaled = "scaled " if result.settings["standardize"] else ""
+    console.print(f"largest {scaled}coefficients of the {which} point: {escape(strongest) or 'none'}")
     seconds = "  ".join(f"{phase} {value:.2f} s" for phase, value in result.counters.seconds.items())
     console.print(
         f"{int(result.counters.iterations.sum()):,} iterations, {result.counters.passes:.1f} passes; {seconds}"

@@ -101,6 +101,7 @@ class Lasso(_LinearModel):
     (3, True)
     """
 
+    # So many parameters: scikit-learn's estimators have every setting in their signature.
     def __init__(
         self,
         alpha: float = 1.0,
@@ -224,6 +225,7 @@ class LassoCV(_LinearModel):
     ([0, 1, 2], (100, 5))
     """
 
+    # So many parameters: those of a path, and of a choice on it.
     def __init__(
         self,
         *,

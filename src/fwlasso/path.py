@@ -42,6 +42,7 @@ _RADIUS_GAP = 1e-6
 _RESIDUAL_BYTES = 64 << 20
 
 
+# So many parameters: whatever users of glmnet and scikit-learn ask of a path is one keyword.
 def lasso_path(
     X: Any,
     y: Any = None,

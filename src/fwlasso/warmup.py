@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from .cross_validation import lasso_cv
 from .path import lasso_path
 
 
@@ -17,6 +18,7 @@ def warm_up(
     dtypes: Sequence[Any] = (np.float64,),
     fit_intercept: bool = True,
     solvers: Sequence[str] = ("corrective",),
+    folds: bool = False,
 ) -> None:
     """Compile the kernels for these kinds of data, or load them from the cache.
 
@@ -26,6 +28,7 @@ def warm_up(
     dtypes : float64, float32 or both
     fit_intercept : whether paths will have an intercept or standardised columns
     solvers : names of solvers
+    folds : for cross-validation, too
 
     Examples
     --------
@@ -41,4 +44,8 @@ def warm_up(
             for solver in solvers:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    lasso_path(X, y, solver=solver, fit_intercept=fit_intercept, random_state=0)
+                    settings: dict[str, Any] = {"solver": solver, "fit_intercept": fit_intercept, "random_state": 0}
+                    if folds:
+                        lasso_cv(X, y, cv=2, **settings)
+                    else:
+                        lasso_path(X, y, **settings)

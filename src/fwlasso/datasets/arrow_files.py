@@ -1,6 +1,7 @@
 """Tables of named columns by pyarrow: csv and parquet, read whole or in blocks."""
 
 import csv
+import difflib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,7 +109,9 @@ class _Columns(NamedTuple):
             raise ValueError(f"{file}: there are no columns")
         target = names[-1] if target is None else target
         if target not in names:
-            raise ValueError(f"{file}: there is no column {target!r}; there are {', '.join(names[:10])}")
+            alike = difflib.get_close_matches(target, names, n=3)
+            told = alike or (names if len(names) <= 10 else [*names[:5], "...", *names[-5:]])
+            raise ValueError(f"{file}: there is no column {target!r}; there are {', '.join(told)}")
         return cls(tuple(name for name in names if name != target), target)
 
 
