@@ -66,13 +66,13 @@ def _compare(results: Results, name: str, problem: Problem, folder: Path, names:
         worst = max(path.gaps.max() for path in (found.path, *found.fold_paths))
         ours = best_seconds(5, ours=lambda gap=gap: lasso_cv(X, y, eps=problem.eps, tol=gap))["ours"]  # type: ignore[misc]
         results.add(f"{name}, gap {gap:g}: ours", ours, "s")
-        results.add(f"{name}, gap {gap:g}: largest gap of all folds", worst, "", f"<= {gap:g}", worst <= gap)
+        results.add(f"{name}, gap {gap:g}: largest gap of all folds", worst, "", f"<= {gap:g}", bool(worst <= gap))
         answers = {peer: _ask(folder, peer, problem, gap) for peer in names if why_missing(peer) is None}
         for peer, answer in answers.items():
             if answer is not None:
                 results.add(f"{name}, gap {gap:g}: {peer}", answer.seconds, "s")
                 same = abs(answer.alpha / found.path.alphas[found.choice.point] - 1.0) < 1e-9
-                results.add(f"{name}, gap {gap:g}: the choice of {peer}", float(same), "", "1", same)
+                results.add(f"{name}, gap {gap:g}: the choice of {peer}", float(same), "", "1", bool(same))
         times = [answer.seconds for answer in answers.values() if answer is not None]
         if times:
             ratio = min(times) / ours

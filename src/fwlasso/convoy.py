@@ -15,8 +15,8 @@ from .parallel import Workers
 
 T = TypeVar("T")
 
-# A pass of fewer chunks, 64 MB, may come from a cache: sharing it saves less than waiting for the others costs.
-_FEWEST_CHUNKS = 32
+# A pass of fewer chunks, 256 MB, is over soon: sharing it saves less than waiting for the others costs.
+_FEWEST_CHUNKS = 128
 
 
 class _Pass:

@@ -25,7 +25,7 @@ Rows = NDArray[np.int64]
 
 # What a path needs for every column: moments, correlations, norms and ratios. Paths that go side by side may need this
 # share of X together; or, as many as there are threads, these bytes.
-_BYTES_PER_COLUMN, _MOST_OF_X, _FEW_BYTES = 56, 0.15, 64 << 20
+_BYTES_PER_COLUMN, _MOST_OF_X, _FEW_BYTES = 56, 0.11, 64 << 20
 # Columns that are looked at together when predictions are made.
 _BLOCK = 256
 
