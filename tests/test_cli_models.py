@@ -1,14 +1,15 @@
 """The commands predict, report and cv, and held-out data: --test."""
 
+import dataclasses
 import json
 import os
 import re
 import subprocess
 import sys
-from types import ModuleType, SimpleNamespace
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.io import mmwrite
@@ -16,8 +17,7 @@ from sklearn.linear_model import LinearRegression
 
 import test_cli
 from conftest import pack
-from fwlasso import Lasso, LassoPath, LinearModel, Status, lasso_path
-from fwlasso.choice import Choice
+from fwlasso import Lasso, LassoCV, LassoPath, LinearModel, Status, lasso_cv, lasso_path
 from fwlasso.datasets import write_store
 from fwlasso.onnx_models import save_onnx
 from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, NAMES, X, Y, call, call_json, plain, write_csv, write_svm
@@ -209,6 +209,8 @@ def test_models_of_every_kind_predict(run):
     save_onnx(model, "model.onnx")
     fitted = Lasso(alpha=0.1).fit(X, Y)
     joblib.dump(fitted, "lasso.joblib")
+    chosen = LassoCV(cv=3, alphas=10).fit(pd.DataFrame(X, columns=path.feature_names), Y)
+    joblib.dump(chosen, "chosen.joblib")
     joblib.dump(path, "path.pkl")
     joblib.dump(model, "model.pkl")
     joblib.dump(LinearRegression().fit(X, Y), "other.joblib")
@@ -224,6 +226,7 @@ def test_models_of_every_kind_predict(run):
         (("run/path.npz", "bare.npy", "--point", "10"), ours),
         (("run", "bare.npy", "--alpha", repr(float(path.alphas[9]))), ours),
         (("lasso.joblib", "bare.npy"), fitted.predict(X)),
+        (("chosen.joblib", "order.csv"), X @ chosen.coef_ + chosen.intercept_),
         (("other.joblib", "bare.npy"), LinearRegression().fit(X, Y).predict(X)),
     ):
         np.testing.assert_allclose(predictions(*arguments), expected, rtol=1e-9, err_msg=str(arguments))
@@ -329,68 +332,71 @@ def test_bad_report_ends_with_a_line(run, call_main, arguments, message):
     assert message in stderr
 
 
-# Cross-validation, by a stand-in -----------------------------------------------------------------------------
+# Cross-validation --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def cross_validation(monkeypatch):
-    """A stand-in that notes what it is asked and chooses the third point."""
-    asked = {}
+def asked(monkeypatch):
+    """What `lasso_cv` is asked for."""
+    settings = {}
 
-    def lasso_cv(X, y=None, *, cv, rule, relax, validation, **options):
-        asked.update(X=X, y=y, cv=cv, rule=rule, relax=relax, validation=validation, **options)
-        path = lasso_path(X, y, **options)
-        coef, intercept = path.coefs[:, [2]], float(path.intercepts[2])
-        scores = np.abs(np.arange(len(path)) - 2.0)
-        choice = Choice(rule, 2, "mean squared error", scores, False, coef, intercept)
-        return SimpleNamespace(path=path, choice=choice, ending=path.ending)
+    def note(X, **options):
+        settings.update(options)
+        return lasso_cv(X, **options)
 
-    module = ModuleType("fwlasso.cross_validation")
-    module.lasso_cv = lasso_cv
-    monkeypatch.setitem(sys.modules, "fwlasso.cross_validation", module)
-    return asked
+    monkeypatch.setattr("fwlasso.cli_cv.lasso_cv", note)
+    return settings
 
 
-def test_cv_keeps_path_choice_model_and_report(run, cross_validation):
+def test_cv_keeps_path_choice_model_and_report(run, asked):
     options = ("--rule", "1se", "--folds", 3, "--relax", "--alphas", 10, "--standardize", "--out", "chosen")
     text = plain(call("cv", "table.csv", *options).stdout)
-    assert "mean squared error: 0 at point 3, chosen by the rule 1se" in text
     expected = {"cv": 3, "rule": "1se", "relax": True, "validation": None, "alphas": 10, "standardize": True}
-    assert {name: cross_validation[name] for name in expected} == expected
+    assert {name: asked[name] for name in expected} == expected
     folder = run.parent / "chosen"
     names = ["choice.json", "model.json", "path.npz", "path.png", "report.html"]
     assert sorted(file.name for file in folder.iterdir()) == names
+    choice = json.loads((folder / "choice.json").read_text())
+    assert choice["rule"] == "1se"
+    score = choice["scores"][choice["point"]]
+    assert f"mean squared error: {score:.6g} at point {choice['point'] + 1}, chosen by the rule 1se" in text
     path = LassoPath.load(folder / "path.npz")
     assert path.feature_names == NAMES
-    np.testing.assert_allclose(predictions("chosen", "table.csv"), path.predict(X, point=2), rtol=1e-12)
-    assert json.loads((folder / "choice.json").read_text())["rule"] == "1se"
+    model = lasso_cv(X, Y, cv=3, rule="1se", relax=True, alphas=10, standardize=True).choice
+    np.testing.assert_allclose(
+        predictions("chosen", "table.csv"), X @ model.coef.toarray().ravel() + model.intercept, rtol=1e-9
+    )
 
 
-def test_cv_as_json(run, cross_validation):
+def test_settings_have_the_names_of_the_command_line(run, asked):
+    call("cv", "table.csv", "--quiet", "--alphas", 5, "--no-intercept", "--seed", 7, "--threads", 1, "--tol", 1e-5)
+    expected = {"fit_intercept": False, "random_state": 7, "n_threads": 1, "tol": 1e-5, "sample_size": None}
+    assert {name: asked[name] for name in expected} == expected
+    assert not {"file", "target", "out", "as_json", "seed", "threads"} & set(asked)
+
+
+def test_cv_as_json(run):
     record = call_json("cv", "table.csv", "--alphas", 5)
-    assert record["choice"]["point"] == 2
+    assert record["choice"]["point"] == int(np.argmin(record["choice"]["scores"]))
     assert len(record["points"]) == 5
 
 
-def test_cv_with_held_out_data(run, cross_validation):
+def test_cv_with_held_out_data(run, asked):
     call("cv", "table.csv", "--alphas", 5, "--quiet", "--validation", "test.csv")
-    held_out_x, held_out_y = cross_validation["validation"]
+    held_out_x, held_out_y = asked["validation"]
     np.testing.assert_array_equal(held_out_x, X)
     np.testing.assert_array_equal(held_out_y, Y + 0.25)
     call("cv", "table.csv", "--alphas", 5, "--quiet", "--validation", 0.25)
-    assert cross_validation["validation"] == 0.25
+    assert asked["validation"] == 0.25
 
 
-def test_cv_that_ends_early_keeps_what_it_has(run, cross_validation):
-    module = sys.modules["fwlasso.cross_validation"]
-    lasso_cv = module.lasso_cv
+def test_cv_that_ends_early_keeps_what_it_has(run, monkeypatch):
+    def without_last_fold(X, **options):
+        found = lasso_cv(X, **options)
+        last = dataclasses.replace(found.fold_paths[-1], ending=Status.TIMED_OUT)
+        return dataclasses.replace(found, fold_paths=(*found.fold_paths[:-1], last))
 
-    def without_last_fold(X, **settings):
-        found = lasso_cv(X, **settings)
-        found.ending = Status.TIMED_OUT
-        return found
-
-    module.lasso_cv = without_last_fold
+    monkeypatch.setattr("fwlasso.cli_cv.lasso_cv", without_last_fold)
     result = call("cv", "table.csv", "--alphas", 5, "--out", "early", exit_code=INCOMPLETE)
     assert "chosen from what was solved" in plain(result.stderr)
     assert (run.parent / "early" / "model.json").is_file()
@@ -430,7 +436,7 @@ def test_cv_as_it_is(run, options):
         ("--target zz", "there is no column 'zz'"),
     ],
 )
-def test_bad_cv_ends_with_a_line(run, cross_validation, call_main, options, message):
+def test_bad_cv_ends_with_a_line(run, call_main, options, message):
     call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "chosen")
     exit_code, stdout, stderr = call_main("cv", "table.csv", *options.split())
     assert (exit_code, stdout) == (BAD_INPUT, "")
@@ -443,7 +449,7 @@ def test_rule_that_needs_no_folds_ends_with_a_line(run, call_main):
     assert "rule='bic' looks at no other samples" in stderr
 
 
-def test_cv_overwrites_when_told(run, cross_validation):
+def test_cv_overwrites_when_told(run):
     call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "run", "--overwrite")
     assert not (run / "settings.json").exists()
     assert len(LassoPath.load(run / "path.npz")) == 5

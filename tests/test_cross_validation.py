@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from conftest import STORAGES, held, random_values
 from fwlasso import LassoCV, Status, convoy, lasso_cv, lasso_path, subsets
-from fwlasso.datasets import load_diabetes_products
+from fwlasso.datasets import Table, load_diabetes_products
 
 
 def sparse_problem(rng):
@@ -234,6 +234,7 @@ def test_a_scorer_of_the_users_own_gets_the_rows(rng):
         return -np.abs(estimator.predict(rows) - truth).max()
 
     choice = lasso_cv(X, y, scoring=score).choice
+    assert lasso_cv(Table(X, y, None), scoring=score).choice.point == choice.point
     assert choice.criterion == "score"
     assert choice.scores.max() == choice.scores[choice.point]
 

@@ -1,10 +1,9 @@
-"""LIBSVM files: scikit-learn's matrix where it reads them, an error with its place where nobody should, exact writing.
+"""LIBSVM files: scikit-learn's matrix where it reads them, an error with its place where nobody should.
 
 ``FWLASSO_FUZZ_SECONDS=300 pytest tests/test_libsvm.py -k for_some_time`` looks for odd files for five minutes.
 """
 
 import bz2
-import functools
 import gzip
 import io
 import lzma
@@ -25,8 +24,8 @@ from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from fwlasso.datasets import Reading, compressed, decimals, dump_libsvm, libsvm, libsvm_dump, libsvm_parts, load_libsvm
-from fwlasso.datasets.compressed import ahead, line_blocks
+from fwlasso.datasets import Reading, decimals, libsvm, libsvm_parts, load_libsvm
+from libsvm_cases import FINITE, assert_same, some_matrix, some_text
 
 MOST_COLUMNS = 10_000  # so that no large index takes all memory
 
@@ -51,23 +50,8 @@ def load(file, data, pack=bytes, **options):
     return load_libsvm(file, **options)
 
 
-def assert_same(X, y, expected, expected_y):
-    """The same arrays, bit for bit."""
-    expected = sp.csc_array(expected)
-    expected.sort_indices()
-    assert isinstance(X, sp.csc_array)
-    assert X.shape == expected.shape
-    assert X.has_sorted_indices
-    assert sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape).has_canonical_format  # looked at, not believed
-    np.testing.assert_array_equal(X.indptr, expected.indptr)
-    np.testing.assert_array_equal(X.indices, expected.indices)
-    np.testing.assert_array_equal(X.data.view(np.uint8), expected.data.view(np.uint8))
-    np.testing.assert_array_equal(y.view(np.uint64), expected_y.view(np.uint64))
-
-
 # Against scikit-learn ----------------------------------------------------------------------------------------
 
-FINITE = st.floats(allow_nan=False, allow_infinity=False)
 NUMBERS = st.one_of(
     FINITE.map(repr),
     FINITE.map("{:+.16g}".format),
@@ -480,20 +464,6 @@ def test_missing_file_is_named(tmp_path):
 # Threads, progress, index types ------------------------------------------------------------------------------
 
 
-def some_text(n_rows=3000, seed=0):
-    rng = np.random.default_rng(seed)
-    lines = []
-    for _ in range(n_rows):
-        indices = np.unique(rng.integers(1, 500, rng.integers(0, 12)))
-        lines.append(" ".join([repr(rng.normal()), *(f"{j}:{rng.normal()!r}" for j in indices)]) + "\n")
-    return "".join(lines).encode()
-
-
-@functools.cache
-def some_matrix():
-    return load_svmlight_file(io.BytesIO(some_text()))
-
-
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7, 40])
 @pytest.mark.parametrize("block", [100, 5000])
 def test_any_number_of_threads_gives_the_same_arrays(file, n_threads, block):
@@ -763,131 +733,3 @@ print(X.toarray().tolist(), y.tolist())
         check=False,
     )
     assert done.stdout == "[[-0.002, 0.0, 4.5], [0.0, 1e+23, 0.0]] [1.0, -0.12345678901234566]\n", done.stderr
-
-
-# Writing -----------------------------------------------------------------------------------------------------
-
-KINDS = [np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array, sp.coo_array, sp.csc_matrix, sp.lil_array]
-
-
-@st.composite
-def matrices(draw):
-    shape = draw(st.integers(0, 8)), draw(st.integers(1, 8))
-    values = st.one_of(st.just(0.0), FINITE, st.integers(-9, 9).map(float))
-    entries = draw(st.lists(values, min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
-    y = draw(st.lists(FINITE, min_size=shape[0], max_size=shape[0]))
-    return np.reshape(np.array(entries, dtype=float), shape), np.array(y, dtype=float)
-
-
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
-@given(
-    matrices(),
-    st.sampled_from(KINDS),
-    st.sampled_from([np.float64, np.float32]),
-    st.booleans(),
-    st.integers(1, 20),
-)
-def test_what_is_written_is_read_again(file, matrix, kind, dtype, zero_based, block):
-    dense, y = matrix
-    with np.errstate(over="ignore"):
-        dense = np.nan_to_num(dense.astype(dtype))
-    with mock.patch.object(libsvm_dump, "_BLOCK_ENTRIES", block):
-        dump_libsvm(kind(dense), y, file, zero_based=zero_based)
-    for read_as in {dtype, np.float64}:
-        X, found_y = load_libsvm(file, dense.shape[1], dtype=read_as, zero_based=zero_based)
-        assert_same(X, found_y, sp.csc_array(dense.astype(read_as)), y)
-
-
-@pytest.mark.parametrize("ending", [".svm", ".gz", ".svm.bz2", ".xz"])
-def test_written_file_is_packed_as_its_name_tells(tmp_path, ending):
-    X, y = some_matrix()
-    file = tmp_path / f"data{ending}"
-    dump_libsvm(X, y, file)
-    assert_same(*load_libsvm(file, X.shape[1]), X, y)
-    assert (file.read_bytes()[:2] == b"\x1f\x8b") is (ending == ".gz")
-    assert [path.name for path in tmp_path.iterdir()] == [file.name]
-
-
-def test_stored_zeros_queries_and_whole_numbers_are_written(tmp_path):
-    X = sp.csc_array((np.array([0.0, 3.0, -1e22]), np.array([0, 1, 1]), np.array([0, 1, 2, 3])), shape=(2, 3))
-    dump_libsvm(X, [1, -0.5], tmp_path / "data.svm", query_id=[4, -5])
-    assert (tmp_path / "data.svm").read_text() == "1 qid:4 1:0\n-0.5 qid:-5 2:3 3:-1e+22\n"
-    found, y, queries = load_libsvm(tmp_path / "data.svm", query_id=True)
-    assert_same(found, y, X, np.array([1, -0.5]))
-    assert queries.tolist() == [4, -5]
-
-
-def test_entries_of_one_place_are_added_before_they_are_written(tmp_path):
-    X = sp.coo_array(([1.0, 2.0, 5.0], ([0, 0, 0], [1, 1, 0])), shape=(1, 2))
-    for kind in (X, sp.csr_array((X.data, [1, 1, 0], [0, 3]), shape=(1, 2)), sp.csc_array(X)):
-        dump_libsvm(kind, [1], tmp_path / "data.svm")
-        assert (tmp_path / "data.svm").read_text() == "1 1:5 2:3\n"
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "options", "message"),
-    [
-        ([[1.0]], [1.0, 2.0], {}, "y must have 1 entries"),
-        ([1.0], [1.0], {}, "X must be a matrix"),
-        ([["a"]], [1.0], {}, "X must be a matrix"),
-        ([[np.nan]], [1.0], {}, "X must be finite"),
-        (sp.csc_array([[np.inf]]), [1.0], {}, "X must be finite"),
-        ([[1.0]], [np.nan], {}, "y must be finite"),
-        ([[1.0]], [1.0], {"query_id": [1.5]}, "query_id must be integers"),
-        ([[1.0]], [1.0], {"query_id": [1, 2]}, "query_id must have 1 entries"),
-    ],
-)
-def test_what_cannot_be_written_leaves_no_file_and_the_old_one(tmp_path, X, y, options, message):
-    for there in (False, True):
-        if there:
-            (tmp_path / "data.svm").write_text("1 1:1\n")
-        with pytest.raises(ValueError, match=message):
-            dump_libsvm(X, y, tmp_path / "data.svm", **options)
-        assert [path.read_text() for path in tmp_path.iterdir()] == ["1 1:1\n"] * there
-
-
-# Lines, block by block ---------------------------------------------------------------------------------------
-
-
-@settings(suppress_health_check=list(HealthCheck))
-@given(
-    st.lists(st.sampled_from([b"\n", b"a", b"bc", b"defghijk"]), max_size=30).map(b"".join),
-    st.integers(1, 40),
-    st.integers(0, 9),
-)
-def test_blocks_are_whole_lines(data, block, padding):
-    blocks = [part.tobytes()[: part.size - padding] for part in line_blocks(io.BytesIO(data), block, padding)]
-    assert all(part.endswith(b"\n") for part in blocks)
-    assert b"".join(blocks) == data + (b"" if data.endswith(b"\n") or not data else b"\n")
-    first = data.find(b"\n") + 1
-    assert (
-        b"".join(part.tobytes()[: part.size - padding] for part in line_blocks(io.BytesIO(data), block, padding, first))
-        == data[:first]
-    )
-
-
-def test_items_made_ahead_are_the_same_and_errors_come_through():
-    assert list(ahead(iter(range(50)))) == list(range(50))
-
-    def broken():
-        yield 1
-        raise ValueError("damaged")
-
-    items = ahead(broken())
-    assert next(items) == 1
-    with pytest.raises(ValueError, match="damaged"):
-        next(items)
-
-
-def test_nobody_works_ahead_for_one_who_has_left():
-    n_threads = threading.active_count()
-    items = ahead(iter(range(10**9)))
-    assert next(items) == 0
-    items.close()
-    assert threading.active_count() == n_threads
-
-
-def test_a_packing_that_fails_leaves_nothing(tmp_path):
-    with pytest.raises(RuntimeError), compressed.replacing(tmp_path / "data.gz"):
-        raise RuntimeError
-    assert list(tmp_path.iterdir()) == []

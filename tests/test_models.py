@@ -10,13 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from sklearn import linear_model
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LassoCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import pack
-from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
+from fwlasso import Lasso, LassoCV, LassoPath, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
 from fwlasso.choice import Choice
 from fwlasso.datasets import Table
@@ -216,12 +216,13 @@ def test_onnx_refuses_what_does_not_fit(model, tmp_path):
         OnnxModel(tmp_path / "bad.onnx")
 
 
+@pytest.mark.parametrize("model", [Lasso(alpha=0.1), LassoCV(cv=3, alphas=10)], ids=["Lasso", "LassoCV"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_skl2onnx_takes_our_estimator(dtype):
+def test_skl2onnx_takes_our_estimators(model, dtype):
     import skl2onnx
 
     register_estimators()
-    fitted = make_pipeline(StandardScaler(), Lasso(alpha=0.1)).fit(X, Y)
+    fitted = make_pipeline(StandardScaler(), model).fit(X, Y)
     graph = skl2onnx.to_onnx(fitted, X.astype(dtype))
     predicted = OnnxModel(graph.SerializeToString()).predict(X)
     np.testing.assert_allclose(predicted, fitted.predict(X), rtol=1e-5 if dtype is np.float32 else 1e-12)
@@ -250,5 +251,5 @@ def test_estimators_paths_and_models_can_be_pickled(path, model, tmp_path):
 
 
 def test_models_of_other_packages_are_taken_as_estimators():
-    fitted = LassoCV(cv=3, alphas=5).fit(X, Y)
+    fitted = linear_model.LassoCV(cv=3, alphas=5).fit(X, Y)
     np.testing.assert_allclose(LinearModel.from_estimator(fitted).predict(X), fitted.predict(X), rtol=1e-12)

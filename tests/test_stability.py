@@ -17,13 +17,16 @@ def data(rng):
 def test_frequencies_are_those_of_the_subsamples(data):
     X, y = data
     found = stability_selection(X, y, n_subsamples=7, alphas=12, eps=0.1, random_state=4, tol=1e-8)
-    counts = 0
+    counts, n_selected = 0, []
     for mask in _subsamples(60, 7, 0.5, 4):
         path = lasso_path(X[mask], y[mask], alphas=found.path.alphas, tol=1e-8)
-        counts = counts + (path.coefs.toarray() != 0)
+        active = path.coefs.toarray() != 0
+        counts = counts + active
+        n_selected.append(active.any(axis=1).sum())
     np.testing.assert_allclose(found.frequencies.toarray(), counts / 7)
     np.testing.assert_allclose(found.max_frequencies, counts.max(axis=1) / 7)
     assert found.n_subsamples == 7
+    assert found.mean_selected == pytest.approx(np.mean(n_selected))
 
 
 def test_features_that_matter_are_selected_most_often(data):
@@ -32,8 +35,7 @@ def test_features_that_matter_are_selected_most_often(data):
     assert set(selected[:3].tolist()) == {0, 1, 2}
     assert (np.diff(found.max_frequencies[selected]) <= 0).all()
     assert found.selected(1.0).size <= selected.size
-    mean = found.frequencies.toarray()[:, -1].sum()
-    assert found.error_bound(0.9) == pytest.approx(mean**2 / (0.8 * 100))
+    assert found.error_bound(0.9) == pytest.approx(found.mean_selected**2 / (0.8 * 100))
 
 
 @pytest.mark.parametrize("fraction", [0.5, 0.3, 0.8])

@@ -13,9 +13,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from conftest import POINTWISE
-from fwlasso import Progress, Status, lasso_path
+from fwlasso import Progress, Status, lasso_cv, lasso_path
 from fwlasso.solvers.registry import SOLVERS
-from fwlasso.watch import Watch
+from fwlasso.watch import SharedWatch, Watch
 
 pytestmark = pytest.mark.usefixtures("python_handles_interrupts")
 
@@ -436,6 +436,19 @@ def test_keyboard_comes_before_the_clock(clock):
         send_interrupt()
         clock.now += 5.0
         assert watch.look() is Status.INTERRUPTED
+
+
+def test_an_error_of_the_callback_ends_all_paths_that_share_a_watch():
+    def broken(_progress):
+        raise RuntimeError("broken")
+
+    watch = SharedWatch(None, broken, 3)
+    assert watch.look() is None
+    with pytest.raises(RuntimeError, match="broken"):
+        watch.tell(Progress(0, 10, 1.0, 0, 0, 1.0, 0.0, done=True))
+    assert watch.look() is Status.STOPPED
+    with pytest.raises(RuntimeError, match="broken"):
+        lasso_cv(X, Y, alphas=5, callback=broken)
 
 
 # Endings -----------------------------------------------------------------------------------------------------

@@ -4,17 +4,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from . import cli_options as given
 from .cli_keep import check_folder, clear_folder
 from .cli_path import finish_chosen, read_data, read_test
 from .cli_show import Detail, solving
+from .criteria import INFORMATION_RULES, SCORE_RULES
+from .cross_validation import lasso_cv
 from .options import Options
 from .store import Store
 from .table import Table
 
-RULES = ("min", "1se", "aic", "bic", "ebic")
+RULES = (*SCORE_RULES, *INFORMATION_RULES)
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -24,6 +25,7 @@ def add_commands(app: typer.Typer) -> None:
 
 # So many parameters: typer takes the options of a command from its signature.
 def cv(
+    context: typer.Context,
     file: given.Data,
     target: given.Target = None,
     folds: Annotated[int | None, typer.Option(help="Parts that are held out, one after the other. Default: 5.")] = None,
@@ -72,34 +74,14 @@ def cv(
         raise ValueError("give --folds or --validation, not both")
     if overwrite and out is None:
         raise ValueError("--overwrite needs --out, the folder of the results")
-    settings: dict[str, Any] = {
-        "alphas": alphas,
-        "radii": radii,
-        "eps": eps,
-        "standardize": standardize,
-        "fit_intercept": intercept,
-        "solver": solver,
-        "stop": stop,
-        "tol": tol,
-        "sample_size": given.as_sample_size(sample_size),
-        "block_size": block_size,
-        "max_iter": max_iter,
-        "time_limit": time_limit,
-        "random_state": seed,
-        "n_threads": threads,
-    }
+    settings = given.path_settings(context.params)
     Options(**settings)  # before anything is read
     if out is not None:
         check_folder(out, resume=False, overwrite=overwrite)
     data = read_data(file, target)
     held_out = _validation(validation, target, data)
-    from .cross_validation import lasso_cv
-
     detail = Detail(as_json, quiet, verbose)
-    n_samples, n_features = data.X.shape
-    about = f"[bold]{escape(str(file))}[/bold]: {n_samples:,} samples, {n_features:,} features"
-    detail.aside().print(about, soft_wrap=True)
-    with solving(detail) as show:
+    with solving(detail, str(file), data.X.shape) as show:
         found = lasso_cv(data, cv=folds, rule=rule, relax=relax, validation=held_out, callback=show, **settings)
     if out is not None and overwrite:
         clear_folder(out)

@@ -1,10 +1,12 @@
 """Options that several commands have, and the codes they end with."""
 
+import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from .options import Options
 from .solvers.registry import SOLVERS, STOPS
 
 EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 2, 3, 130
@@ -46,6 +48,18 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="All points in the table, and the settings.")]
 
 
-def as_sample_size(number: float | None) -> int | float | None:
+# Settings of a path that have another name on the command line: shorter, or that of other tools.
+_NAMES = {"intercept": "fit_intercept", "seed": "random_state", "threads": "n_threads"}
+_SETTINGS = {field.name for field in dataclasses.fields(Options)}
+
+
+def path_settings(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a path among the parameters of a command."""
+    named = {_NAMES.get(name, name): value for name, value in parameters.items()}
+    settings = {name: value for name, value in named.items() if name in _SETTINGS}
+    return settings | {"sample_size": _as_sample_size(settings["sample_size"])}
+
+
+def _as_sample_size(number: float | None) -> int | float | None:
     """Return a whole number of columns as one; a share as it is."""
     return int(number) if number is not None and number >= 1 and number.is_integer() else number

@@ -36,6 +36,7 @@ def add_commands(app: typer.Typer) -> None:
 
 # So many parameters: typer takes the options of a command from its signature.
 def path(
+    context: typer.Context,
     file: given.Data,
     target: given.Target = None,
     test: Annotated[
@@ -81,22 +82,7 @@ def path(
         raise ValueError("--resume and --overwrite need --out, the folder of the run")
     if resume and overwrite:
         raise ValueError("give --resume or --overwrite, not both")
-    settings: dict[str, Any] = {
-        "alphas": alphas,
-        "radii": radii,
-        "eps": eps,
-        "standardize": standardize,
-        "fit_intercept": intercept,
-        "solver": solver,
-        "stop": stop,
-        "tol": tol,
-        "sample_size": given.as_sample_size(sample_size),
-        "block_size": block_size,
-        "max_iter": max_iter,
-        "time_limit": time_limit,
-        "random_state": seed,
-        "n_threads": threads,
-    }
+    settings = given.path_settings(context.params)
     Options(**settings)  # before anything is read
     is_complete = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
@@ -162,10 +148,7 @@ def read_test(file: Path, target: str | None, data: Store | Table) -> Store | Ta
 
 def solve(data: Store | Table, title: str, detail: Detail, **settings: Any) -> LassoPath:
     """Solve with a progress bar."""
-    n_samples, n_features = data.X.shape
-    about = f"[bold]{escape(title)}[/bold]: {n_samples:,} samples, {n_features:,} features"
-    detail.aside().print(about, soft_wrap=True)
-    with solving(detail) as show:
+    with solving(detail, title, data.X.shape) as show:
         return solve_path(data, None, Options(callback=show, **settings))
 
 

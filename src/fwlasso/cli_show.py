@@ -40,9 +40,10 @@ class Detail(NamedTuple):
 
 
 @contextmanager
-def solving(detail: Detail) -> Iterator[Callback]:
-    """Show a bar for the path that tells the callback where it is, and afterwards what it warned of."""
+def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Callback]:
+    """Tell what is solved; show a bar for the path that tells the callback where it is; then what it warned of."""
     console = detail.aside()
+    console.print(f"[bold]{escape(title)}[/bold]: {shape[0]:,} samples, {shape[1]:,} features", soft_wrap=True)
     logging.basicConfig(format="%(message)s", level=logging.ERROR if detail.is_silent else logging.WARNING)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     fields = TextColumn("active {task.fields[active]}"), TextColumn("gap {task.fields[gap]}"), TimeRemainingColumn()

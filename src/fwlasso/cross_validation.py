@@ -14,7 +14,8 @@ from .columns import Vector
 from .criteria import INFORMATION_RULES, best_point, information, within_one_error
 from .design import Design
 from .options import Options, check, options_of
-from .path import as_data
+from .parallel import one_blas_thread
+from .path import Data, as_data
 from .plan import Plan, Rule, Split
 from .problem import as_response
 from .refit import refit_supports
@@ -111,10 +112,11 @@ def lasso_cv(
 def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidation:
     """Compute a path and the paths of its folds, and choose a model, as `plan` says; see `lasso_cv`."""
     scoring = make_scoring(plan.scoring, plan.score_params)
-    design, response, _ = as_data(X, y)
-    splits = plan.splits(response, options.random_state)
-    path, fold_paths = path_and_subset_paths(design, response, options, [split.kept for split in splits])
-    choice = _choose(path, fold_paths, splits, plan, scoring, design, response, X)
+    data = as_data(X, y)
+    splits = plan.splits(data.response, options.random_state)
+    path, fold_paths = path_and_subset_paths(data.design, data.response, options, [split.kept for split in splits])
+    with one_blas_thread():
+        choice = _choose(path, fold_paths, splits, plan, scoring, data)
     return CrossValidation(path, choice, tuple(fold_paths))
 
 
@@ -148,11 +150,10 @@ def _choose(
     splits: list[Split],
     plan: Plan,
     scoring: Scoring,
-    design: Design,
-    response: Vector,
-    X: Any,
+    data: Data,
 ) -> Choice:
     """Score the points that all paths have, and choose one of them."""
+    design, response = data.design, data.response
     if isinstance(plan.rule, str) and plan.rule in INFORMATION_RULES:
         scores = information(path, plan.rule)
         coef, intercept = path.coefs[:, [point := best_point(scores, False)]], float(path.intercepts[point])
@@ -161,7 +162,7 @@ def _choose(
     for fold_path, (kept, rows) in zip(fold_paths, splits, strict=True):
         fold = _relaxed(design, response, fold_path, kept, plan)
         blended = fold.predict(partial(predict_rows, design.columns, rows), plan.blends)
-        tables.append(scoring.of(blended, response[rows], X, rows))
+        tables.append(scoring.of(blended, response, data.X, rows))
     whole = _relaxed(design, response, path, None, plan)
     if isinstance(plan.validation, tuple):
         other, truth = plan.validation

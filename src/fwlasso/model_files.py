@@ -109,7 +109,7 @@ def _unpickle(source: Path) -> Any:
 
 
 def _from_object(found: Any, source: Path, point: int | None, alpha: float | None) -> Predictor:
-    from .estimators import Lasso
+    from .estimators import Lasso, LassoCV
 
     if isinstance(found, LassoPath):
         return _Linear(_on_path(found, source, point, alpha))
@@ -117,7 +117,7 @@ def _from_object(found: Any, source: Path, point: int | None, alpha: float | Non
         raise ValueError(f"--point and --alpha choose a model on a path, and {source} holds one model")
     if isinstance(found, LinearModel):
         return _Linear(found)
-    if isinstance(found, Lasso):
+    if isinstance(found, Lasso | LassoCV):
         return _Linear(LinearModel.from_estimator(found))
     if isinstance(found, Choice) or not callable(getattr(found, "predict", None)):
         raise ValueError(f"{source} holds a {type(found).__name__}, which does not predict")

@@ -21,7 +21,7 @@ from .result import LassoPath
 from .table import Table
 
 if TYPE_CHECKING:
-    from .estimators import Lasso
+    from .estimators import Lasso, LassoCV
 
 _FORMAT, _VERSION = "fwlasso-model", 1
 
@@ -93,7 +93,7 @@ class LinearModel:
         return _of_column(choice.coef, float(choice.intercept), feature_names, about)
 
     @classmethod
-    def from_estimator(cls, model: "Lasso") -> "LinearModel":
+    def from_estimator(cls, model: "Lasso | LassoCV") -> "LinearModel":
         """Return the model of a fitted estimator with one response."""
         from sklearn.utils.validation import check_is_fitted
 

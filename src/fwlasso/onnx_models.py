@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from .columns import Vector
 from .datasets.compressed import replacing
-from .estimators import Lasso
+from .estimators import Lasso, LassoCV
 from .models import LinearModel
 
 # Rows are made dense so many bytes at a time: ONNX knows no sparse input.
@@ -54,7 +54,10 @@ def register_estimators() -> None:
         operator.raw_operator = _twin(model.coef_, model.intercept_)
         convert_sklearn_linear_regressor(scope, operator, container)
 
-    skl2onnx.update_registered_converter(Lasso, "FwlassoLasso", calculate_linear_regressor_output_shapes, convert)
+    for kind in (Lasso, LassoCV):
+        skl2onnx.update_registered_converter(
+            kind, f"Fwlasso{kind.__name__}", calculate_linear_regressor_output_shapes, convert
+        )
 
 
 def _twin(coef: Vector, intercept: float) -> LinearRegression:

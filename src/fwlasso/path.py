@@ -162,7 +162,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
             data = as_data(X, y)
             run = None
             if options.checkpoint is not None:
-                run = stack.enter_context(_open_run(options, seed, fingerprint(*data)))
+                run = stack.enter_context(_open_run(options, seed, fingerprint(*data[:3])))
                 seed = run.seed
             units = options.fit_intercept, options.standardize
             problem = build_problem(data.design, data.response, *units, workers)
@@ -229,6 +229,7 @@ class Data(NamedTuple):
     design: Design
     response: Vector
     store: Store | None
+    X: Any  # as it was given, in a store, a table or by itself
 
 
 def as_data(X: Any, y: Any) -> Data:
@@ -238,11 +239,12 @@ def as_data(X: Any, y: Any) -> Data:
     if held is None:
         design = as_design(X)
     else:
-        design = as_design(held.X)
+        X = held.X
+        design = as_design(X)
         if held.feature_names is not None:
             design = design._replace(feature_names=held.feature_names)
         y = held.y if y is None else y
-    return Data(design, as_response(y, design.n_samples), store)
+    return Data(design, as_response(y, design.n_samples), store, X)
 
 
 def _open_run(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:

@@ -39,28 +39,25 @@ class Scoring(NamedTuple):
     scorer: Any  # None for the mean squared error
     params: dict[str, Any]  # for the scorer, by sample
 
-    def of(self, blended: Sequence[Matrix], truth: Vector, X: Any, rows: NDArray[np.int64] | None) -> Matrix:
+    def of(self, blended: Sequence[Matrix], y: Vector, X: Any, rows: NDArray[np.int64] | None) -> Matrix:
         """Return the scores of every point and every blend; predictions are of shape (n_samples, n_points).
 
-        `rows` are the samples in X that were predicted; all of them if None.
+        `rows` are the samples in X and y that were predicted; all of them if None.
         """
-        return np.stack([self._of_points(predicted, truth, X, rows) for predicted in blended], axis=1)
+        return np.stack([self._of_points(predicted, y, X, rows) for predicted in blended], axis=1)
 
-    def _of_points(self, predicted: Matrix, truth: Vector, X: Any, rows: NDArray[np.int64] | None) -> Vector:
+    def _of_points(self, predicted: Matrix, y: Vector, X: Any, rows: NDArray[np.int64] | None) -> Vector:
+        truth = y if rows is None else y[rows]
         if self.scorer is None:
             return np.asarray(((predicted - truth[:, np.newaxis]) ** 2).mean(axis=0))
         # scikit-learn's own scorers look at predictions only: they are spared a copy of the rows.
         looks_at_x = not hasattr(self.scorer, "_score_func")
         given = np.empty((truth.size, 0)) if not looks_at_x else X if rows is None else _safe_indexing(X, rows)
-        params = _check_method_params(np.zeros((len(truth), 1)), self.params) if rows is None else self._of_rows(rows)
+        params = _check_method_params(y, self.params, indices=rows)
         scores = np.full(predicted.shape[1], np.nan)
         for k in np.flatnonzero(np.isfinite(predicted).all(axis=0)):
             scores[k] = self.scorer(_Predicted(predicted[:, k]), given, truth, **params)
         return scores
-
-    def _of_rows(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        n_samples = max((len(value) for value in self.params.values() if hasattr(value, "__len__")), default=rows.size)
-        return dict(_check_method_params(np.zeros((n_samples, 1)), self.params, indices=rows))
 
 
 def make_scoring(scoring: Any, params: dict[str, Any] | None = None) -> Scoring:

@@ -26,11 +26,14 @@ class Stability:
     frequencies : scipy.sparse.csc_array of shape (n_features, n_points)
         The share of the subsamples on whose path the feature is active at this point.
     n_subsamples : int
+    mean_selected : float
+        How many features a subsample selects anywhere on its path, on average.
     """
 
     path: LassoPath
     frequencies: sp.csc_array
     n_subsamples: int
+    mean_selected: float
 
     @property
     def max_frequencies(self) -> Vector:
@@ -47,16 +50,11 @@ class Stability:
     def error_bound(self, threshold: float = 0.6) -> float:
         """Return a bound of the expected number of falsely selected features: q^2 / ((2 threshold - 1) p).
 
-        q is the mean number of features that a subsample selects anywhere on the path. It holds where features that
+        q is `mean_selected`. The bound holds where features that
         do not matter are exchangeable, and selected no more often than at random (Meinshausen and Buehlmann 2010).
         """
         check("threshold", threshold, 0.5 < threshold <= 1.0, "a number in (0.5, 1]")
-        return float(self._mean_selected**2 / ((2.0 * threshold - 1.0) * self.frequencies.shape[0]))
-
-    @property
-    def _mean_selected(self) -> float:
-        # Along a path features come and rarely go: those of the last point are nearly all.
-        return float(self.frequencies.sum(axis=0)[-1])
+        return float(self.mean_selected**2 / ((2.0 * threshold - 1.0) * self.frequencies.shape[0]))
 
 
 def stability_selection(
@@ -105,8 +103,10 @@ def stability_selection(
     path, paths = path_and_subset_paths(data.design, data.response, options, masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
-    counts = sum(_is_active(it.coefs[:, :n_points]) for it in complete)
-    return Stability(path, sp.csc_array(counts / len(complete)), len(complete))
+    supports = [it.coefs[:, :n_points] for it in complete]
+    counts = sum(_is_active(support) for support in supports)
+    n_selected = [np.unique(support.indices).size for support in supports]
+    return Stability(path, sp.csc_array(counts / len(complete)), len(complete), float(np.mean(n_selected)))
 
 
 def _is_active(coefs: sp.csc_array) -> sp.csc_array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ._jit import kernel
 from .columns import Vector, Whole, column_entries, column_entry, nbytes, shape
 from .convoy import side_by_side
+from .corrective import BYTES_PER_COLUMN
 from .design import Design
 from .grid import penalty_grid
 from .options import Options
@@ -23,9 +24,8 @@ from .watch import SharedWatch
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
-# What a path needs for every column: moments, correlations, norms and ratios. Paths that go side by side may need this
-# share of X together; or, as many as there are threads, these bytes.
-_BYTES_PER_COLUMN, _MOST_OF_X, _FEW_BYTES = 56, 0.11, 64 << 20
+# Paths that go side by side may need this share of X together; or, as many as there are threads, these bytes.
+_MOST_OF_X, _FEW_BYTES = 0.11, 64 << 20
 # Columns that are looked at together when predictions are made.
 _BLOCK = 256
 
@@ -63,7 +63,7 @@ def path_and_subset_paths(
 
 
 def _n_affordable(columns: Whole, n_threads: int) -> int:
-    path_bytes = _BYTES_PER_COLUMN * shape(columns)[1]
+    path_bytes = BYTES_PER_COLUMN * shape(columns)[1]
     return int(max(_MOST_OF_X * nbytes(columns) // path_bytes, min(n_threads, _FEW_BYTES // path_bytes)))
 
 

@@ -115,6 +115,10 @@ class SharedWatch(Watch):
         with self._lock:
             whole = progress._replace(point=self._n_done, n_points=self._n_paths * progress.n_points)
             self._n_done += progress.done
-            ending = super().tell(whole)
+            try:
+                ending = super().tell(whole)
+            except BaseException:
+                self._is_stopped = True  # the error is what the caller gets: the other paths need not go on
+                raise
             self._is_stopped |= ending is Status.STOPPED
             return ending

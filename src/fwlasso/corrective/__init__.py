@@ -2,4 +2,7 @@
 
 from .follow import Tell, follow
 
-__all__ = ["Tell", "follow"]
+#: Memory of a path for every column: means, factors, norms, X'y, and the oracle's ratios and ceilings; as measured.
+BYTES_PER_COLUMN = 57
+
+__all__ = ["BYTES_PER_COLUMN", "Tell", "follow"]

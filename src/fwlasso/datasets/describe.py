@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 
 from ..bed import Bed
 from ..columns import Csc
+from ..corrective import BYTES_PER_COLUMN
 from ..corrective.duplicates import Duplicates
 from ..design import as_design
 from ..parallel import Workers, resolve_threads
 from ..problem import as_response, build_problem
 from ..table import Table
 
-# Of a certified path of a hundred points: passes over the data, and bytes for every column (means, factors, norms, X'y,
-# ratios and ceilings of the oracle: 57 were measured) and for the cosines of active columns and their factor.
+# Of a certified path of a hundred points: passes over the data, and bytes for the cosines of active columns and their
+# factor.
 _PASSES = 15
-_BYTES_PER_COLUMN = 80
 _BYTES_FOR_COSINES = 2 * 8 * 1500**2
 
 
@@ -74,7 +74,7 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
         _histogram(lengths),
         p - varying.size,
         varying.size - n_distinct,
-        _BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
+        BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
         _PASSES * seconds,
     )
 
