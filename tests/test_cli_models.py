@@ -354,8 +354,9 @@ def test_cv_keeps_path_choice_model_and_report(run, asked):
     expected = {"cv": 3, "rule": "1se", "relax": True, "validation": None, "alphas": 10, "standardize": True}
     assert {name: asked[name] for name in expected} == expected
     folder = run.parent / "chosen"
-    names = ["choice.json", "model.json", "path.npz", "path.png", "report.html"]
-    assert sorted(file.name for file in folder.iterdir()) == names
+    results = ["choice.json", "model.json", "path.npz", "path.png", "report.html"]
+    assert sorted(file.name for file in folder.iterdir()) == [*results, "segments", "settings.json", "subsets"]
+    assert sorted(fold.name for fold in (folder / "subsets").iterdir()) == ["1", "2", "3"]
     choice = json.loads((folder / "choice.json").read_text())
     assert choice["rule"] == "1se"
     score = choice["scores"][choice["point"]]
@@ -407,6 +408,8 @@ def test_cv_that_ends_early_keeps_what_it_has(run, monkeypatch):
     ["--folds 3 --rule 1se", "--rule bic", "--relax --standardize", "--validation 0.25", "--validation test.csv"],
 )
 def test_cv_as_it_is(run, options):
+    # Paths with and without a folder are equal up to the gap: of a small one.
+    options = f"{options} --tol 1e-9"
     call("cv", "table.csv", "--alphas", 10, *options.split(), "--quiet", "--out", "chosen")
     model = LinearModel.load(run.parent / "chosen" / "model.json")
     np.testing.assert_allclose(predictions("chosen", "table.csv"), model.predict(X), rtol=1e-12)
@@ -430,8 +433,10 @@ def test_cv_as_it_is(run, options):
         ("--validation 2", "--validation must be a file, or a share"),
         ("--validation nothing.csv", "nothing.csv: no such file"),
         ("--out run", "run holds a complete run"),
-        ("--out chosen", "chosen holds results: --overwrite"),
-        ("--overwrite", "--overwrite needs --out"),
+        ("--out chosen", "chosen holds a complete run: --resume"),
+        ("--out chosen --resume --alphas 6", "chosen holds another run: points was 5, and is 6"),
+        ("--resume --overwrite --out chosen", "give --resume or --overwrite, not both"),
+        ("--overwrite", "--resume and --overwrite need --out"),
         ("--tol -1", "tol must be"),
         ("--target zz", "there is no column 'zz'"),
     ],
@@ -451,8 +456,23 @@ def test_rule_that_needs_no_folds_ends_with_a_line(run, call_main):
 
 def test_cv_overwrites_when_told(run):
     call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "run", "--overwrite")
-    assert not (run / "settings.json").exists()
     assert len(LassoPath.load(run / "path.npz")) == 5
+    call("path", "table.csv", "--alphas", 6, "--quiet", "--out", "run", "--overwrite")
+    assert not (run / "subsets").exists()
+    assert not (run / "model.json").exists()
+
+
+def test_cv_goes_on_with_a_path_and_chooses_again(run):
+    call("path", "table.csv", "--alphas", 10, "--quiet", "--out", "begun")
+    segments = {file: file.stat().st_mtime_ns for file in (run.parent / "begun" / "segments").iterdir()}
+    points = []
+    for rule in ("min", "1se"):
+        record = call_json("cv", "table.csv", "--alphas", 10, "--rule", rule, "--out", "begun", "--resume")
+        points.append(record["choice"]["point"])
+        kept = json.loads((run.parent / "begun" / "choice.json").read_text())
+        assert (kept["rule"], kept["point"]) == (rule, points[-1])
+    assert points[1] <= points[0]
+    assert {file: file.stat().st_mtime_ns for file in segments} == segments
 
 
 # Help and completion -----------------------------------------------------------------------------------------

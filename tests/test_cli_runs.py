@@ -77,7 +77,7 @@ def test_complete_run_is_told(table, tmp_path):
 
 def test_run_killed_before_its_results_were_kept_goes_on(table, tmp_path, monkeypatch):
     """All segments are there, but no report."""
-    monkeypatch.setattr(cli_path, "keep", lambda *_: sys.exit(9))
+    monkeypatch.setattr(cli_path, "keep", lambda *_, **__: sys.exit(9))
     call("path", table, "--out", tmp_path / "run", exit_code=9)
     assert sorted(file.name for file in (tmp_path / "run").iterdir()) == ["segments", "settings.json"]
     monkeypatch.undo()
@@ -161,7 +161,8 @@ place, n_kills, options = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 draw = random.Random(0)
 
 def run(folder):
-    sys.argv = ["fwlasso", "path", str(place / "data.npz"), *options, "--quiet", "--resume", "--out", str(folder)]
+    command, *rest = options
+    sys.argv = ["fwlasso", command, str(place / "data.npz"), *rest, "--quiet", "--resume", "--out", str(folder)]
     try:
         cli.main()
     except SystemExit as ending:
@@ -176,7 +177,7 @@ def kill_one(folder, n_segments, seconds):
             os._exit(0)
     # Half of the moments are any, half come soon after some segment, however fast the machine is.
     ended = 0
-    while not ended and len(list(folder.glob("segments/*.npz"))) < n_segments:
+    while not ended and len(list(folder.glob("**/segments/*.npz"))) < n_segments:
         time.sleep(0.001)
         ended, _ = os.waitpid(victim, os.WNOHANG)
     time.sleep(seconds)
@@ -188,23 +189,31 @@ run(place / "compiles")
 started = time.perf_counter()
 run(place / "whole")
 duration = time.perf_counter() - started
+n_segments = len(list((place / "whole").glob("**/segments/*.npz")))
 states = []
 for kill in range(n_kills):
     folder = place / f"run{kill}"
     if kill % 2:
-        kill_one(folder, draw.randint(0, 3), draw.uniform(0.0, 0.02))
+        kill_one(folder, draw.randint(0, n_segments), draw.uniform(0.0, 0.02))
     else:
         kill_one(folder, 0, draw.uniform(0.0, 1.1 * duration))
     if kill % 3 == 2:  # killed twice
         kill_one(folder, 0, draw.uniform(0.0, 1.1 * duration))
-    states.append((len(list(folder.glob("segments/*.npz"))), (folder / "report.html").exists()))
+    states.append((len(list(folder.glob("**/segments/*.npz"))), (folder / "report.html").exists()))
     run(folder)
     assert not list(folder.rglob(".*.part")), list(folder.rglob("*"))
 print(f"{duration:.2f} s a run; segments and reports that were there:", states)
 """
 
 
-@pytest.mark.parametrize("options", ["--alphas 200 --tol 1e-9", "--solver sfw --radii 20 --stop gap --tol 1e-2"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "path --alphas 200 --tol 1e-9",
+        "path --solver sfw --radii 20 --stop gap --tol 1e-2",
+        "cv --alphas 50 --folds 3 --rule 1se",
+    ],
+)
 def test_killed_run_goes_on_with_the_same_bits(tmp_path, options):
     n_kills = int(os.environ.get("FWLASSO_KILLS", "4"))
     rng = np.random.default_rng(0)
@@ -219,6 +228,9 @@ def test_killed_run_goes_on_with_the_same_bits(tmp_path, options):
     whole = LassoPath.load(tmp_path / "whole" / "path.npz")
     for kill in range(n_kills):
         assert_same_bits(LassoPath.load(tmp_path / f"run{kill}" / "path.npz"), whole)
+        if options.startswith("cv"):
+            for name in ("choice.json", "model.json"):
+                assert (tmp_path / f"run{kill}" / name).read_text() == (tmp_path / "whole" / name).read_text()
 
 
 def test_main_says_that_it_was_interrupted(table, monkeypatch, call_main):

@@ -442,11 +442,12 @@ def test_an_error_of_the_callback_ends_all_paths_that_share_a_watch():
     def broken(_progress):
         raise RuntimeError("broken")
 
-    watch = SharedWatch(None, broken, 3)
-    assert watch.look() is None
+    shared = SharedWatch(None, broken)
+    one, other = shared.member(), shared.member()
+    assert other.look() is None
     with pytest.raises(RuntimeError, match="broken"):
-        watch.tell(Progress(0, 10, 1.0, 0, 0, 1.0, 0.0, done=True))
-    assert watch.look() is Status.STOPPED
+        one.tell(Progress(0, 10, 1.0, 0, 0, 1.0, 0.0, done=True))
+    assert other.look() is Status.STOPPED
     with pytest.raises(RuntimeError, match="broken"):
         lasso_cv(X, Y, alphas=5, callback=broken)
 

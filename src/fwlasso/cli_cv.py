@@ -7,7 +7,7 @@ import typer
 
 from . import cli_options as given
 from .cli_keep import check_folder, clear_folder
-from .cli_path import finish_chosen, read_data, read_test
+from .cli_path import Scored, finish, read_data, read_test
 from .cli_show import Detail, solving
 from .criteria import INFORMATION_RULES, SCORE_RULES
 from .cross_validation import lasso_cv
@@ -50,9 +50,8 @@ def cv(
     time_limit: given.TimeLimit = None,
     seed: given.Seed = 0,
     threads: given.Threads = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for path, choice, model, picture and report.")
-    ] = None,
+    out: given.Out = None,
+    resume: given.Resume = False,
     overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
     quiet: given.Quiet = False,
@@ -60,9 +59,14 @@ def cv(
 ) -> None:
     """Compute a path on the data in FILE, and choose a model on it by cross-validation or by an information criterion.
 
+    With --out the paths are kept while they are computed, that of every fold, too: the same command with --resume goes
+    on, and another --rule or --relax chooses again from what is solved.
+
     For example:
 
     fwlasso cv train.svm --standardize --rule 1se --out result
+
+    fwlasso cv train.svm --standardize --rule min --out result --resume
 
     fwlasso cv table.csv --target price --validation new.csv --json
     """
@@ -72,20 +76,21 @@ def cv(
         raise ValueError(f"--folds must be at least 2, got {folds}")
     if folds is not None and validation is not None:
         raise ValueError("give --folds or --validation, not both")
-    if overwrite and out is None:
-        raise ValueError("--overwrite needs --out, the folder of the results")
+    given.check_out(out, resume=resume, overwrite=overwrite)
     settings = given.path_settings(context.params)
     Options(**settings)  # before anything is read
     if out is not None:
-        check_folder(out, resume=False, overwrite=overwrite)
+        check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
     held_out = _validation(validation, target, data)
-    detail = Detail(as_json, quiet, verbose)
-    with solving(detail, str(file), data.X.shape) as show:
-        found = lasso_cv(data, cv=folds, rule=rule, relax=relax, validation=held_out, callback=show, **settings)
     if out is not None and overwrite:
         clear_folder(out)
-    finish_chosen(found.path, found.choice, found.ending, str(file), out, detail)
+    detail = Detail(as_json, quiet, verbose)
+    with solving(detail, str(file), data.X.shape) as show:
+        plan = {"cv": folds, "rule": rule, "relax": relax, "validation": held_out}
+        found = lasso_cv(data, callback=show, checkpoint=out, **plan, **settings)
+    scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
+    finish(found.path, str(file), out, detail, found.ending, scored)
 
 
 def _validation(text: str | None, target: str | None, data: Store | Table) -> Any:

@@ -34,8 +34,11 @@ def clear_folder(out: Path) -> None:
             (out / name).unlink(missing_ok=True)
 
 
-def keep(result: LassoPath, out: Path, title: str, choice: Choice | None) -> list[str]:
-    """Keep a path and what belongs to it; return the names of the files. Each appears in one step."""
+def keep(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_whole: bool) -> list[str]:
+    """Keep a path and what belongs to it; return the names of the files. Each appears in one step.
+
+    `is_whole` tells that nothing was ended early.
+    """
     out.mkdir(parents=True, exist_ok=True)
     result.save(out / PATH)
     with replacing(out / PICTURE) as stream:
@@ -50,6 +53,6 @@ def keep(result: LassoPath, out: Path, title: str, choice: Choice | None) -> lis
             (out / name).unlink(missing_ok=True)
     write_report(result, out / REPORT, title, choice)
     run = read_run(out)
-    if run is not None and result.ending is None:
+    if run is not None and is_whole:
         run.mark_complete()
     return names

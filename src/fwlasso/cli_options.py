@@ -42,6 +42,11 @@ MaxIter = Annotated[int, typer.Option(help="Iterations per point.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for the solver; what is solved by then is kept.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random draws.")]
 Threads = Annotated[int | None, typer.Option(help="Threads for scans of large data. Default: all cores.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder to keep the run in, while it is computed, and what comes of it."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in DIR; begin it if there is none.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Begin anew in a folder that holds results.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table.")]
@@ -51,6 +56,14 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="All points in th
 # Settings of a path that have another name on the command line: shorter, or that of other tools.
 _NAMES = {"intercept": "fit_intercept", "seed": "random_state", "threads": "n_threads"}
 _SETTINGS = {field.name for field in dataclasses.fields(Options)}
+
+
+def check_out(out: Path | None, *, resume: bool, overwrite: bool) -> None:
+    """Raise a ValueError unless the options for the folder of a run go together."""
+    if (resume or overwrite) and out is None:
+        raise ValueError("--resume and --overwrite need --out, the folder of the run")
+    if resume and overwrite:
+        raise ValueError("give --resume or --overwrite, not both")
 
 
 def path_settings(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The commands that compute a path: ``fwlasso path`` and ``fwlasso demo``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -22,10 +22,15 @@ from .runs import as_json
 from .status import Status
 from .store import Store, open_store
 
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder to keep the path in, point by point: a run that can be resumed."),
-]
+
+class Scored(NamedTuple):
+    """Scores of the points by name, and the choice that was made by them."""
+
+    scores: dict[str, Vector]
+    choice: Choice | None
+
+
+NOT_SCORED = Scored({}, None)
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -56,10 +61,8 @@ def path(
     time_limit: given.TimeLimit = None,
     seed: given.Seed = 0,
     threads: given.Threads = None,
-    out: Out = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in DIR; begin it if there is none.")
-    ] = False,
+    out: given.Out = None,
+    resume: given.Resume = False,
     overwrite: given.Overwrite = False,
     as_json: given.AsJson = False,
     quiet: given.Quiet = False,
@@ -78,10 +81,7 @@ def path(
 
     fwlasso path table.csv --target price --test new.csv --alphas 50 --json
     """
-    if (resume or overwrite) and out is None:
-        raise ValueError("--resume and --overwrite need --out, the folder of the run")
-    if resume and overwrite:
-        raise ValueError("give --resume or --overwrite, not both")
+    given.check_out(out, resume=resume, overwrite=overwrite)
     settings = given.path_settings(context.params)
     Options(**settings)  # before anything is read
     is_complete = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
@@ -91,9 +91,9 @@ def path(
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
     result = solve(data, str(file), detail, checkpoint=out, **settings)
-    tested = None if test is None else (test, held_out)
+    scored = NOT_SCORED if test is None else score(result, test, held_out)
     # A complete run is left as it is, unless it is to be scored on other data.
-    finish(result, str(file), out, detail, tested, is_complete=is_complete and test is None)
+    finish(result, str(file), out, detail, result.ending, scored, is_complete=is_complete and test is None)
 
 
 def demo(
@@ -122,7 +122,8 @@ def demo(
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
     title = f"diabetes, products of order {order}"
-    finish(solve(data, title, detail, checkpoint=out, **settings), title, out, detail)
+    result = solve(data, title, detail, checkpoint=out, **settings)
+    finish(result, title, out, detail, result.ending)
 
 
 def read_data(file: Path, target: str | None) -> Store | Table:
@@ -157,40 +158,16 @@ def finish(
     title: str,
     out: Path | None,
     detail: Detail,
-    test: tuple[Path, Any] | None = None,
+    ending: Status | None,
+    scored: Scored = NOT_SCORED,
     *,
     is_complete: bool = False,
 ) -> None:
-    """Show a path and keep it; `is_complete` tells that this was done before."""
-    more, choice = ({}, None) if test is None else score(result, *test)
-    _finish(result, title, out, detail, more, choice, is_complete)
-    _end(result.ending, out, detail, "--resume goes on from here")
+    """Show a path and the model chosen on it, and keep both; `is_complete` tells that this was done before.
 
-
-def finish_chosen(
-    result: LassoPath, choice: Choice, ending: Status | None, title: str, out: Path | None, detail: Detail
-) -> None:
-    """Show a path on which a model was chosen, and keep both; `ending` is what ended the work on the folds, too."""
-    _finish(result, title, out, detail, {choice.criterion: choice.scores}, choice, False)
-    _end(ending, out, detail, "The model is chosen from what was solved.")
-
-
-def _end(ending: Status | None, out: Path | None, detail: Detail, advice: str) -> None:
-    if ending is not None:
-        if out is not None:
-            detail.aside().print(advice)
-        raise typer.Exit(given.EXIT_INCOMPLETE)
-
-
-def _finish(
-    result: LassoPath,
-    title: str,
-    out: Path | None,
-    detail: Detail,
-    more: dict[str, Vector],
-    choice: Choice | None,
-    is_complete: bool,
-) -> None:
+    `ending` is what ended the work early, on folds, too.
+    """
+    more, choice = scored
     console = detail.aside()
     if is_complete:
         console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
@@ -199,11 +176,16 @@ def _finish(
     elif not is_complete:
         show_path(result, detail, more, choice)
     if out is not None and not is_complete:
-        names = keep(result, out, title, choice)
+        names = keep(result, out, title, choice, is_whole=ending is None)
         console.print(f"kept in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
+    if ending is not None:
+        if out is not None:
+            chosen = "" if choice is None else "The model is chosen from what was solved. "
+            console.print(f"{chosen}--resume goes on from here")
+        raise typer.Exit(given.EXIT_INCOMPLETE)
 
 
-def score(result: LassoPath, file: Path, test: Store | Table) -> tuple[dict[str, Vector], Choice]:
+def score(result: LassoPath, file: Path, test: Any) -> Scored:
     """Score every point on held-out data, and choose the one with the smallest error."""
     y = np.asarray(test.y, dtype=np.float64)
     errors = np.mean((result.predict(test.X) - y[:, np.newaxis]) ** 2, axis=0)
@@ -219,4 +201,4 @@ def score(result: LassoPath, file: Path, test: Store | Table) -> tuple[dict[str,
         coef=result.coefs[:, [point]],
         intercept=float(result.intercepts[point]),
     )
-    return {"test_mse": errors, "test_r2": r2}, choice
+    return Scored({"test_mse": errors, "test_r2": r2}, choice)

@@ -87,7 +87,8 @@ def lasso_cv(
         Of the samples, for splitters that ask for them.
     **path_options
         Those of `lasso_path`: alphas, radii, eps, solver, tol, standardize, ... The time limit is for all of the work;
-        the callback counts the points of all paths together, and may be called by other threads, one at a time.
+        the callback counts the points of all paths together, and may be called by other threads, one at a time. With
+        a checkpoint the paths of the folds are kept, too: the same call goes on with whatever was not solved.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidat
     scoring = make_scoring(plan.scoring, plan.score_params)
     data = as_data(X, y)
     splits = plan.splits(data.response, options.random_state)
-    path, fold_paths = path_and_subset_paths(data.design, data.response, options, [split.kept for split in splits])
+    path, fold_paths = path_and_subset_paths(data, options, [split.kept for split in splits])
     with one_blas_thread():
         choice = _choose(path, fold_paths, splits, plan, scoring, data)
     return CrossValidation(path, choice, tuple(fold_paths))

@@ -147,8 +147,8 @@ class Options:
 
 
 def options_of(caller: str, settings: dict[str, Any]) -> Options:
-    """Return the options that a function of another name was given: one of several paths, which has no checkpoints."""
-    unknown = sorted(settings.keys() - {field.name for field in fields(Options) if field.name != "checkpoint"})
+    """Return the options of a path that a function of another name was given."""
+    unknown = sorted(settings.keys() - {field.name for field in fields(Options)})
     if unknown:
         raise TypeError(f"{caller}() got an unexpected keyword argument {unknown[0]!r}")
     return Options(**settings)

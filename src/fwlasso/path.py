@@ -162,7 +162,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
             data = as_data(X, y)
             run = None
             if options.checkpoint is not None:
-                run = stack.enter_context(_open_run(options, seed, fingerprint(*data[:3])))
+                run = stack.enter_context(open_checkpoint(options, seed, data.fingerprint()))
                 seed = run.seed
             units = options.fit_intercept, options.standardize
             problem = build_problem(data.design, data.response, *units, workers)
@@ -231,6 +231,10 @@ class Data(NamedTuple):
     store: Store | None
     X: Any  # as it was given, in a store, a table or by itself
 
+    def fingerprint(self) -> dict[str, str]:
+        """Return checksums of the data."""
+        return fingerprint(self.design, self.response, self.store)
+
 
 def as_data(X: Any, y: Any) -> Data:
     """Validate X and y; a store and a table have names, and a response by default."""
@@ -247,7 +251,8 @@ def as_data(X: Any, y: Any) -> Data:
     return Data(design, as_response(y, design.n_samples), store, X)
 
 
-def _open_run(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:
+def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:
+    """Begin the run that `options` name the folder of, or go on with it; `data` is the fingerprint."""
     settings = {**options.run_record(), "seed": seed}
     return open_run(Path(options.checkpoint or ""), settings, data, any_seed=options.random_state is None)
 

@@ -1,7 +1,8 @@
 """Runs that survive: a folder that holds the settings of a path and its points so far.
 
 ``settings.json`` tells what was asked, of which data, by which version, and on which grid; ``segments/`` holds the
-solved points, a file for every segment. Every file appears in one step and is on the disk before the work goes on. A
+solved points, a file for every segment. Paths on subsets of the samples, such as folds, are runs of their own in
+``subsets/``. Every file appears in one step and is on the disk before the work goes on. A
 process may be killed at any moment: what it leaves is a run that can be gone on with.
 """
 
@@ -26,7 +27,7 @@ from .solvers.run import Outcome
 from .status import Status
 
 # The files of a run. Those of its results are written by the command line.
-SETTINGS, SEGMENTS = "settings.json", "segments"
+SETTINGS, SEGMENTS, SUBSETS = "settings.json", "segments", "subsets"
 PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
 _FORMAT, _VERSION = "fwlasso-run", 1
 
@@ -210,14 +211,27 @@ def _refuse(folder: Path, why: str) -> NoReturn:
     raise ValueError(f"{folder} holds another run: {why}. Go on as it was begun, or begin anew in another folder")
 
 
+def subset_folder(folder: Path | str, number: int) -> Path:
+    """Return the folder for the run on a subset of the samples, from 0, of a run on all of them."""
+    return Path(folder) / SUBSETS / str(number + 1)
+
+
 def clear_run(folder: Path) -> None:
-    """Remove a run from a folder, but for what other files are there."""
+    """Remove a run from a folder, and those on subsets of its samples, but for what other files are there."""
+    for subset in (folder / SUBSETS).glob("*"):
+        clear_run(subset)
+        _remove_empty(subset)
     for file in (folder / SEGMENTS).glob("*.npz"):
         file.unlink()
-    with suppress(OSError):  # not there, or not empty
-        (folder / SEGMENTS).rmdir()
     (folder / SETTINGS).unlink(missing_ok=True)
     _sweep(folder)
+    for part in (SEGMENTS, SUBSETS):
+        _remove_empty(folder / part)
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):  # not there, or not empty
+        folder.rmdir()
 
 
 def _sweep(folder: Path) -> None:

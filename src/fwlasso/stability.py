@@ -100,7 +100,7 @@ def stability_selection(
     check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
     data = as_data(X, y)
     masks = _subsamples(data.design.n_samples, n_subsamples, fraction, options.random_state)
-    path, paths = path_and_subset_paths(data.design, data.response, options, masks)
+    path, paths = path_and_subset_paths(data, options, masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
     supports = [it.coefs[:, :n_points] for it in complete]

@@ -1,8 +1,11 @@
 """Paths on several parts of the samples, over the same columns: folds and subsamples. X is never copied."""
 
+import zlib
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,14 +15,14 @@ from ._jit import kernel
 from .columns import Vector, Whole, column_entries, column_entry, nbytes, shape
 from .convoy import side_by_side
 from .corrective import BYTES_PER_COLUMN
-from .design import Design
 from .grid import penalty_grid
 from .options import Options
 from .parallel import Workers
-from .path import path_on, timed, warn_unless_converged
+from .path import Data, open_checkpoint, path_on, timed, warn_unless_converged
 from .problem import build_problem
 from .result import LassoPath
-from .watch import SharedWatch
+from .runs import Run, subset_folder
+from .watch import SharedWatch, Watch
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -30,36 +33,66 @@ _MOST_OF_X, _FEW_BYTES = 0.11, 64 << 20
 _BLOCK = 256
 
 
-def path_and_subset_paths(
-    design: Design, response: Vector, options: Options, masks: Sequence[Mask]
-) -> tuple[LassoPath, list[LassoPath]]:
+class _Subset(NamedTuple):
+    """A path to compute: its samples, who watches it, and the run that keeps it."""
+
+    kept: Mask
+    watch: Watch
+    run: Run | None
+
+
+def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -> tuple[LassoPath, list[LassoPath]]:
     """Compute the path on all samples, and one on the samples of every mask, on its grid."""
-    watch = SharedWatch(options.time_limit, options.callback, 1 + len(masks))
-    with Workers(options.threads) as workers, watch.guard():
+    design, response = data.design, data.response
+    shared = SharedWatch(options.time_limit, options.callback)
+    with ExitStack() as stack:
+        workers = stack.enter_context(Workers(options.threads))
+        stack.enter_context(shared.guard())
         seconds: dict[str, float] = {}
         units = options.fit_intercept, options.standardize
         seed = options.draw_seed()
         with timed(seconds, "setup"):
+            run, *runs = _open_runs(data, options, seed, masks, stack)
+            seed = seed if run is None else run.seed
+            watch = shared.member()
+            subsets = [_Subset(kept, shared.member(), own) for kept, own in zip(masks, runs, strict=True)]
             whole = [build_problem(design, response, *units, workers)]
 
         def follow_all(own: Workers) -> LassoPath:
-            return path_on(whole.pop(), design, options, seed, own, watch, seconds)  # nobody needs the problem after it
+            problem = whole.pop()  # nobody needs it after the path
+            return path_on(problem, design, options, seed, own, watch, seconds, run=run)
 
-        def follow(kept: Mask, grid: Vector, own: Workers) -> LassoPath:
-            part = build_problem(design, response, *units, own, kept)
-            return path_on(part, design, options.on_grid(grid), seed, own, watch, {})
+        def follow(subset: _Subset, grid: Vector, own: Workers) -> LassoPath:
+            part = build_problem(design, response, *units, own, subset.kept)
+            return path_on(part, design, options.on_grid(grid), seed, own, subset.watch, {}, run=subset.run)
 
         n_together = _n_affordable(design.columns, workers.n_threads)
         if options.grid_name == "alphas":  # known beforehand: all go together
             grid = penalty_grid(whole[0], options.grid, options.eps) / design.n_samples
-            parts: list[Callable[[Workers], LassoPath]] = [partial(follow, kept, grid) for kept in masks]
+            parts: list[Callable[[Workers], LassoPath]] = [partial(follow, subset, grid) for subset in subsets]
             path, *rest = side_by_side([follow_all, *parts], n_together, workers)
         else:
             path = follow_all(workers)
-            rest = side_by_side([partial(follow, kept, path.radii) for kept in masks], n_together, workers)
+            if path.ending is not None:  # its grid is a part of what was asked for: nothing to keep
+                subsets = [subset._replace(run=None) for subset in subsets]
+            rest = side_by_side([partial(follow, subset, path.radii) for subset in subsets], n_together, workers)
     for it in (path, *rest):
         warn_unless_converged(it, options)
     return path, rest
+
+
+def _open_runs(data: Data, options: Options, seed: int, masks: Sequence[Mask], stack: ExitStack) -> list[Run | None]:
+    """Open the run on all samples and those of the masks, before any work; none without a checkpoint."""
+    if options.checkpoint is None:
+        return [None] * (1 + len(masks))
+    marks = data.fingerprint()
+    run = stack.enter_context(open_checkpoint(options, seed, marks))
+    runs = [run]
+    for number, kept in enumerate(masks):
+        own = replace(options, checkpoint=subset_folder(options.checkpoint, number))
+        which = f"{np.count_nonzero(kept)} of {kept.size}, {zlib.crc32(np.packbits(kept).data):08x}"
+        runs.append(stack.enter_context(open_checkpoint(own, run.seed, {**marks, "samples": which})))
+    return list(runs)
 
 
 def _n_affordable(columns: Whole, n_threads: int) -> int:

@@ -99,26 +99,60 @@ class Watch:
 class SharedWatch(Watch):
     """A watch for several paths in several threads: their points are counted together, and what ends one ends all."""
 
-    def __init__(self, time_limit: float | None, callback: Callback | None, n_paths: int) -> None:
+    def __init__(self, time_limit: float | None, callback: Callback | None) -> None:
         super().__init__(time_limit, callback)
-        self._n_paths = n_paths
-        self._n_done = 0
+        self._members: list[_Member] = []
         self._lock = threading.Lock()
         self._is_stopped = False
+
+    def member(self) -> Watch:
+        """Return the watch of one more path."""
+        self._members.append(_Member(self))
+        return self._members[-1]
 
     def look(self) -> Status | None:
         """Return the ending that the clock, the keyboard or the callback has asked for."""
         return Status.STOPPED if self._is_stopped else super().look()
 
-    def tell(self, progress: Progress) -> Status | None:
+    def tell_of(self, member: "_Member", progress: Progress) -> Status | None:
         """Call the callback, one thread at a time."""
         with self._lock:
-            whole = progress._replace(point=self._n_done, n_points=self._n_paths * progress.n_points)
-            self._n_done += progress.done
+            if progress.done:  # of a segment that was solved before, its last point is told only
+                member.n_done = progress.point + 1
+            n_done = sum(one.n_done for one in self._members)
+            n_points = len(self._members) * progress.n_points
+            whole = progress._replace(point=n_done - progress.done, n_points=n_points)
             try:
-                ending = super().tell(whole)
+                ending = self.tell(whole)
             except BaseException:
                 self._is_stopped = True  # the error is what the caller gets: the other paths need not go on
                 raise
             self._is_stopped |= ending is Status.STOPPED
             return ending
+
+
+class _Member(Watch):
+    """The part that one path has in a shared watch."""
+
+    def __init__(self, shared: SharedWatch) -> None:
+        super().__init__(None, None)
+        self._shared = shared
+        self.n_done = 0
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there is a callback."""
+        return self._shared.is_told
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since all paths started."""
+        return self._shared.seconds
+
+    def look(self) -> Status | None:
+        """Return the ending that was asked for, of any of the paths."""
+        return self._shared.look()
+
+    def tell(self, progress: Progress) -> Status | None:
+        """Tell of this path as of a part of all."""
+        return self._shared.tell_of(self, progress)
