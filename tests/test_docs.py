@@ -57,9 +57,12 @@ def test_every_command_is_on_the_page():
 def test_layout_of_a_run_is_that_on_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
-    arguments = ["path", "train.svm", "--test", "test.svm", "--quiet", "--out", "result"]
-    assert CliRunner().invoke(cli.app, arguments, catch_exceptions=False).exit_code == 0
+    for arguments in (["path", "train.svm", "--test", "test.svm"], ["cv", "train.svm", "--resume"]):
+        done = CliRunner().invoke(cli.app, [*arguments, "--quiet", "--out", "result"], catch_exceptions=False)
+        assert done.exit_code == 0
     (layout,) = (block for block in blocks("docs/CLI.md", "") if block.startswith("result/"))
     told = {line.split()[0] for line in layout.splitlines()[1:]}
     there = {file.relative_to("result").as_posix() for file in Path("result").rglob("*") if file.is_file()}
+    assert {"subsets/5/settings.json", "subsets/5/segments/3.npz"} < there
+    there = {"subsets/1/" if name.startswith("subsets/") else name for name in there}
     assert told == {name for name in there if not name.startswith("segments/") or name == "segments/1.npz"}
