@@ -103,6 +103,12 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
         raise
 
 
+def write_text(file: Path, text: str, errors: str = "strict") -> None:
+    """Write a text in UTF-8; the file is the old one or the new one, never a part."""
+    with replacing(file) as stream:
+        stream.write(text.encode("utf-8", errors))
+
+
 class _Buffer:
     """Memory that is used again: new memory has to be zeroed, page by page."""
 
