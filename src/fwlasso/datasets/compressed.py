@@ -86,6 +86,8 @@ def unpacked(stream: BinaryIO, file: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def replacing(file: Path) -> Iterator[BinaryIO]:
     """Give a stream to write a file to, packed as its name tells; the file has its name only when it is complete."""
+    if not file.parent.is_dir():  # or the error would name the hidden file
+        raise FileNotFoundError(f"{file}: there is no folder {file.parent}")
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as stream:
