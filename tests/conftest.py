@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
+from fwlasso import LassoPath
 from fwlasso._jit import kernel
 from fwlasso.bed import Genotypes
 from fwlasso.columns import Columns, add_column, shape
@@ -137,6 +139,15 @@ def all_coefs(iterate: Iterate, p: int) -> np.ndarray:
     return a
 
 
+def assert_begins(path: LassoPath, whole: LassoPath) -> None:
+    """The points of `path` are, to the bit, the first ones of `whole`."""
+    n = len(path)
+    assert path.statuses == whole.statuses[:n]
+    np.testing.assert_array_equal(path.coefs.toarray(), whole.coefs[:, :n].toarray())
+    np.testing.assert_array_equal(path.radii, whole.radii[:n])
+    np.testing.assert_array_equal(path.intercepts, whole.intercepts[:n])
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20150101)
@@ -158,6 +169,14 @@ def case(storage: str, units: str, rng: np.random.Generator) -> Case:
     values = held(storage, random_values(rng, 30, 40))
     y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
     return make_case(values, y, storage, units)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The clock of the watch, at a standstill unless a test moves it."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    return clock
 
 
 @pytest.fixture

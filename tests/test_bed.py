@@ -1,8 +1,6 @@
 """Genotypes of PLINK files: the bits as bed-reader reads them, the path as on the same numbers in float64."""
 
 import json
-import subprocess
-import sys
 from mmap import mmap
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from fwlasso.parallel import Workers, n_chunks
 from fwlasso.problem import build_problem
 from fwlasso.solvers.registry import SOLVERS
 from fwlasso.status import Status
+from programs import run_program
 
 
 def random_genotypes(rng, m, p, missing=0.05):
@@ -212,13 +211,7 @@ def test_genotypes_are_never_decoded_as_a_whole(rng, tmp_path):
         file.write_bytes(b"\x6c\x1b\x01" + rng.bytes(p * m // 4))
         file.with_suffix(".bim").write_text("".join(f"1 rs{j} 0 {j} A C\n" for j in range(p)))
         file.with_suffix(".fam").write_text("".join(f"f s{i} 0 0 0 {rng.standard_normal():.6f}\n" for i in range(m)))
-    done = subprocess.run(
-        [sys.executable, "-P", "-W", "error", "-c", MEASURE, tmp_path / "small.bed", tmp_path / "large.bed"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_program(MEASURE, tmp_path / "small.bed", tmp_path / "large.bed")
     assert float(done.stdout) < 2000 * 64_000 * 8 / 20
 
 

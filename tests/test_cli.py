@@ -350,15 +350,7 @@ def test_time_limit_is_told(table):
     assert "The path has 1 of 4 points. The time limit was reached" in plain(result.stderr)
 
 
-@pytest.fixture
-def ctrl_c():
-    """Python's own handler of Ctrl-C: a shell starts background jobs with the signal ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("python_handles_interrupts")
 @pytest.mark.parametrize("solver", ["corrective", "sfw"])
 def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch, solver):
     solve_path = cli_path.solve_path

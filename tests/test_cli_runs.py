@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import test_cli
 from fwlasso import LassoPath, Status, cli_path
 from fwlasso.datasets import write_store
+from programs import run_program
 from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, X, Y, call, call_json, kept_in, plain, write_csv
 from test_segments import assert_same_bits, stop_at
 
@@ -220,10 +220,7 @@ def test_killed_run_goes_on_with_the_same_bits(tmp_path, options):
     values = rng.standard_normal((300, 3000))
     y = values[:, :30] @ rng.standard_normal(30) + rng.standard_normal(300)
     np.savez(tmp_path / "data.npz", X=np.asfortranarray(values), y=y)
-    program = [sys.executable, "-P", "-c", KILLS, str(tmp_path), str(n_kills), *options.split()]
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
-    done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
+    done = run_program(KILLS, tmp_path, n_kills, *options.split(), MPLBACKEND="Agg")
     sys.stdout.write(done.stdout)
     whole = LassoPath.load(tmp_path / "whole" / "path.npz")
     for kill in range(n_kills):

@@ -5,8 +5,6 @@ import bz2
 import gzip
 import importlib
 import re
-import subprocess
-import sys
 
 import h5py
 import numpy as np
@@ -29,6 +27,7 @@ from fwlasso.datasets import (
     verify_store,
     write_store,
 )
+from programs import run_program
 
 M, P = 23, 31
 NAMES = tuple(f"f{j}" for j in range(P))
@@ -283,9 +282,7 @@ def test_conversion_takes_little_memory(tmp_path, kind):
             files.append(tmp_path / name / "X.npy")
             np.save(files[-1], values)
             np.save(tmp_path / name / "y.npy", np.arange(float(m)))
-    program = [sys.executable, "-P", "-c", MEASURE, *map(str, files), str(tmp_path / "store")]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_program(MEASURE, *files, tmp_path / "store")
     assert float(done.stdout) < 0.5 * 40e6  # of 40 MB, and 60 MB for csr
 
 

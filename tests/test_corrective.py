@@ -3,7 +3,6 @@
 import os
 import signal
 import warnings
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso as ReferenceLasso
 
-from conftest import ANY_NUMBERS, STORAGES, UNITS, held, make_case, random_values
+from conftest import ANY_NUMBERS, STORAGES, UNITS, assert_begins, held, make_case, random_values
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso.corrective import follow
 from fwlasso.forms import Ball, Penalty
@@ -476,29 +475,6 @@ def test_the_coefficient_of_copies_is_on_the_first_of_them_however_many_come_up_
 # Endings -----------------------------------------------------------------------------------------------------
 
 
-def assert_begins(path, whole):
-    """The points of `path` are, to the bit, the first ones of `whole`."""
-    n = len(path)
-    assert path.statuses == whole.statuses[:n]
-    np.testing.assert_array_equal(path.coefs.toarray(), whole.coefs[:, :n].toarray())
-    np.testing.assert_array_equal(path.gaps, whole.gaps[:n])
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The clock of the watch, at a standstill unless a test moves it."""
-    clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: clock.now))
-    return clock
-
-
-@pytest.fixture
-def python_handles_interrupts():
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, previous)
-
-
 @pytest.mark.parametrize("name", ["alphas", "radii"])
 @pytest.mark.parametrize("n_points", [1, 4, 11])
 @pytest.mark.parametrize("ending", [Status.STOPPED, Status.TIMED_OUT, Status.INTERRUPTED])
@@ -522,6 +498,7 @@ def test_what_ends_a_path_early_keeps_the_points_so_far(name, n_points, ending, 
     assert path.ending is ending
     assert len(path) == n_points
     assert_begins(path, whole)
+    np.testing.assert_array_equal(path.gaps, whole.gaps[: len(path)])
     assert told[-1].done
     assert told[-1].point == n_points - 1
 
@@ -540,6 +517,7 @@ def test_an_end_between_points_leaves_the_unfinished_one_out(name, data):
     assert path.ending is Status.STOPPED
     assert 3 <= len(path) < 12
     assert_begins(path, whole)
+    np.testing.assert_array_equal(path.gaps, whole.gaps[: len(path)])
 
 
 @pytest.mark.parametrize("name", ["alphas", "radii"])

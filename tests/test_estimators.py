@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fwlasso import Lasso, LassoCV, lasso_path
+from fwlasso.datasets import Table
 
 
 @parametrize_with_checks(
@@ -46,6 +47,16 @@ def test_it_is_scikit_learns_lasso(alpha, wrap, data):
     assert ours.intercept_ == pytest.approx(reference.intercept_, abs=1e-4)
     np.testing.assert_allclose(ours.predict(wrap(X)), reference.predict(X), atol=1e-3)
     assert ours.dual_gap_ <= 1e-10
+
+
+@pytest.mark.parametrize("model", [Lasso(0.1), LassoCV(rule="bic")])
+def test_a_table_has_its_features_and_names(data, model):
+    X, y = data
+    names = tuple(f"x{j}" for j in range(30))
+    fitted = clone(model).fit(Table(X, y, names))
+    assert fitted.n_features_in_ == 30
+    assert tuple(fitted.feature_names_in_) == names
+    np.testing.assert_array_equal(fitted.coef_, clone(model).fit(X, y).coef_)
 
 
 def test_a_radius_takes_the_place_of_alpha(data):

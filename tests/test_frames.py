@@ -1,8 +1,5 @@
 """Frames: names are kept to the end, columns that are not numbers are named, and the way out works."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fwlasso import Lasso, lasso_path
 from fwlasso.design import as_design
+from programs import run_program
 
 M = 40
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -136,6 +134,5 @@ print((memory("VmHWM") - before) / design.columns.values.nbytes)
 
 
 def test_a_table_is_copied_once():
-    done = subprocess.run([sys.executable, "-P", "-c", PEAK], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_program(PEAK)
     assert 0.9 < float(done.stdout) < 1.2

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from conftest import Case, make_case
+from conftest import Case, all_coefs, make_case
 from fwlasso.iterate import correlation, move, objective, refresh, rescale, zero
 
 
@@ -18,16 +18,9 @@ def walk(case: Case, steps):
     return iterate, a
 
 
-def dense(iterate, p: int) -> np.ndarray:
-    a = np.zeros(p)
-    active, weights = iterate.coefs()
-    a[active] = weights
-    return a
-
-
 def assert_same_point(case: Case, iterate, a):
     q = case.Z @ a
-    np.testing.assert_allclose(dense(iterate, a.size), a, rtol=1e-12)
+    np.testing.assert_allclose(all_coefs(iterate, a.size), a, rtol=1e-12)
     assert iterate.qq == pytest.approx(q @ q, rel=1e-9)
     assert iterate.qy == pytest.approx(q @ case.y, rel=1e-9)
     assert iterate.l1 == pytest.approx(np.abs(a).sum(), rel=1e-12)

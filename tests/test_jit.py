@@ -4,10 +4,7 @@ Every process of these tests has its own cache directory, so that none of them s
 """
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +24,7 @@ from fwlasso.parallel import Workers
 from fwlasso.problem import build_problem
 from fwlasso.solvers.frank_wolfe import _step
 from fwlasso.solvers.run import Stopping
+from programs import run_program
 
 PACKAGE = Path(fwlasso.__file__).parent
 
@@ -50,17 +48,8 @@ print(hits, misses)
 
 
 def run_python(code, *args, **env):
-    """Run `code` in a new process, warnings being errors, with these environment variables; None removes one."""
-    together = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **env}
-    done = subprocess.run(
-        [sys.executable, "-P", "-W", "error", "-c", code, *map(str, args)],
-        env={name: str(value) for name, value in together.items() if value is not None},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+    """Run `code` in a new process that leaves nothing in the package's folder."""
+    return run_program(code, *args, **{"PYTHONDONTWRITEBYTECODE": "1", **env})
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import lzma
 import os
 import random
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -26,6 +25,7 @@ from sklearn.datasets import load_svmlight_file
 
 from fwlasso.datasets import Reading, decimals, libsvm, libsvm_parts, load_libsvm
 from libsvm_cases import FINITE, assert_same, some_matrix, some_text
+from programs import run_measured, run_program
 
 MOST_COLUMNS = 10_000  # so that no large index takes all memory
 
@@ -696,23 +696,7 @@ def test_peak_memory_is_little_more_than_the_matrix(tmp_path, packing):
     pack = PACKERS[packing]
     (tmp_path / f"large.svm{packing}").write_bytes(40 * pack(block))  # 110 MB, packed as forty streams
     (tmp_path / f"tiny.svm{packing}").write_bytes(pack(block[: block.index(b"\n") + 1]))
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-P",
-            "-W",
-            "error",
-            "-c",
-            MEASURE,
-            *(tmp_path / f"{name}.svm{packing}" for name in ("tiny", "large")),
-        ],
-        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    share, size = map(float, done.stdout.split())
+    share, size = run_measured(MEASURE, *(tmp_path / f"{name}.svm{packing}" for name in ("tiny", "large")))
     assert 90e6 < size < 100e6
     assert share < 1.2
 
@@ -725,11 +709,5 @@ from fwlasso.datasets import load_libsvm
 X, y = load_libsvm(sys.argv[1])
 print(X.toarray().tolist(), y.tolist())
 """
-    done = subprocess.run(
-        [sys.executable, "-P", "-W", "error", "-c", code, tmp_path / "data.svm"],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "[[-0.002, 0.0, 4.5], [0.0, 1e+23, 0.0]] [1.0, -0.12345678901234566]\n", done.stderr
+    done = run_program(code, tmp_path / "data.svm", NUMBA_DISABLE_JIT=1)
+    assert done.stdout == "[[-0.002, 0.0, 4.5], [0.0, 1e+23, 0.0]] [1.0, -0.12345678901234566]\n"

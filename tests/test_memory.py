@@ -1,9 +1,6 @@
 """X is used where it lies: never copied, never densified, never changed."""
 
 import hashlib
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -13,6 +10,7 @@ import scipy.sparse as sp
 from fwlasso import lasso_path
 from fwlasso.design import as_design
 from fwlasso.solvers.registry import SOLVERS
+from programs import run_measured
 
 # Peak memory -------------------------------------------------------------------------------------------------
 
@@ -70,17 +68,7 @@ print(*path(*large, eps=0.6))
 
 def peak_share(kind, solver):
     """Return the memory that a path needs at its peak on top of X, as a share of the size of X."""
-    # With a low and fixed threshold malloc takes arrays from the system and gives them back: none hides in its pool.
-    env = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
-    done = subprocess.run(
-        [sys.executable, "-P", "-W", "error", "-c", MEASURE, kind, solver],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    share, size = map(float, done.stdout.split())
+    share, size = run_measured(MEASURE, kind, solver)
     assert 240e6 < size < 260e6
     return share
 

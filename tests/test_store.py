@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from fwlasso.design import as_design
 from fwlasso.parallel import Workers
 from fwlasso.problem import build_problem
 from fwlasso.store import MANIFEST
+from programs import run_program
 
 M, P = 30, 40
 NAMES = tuple(f"größe {j}\n" for j in range(P))
@@ -204,9 +204,7 @@ def test_path_needs_a_small_share_of_a_store_in_memory(tmp_path, solver):
     rng = np.random.default_rng(0)
     given = np.asfortranarray(rng.standard_normal((500, 25_000), dtype=np.float64))
     write_store(tmp_path / "store", given, given[:, :5].sum(axis=1) + rng.standard_normal(500))
-    program = [sys.executable, "-P", "-c", SMALL_PATH, str(tmp_path / "store"), solver]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_program(SMALL_PATH, tmp_path / "store", solver)
     anonymous, size, gap = map(float, done.stdout.split())
     assert size == 100e6
     assert anonymous < 0.25 * size
@@ -552,8 +550,6 @@ def test_killed_conversion_leaves_a_whole_store_or_none(tmp_path, kind):
             sp.save_npz(tmp_path / f"{k}.npz", sp.csr_array(values), compressed=False)
             np.save(tmp_path / f"y{k}.npy", y)
     target = "y" if kind == "dense" else "y{}.npy"
-    program = [sys.executable, "-P", "-c", KILLS, str(tmp_path), str(n_kills), target]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_program(KILLS, tmp_path, n_kills, target)
     sys.stdout.write(done.stdout)
     assert int(done.stdout.split()[0]) > 0  # some were killed while they wrote

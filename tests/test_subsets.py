@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fwlasso import Status, lasso_cv, stability_selection
-from fwlasso.runs import as_json, clear_run
+from fwlasso.runs import clear_run, json_text
 from test_segments import assert_same_bits, make_data, stop_at
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -23,7 +23,7 @@ def assert_same(found, whole):
     for path, expected in zip((found.path, *found.fold_paths), (whole.path, *whole.fold_paths), strict=True):
         assert_same_bits(path, expected)
     np.testing.assert_array_equal(found.choice.fold_scores, whole.choice.fold_scores)
-    assert as_json(found.choice.record()) == as_json(whole.choice.record())  # which has no NaN
+    assert json_text(found.choice.record()) == json_text(whole.choice.record())  # which has no NaN
 
 
 @pytest.mark.parametrize("call", CALLS)

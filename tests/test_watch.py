@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import warnings
 from types import SimpleNamespace
@@ -12,10 +10,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from conftest import POINTWISE
+from conftest import POINTWISE, assert_begins
 from fwlasso import Progress, Status, lasso_cv, lasso_path
 from fwlasso.solvers.registry import SOLVERS
 from fwlasso.watch import SharedWatch, Watch
+from programs import run_program
 
 pytestmark = pytest.mark.usefixtures("python_handles_interrupts")
 
@@ -47,15 +46,6 @@ def ended(status, n_points=5, **options):
     return path
 
 
-def assert_begins(path, whole):
-    """The points of `path` are, to the bit, the first ones of `whole`."""
-    n = len(path)
-    assert path.statuses == whole.statuses[:n]
-    np.testing.assert_array_equal(path.coefs.toarray(), whole.coefs[:, :n].toarray())
-    np.testing.assert_array_equal(path.radii, whole.radii[:n])
-    np.testing.assert_array_equal(path.intercepts, whole.intercepts[:n])
-
-
 class Recorder:
     """A callback that remembers what it was told, and does something once a condition holds."""
 
@@ -83,14 +73,6 @@ def raise_interrupt():
 
 def send_interrupt():
     os.kill(os.getpid(), signal.SIGINT)
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The clock of the watch, at a standstill unless a test moves it."""
-    clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: clock.now))
-    return clock
 
 
 def handler():
@@ -397,9 +379,7 @@ except KeyboardInterrupt:  # of one that came after the path had given the keybo
     endings.append("Status.INTERRUPTED, and Python")
 print(endings)
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert "interrupted" in run.stdout.lower()
+    assert "interrupted" in run_program(code).stdout.lower()
 
 
 def test_the_handler_is_installed_for_the_path_only():

@@ -21,7 +21,7 @@ class Choice:
     point : int
         The chosen point of the path, from 0.
     criterion : str
-        What was compared, as text for an axis: "mean squared error", "bic", or the name of a scorer.
+        What was compared, as text for an axis: "mean squared error", "BIC", or the name of a scorer.
     scores : array of shape (n_points,)
         The criterion at every point: the mean over the folds, or the information criterion.
     greater_is_better : bool

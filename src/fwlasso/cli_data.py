@@ -1,6 +1,5 @@
 """The commands about data: ``fwlasso convert``, ``fwlasso info`` and ``fwlasso verify``."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
 from .cli_options import AsJson, Data, Quiet, Target, Threads
+from .runs import json_text
 from .store import Step, Store, Tell, verify_store
 
 
@@ -91,7 +91,7 @@ def info(
 
     found = describe(read_table(file, target), threads)
     if as_json:
-        typer.echo(json.dumps(found._asdict()))
+        typer.echo(json_text(found._asdict()))
         return
     share = found.n_entries / (found.n_samples * found.n_features)
     table = RichTable(title=escape(str(file)), show_header=False)
@@ -143,7 +143,7 @@ def _print_store(store: Store, what: str, as_json: bool, quiet: bool) -> None:
     if as_json:
         n_entries = int(store.X.nnz if kind == "csc" else store.X.size)
         record = {"n_samples": m, "n_features": p, "n_entries": n_entries, "kind": kind, "dtype": str(store.X.dtype)}
-        typer.echo(json.dumps({"store": str(store.folder), **record}))
+        typer.echo(json_text({"store": str(store.folder), **record}))
     else:
         console = Console(quiet=quiet, highlight=False)
         about = f"{m:,} samples, {p:,} features, {kind}, {store.X.dtype}"

@@ -15,14 +15,14 @@ from rich.markup import escape
 from . import cli_options as given
 from .choice import Choice
 from .columns import Vector
-from .datasets.compressed import replacing
+from .datasets.compressed import write_text
 from .datasets.new_rows import read_new_rows
 from .model_files import load_path, load_predictor
 from .models import LinearModel
 from .problem import as_response
 from .report import write_report
 from .result import LassoPath
-from .runs import CHOICE, MODEL, REPORT
+from .runs import CHOICE, MODEL, REPORT, json_text
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -65,10 +65,9 @@ def predict(
         raise ValueError(f"{data}: {error}") from None
     scores = {} if rows.y is None else _scores(as_response(rows.y, values.size), values)
     if out is not None:
-        with replacing(out) as stream:
-            stream.write(_as_csv(values).encode())
+        write_text(out, _as_csv(values))
     if as_json:
-        typer.echo(json.dumps({"predictions": values.tolist(), **scores}))
+        typer.echo(json_text({"predictions": values.tolist(), **scores}))
         return
     if out is None:
         sys.stdout.write(_as_csv(values))

@@ -1,5 +1,6 @@
 """The commands that compute a path: ``fwlasso path`` and ``fwlasso demo``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -18,7 +19,7 @@ from .datasets.libsvm import load_libsvm
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
-from .runs import as_json
+from .runs import json_text
 from .status import Status
 from .store import Store, open_store
 
@@ -49,15 +50,15 @@ def path(
     ] = None,
     alphas: given.Alphas = None,
     radii: given.Radii = None,
-    eps: given.Eps = 1e-2,
+    eps: given.Eps = Options.eps,
     standardize: given.Standardize = False,
     intercept: given.Intercept = True,
-    solver: given.Solver = "corrective",
+    solver: given.Solver = Options.solver,
     stop: given.Stop = None,
     tol: given.Tol = None,
     sample_size: given.SampleSize = None,
     block_size: given.BlockSize = None,
-    max_iter: given.MaxIter = 10_000,
+    max_iter: given.MaxIter = Options.max_iter,
     time_limit: given.TimeLimit = None,
     seed: given.Seed = 0,
     threads: given.Threads = None,
@@ -82,15 +83,14 @@ def path(
     fwlasso path table.csv --target price --test new.csv --alphas 50 --json
     """
     given.check_out(out, resume=resume, overwrite=overwrite)
-    settings = given.path_settings(context.params)
-    Options(**settings)  # before anything is read
+    options = Options(checkpoint=out, **given.path_settings(context.params))  # before anything is read
     is_complete = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
     held_out = None if test is None else read_test(test, target, data)
     if out is not None and overwrite:
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
-    result = solve(data, str(file), detail, checkpoint=out, **settings)
+    result = solve(data, str(file), detail, options)
     scored = NOT_SCORED if test is None else score(result, test, held_out)
     # A complete run is left as it is, unless it is to be scored on other data.
     finish(result, str(file), out, detail, result.ending, scored, is_complete=is_complete and test is None)
@@ -114,15 +114,14 @@ def demo(
 
     fwlasso demo --out fwlasso-demo
     """
-    settings: dict[str, Any] = {"standardize": True, "tol": 1e-6, "n_threads": threads, "random_state": 0}
-    Options(**settings)
-    data = Table(*load_diabetes_products(order))
+    options = Options(standardize=True, tol=1e-6, n_threads=threads, random_state=0, checkpoint=out)
+    data = load_diabetes_products(order)
     if out is not None:
         check_folder(out, resume=False, overwrite=True)
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
     title = f"diabetes, products of order {order}"
-    result = solve(data, title, detail, checkpoint=out, **settings)
+    result = solve(data, title, detail, options)
     finish(result, title, out, detail, result.ending)
 
 
@@ -147,10 +146,10 @@ def read_test(file: Path, target: str | None, data: Store | Table) -> Store | Ta
     return test
 
 
-def solve(data: Store | Table, title: str, detail: Detail, **settings: Any) -> LassoPath:
+def solve(data: Store | Table, title: str, detail: Detail, options: Options) -> LassoPath:
     """Solve with a progress bar."""
     with solving(detail, title, data.X.shape) as show:
-        return solve_path(data, None, Options(callback=show, **settings))
+        return solve_path(data, None, replace(options, callback=show))
 
 
 def finish(
@@ -172,7 +171,7 @@ def finish(
     if is_complete:
         console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
     if detail.as_json:
-        typer.echo(as_json(as_records(result, more, choice)))
+        typer.echo(json_text(as_records(result, more, choice)))
     elif not is_complete:
         show_path(result, detail, more, choice)
     if out is not None and not is_complete:

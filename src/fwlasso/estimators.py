@@ -16,22 +16,21 @@ from .bed import Genotypes
 from .columns import Vector
 from .cross_validation import cross_validate
 from .options import Options
-from .path import solve_path
+from .path import as_held, solve_path
 from .plan import Plan
 from .scoring import make_scoring
-from .store import Store, as_store
 
 
 class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
 
     def _take_names(self, X: Any) -> Any:
-        """Note the features of X and their names; return X, as a store if it is one."""
-        store: Store | None = as_store(X)
-        validate_data(self, X if store is None else store.X, skip_check_array=True)
-        if store is not None and store.feature_names is not None:
-            self.feature_names_in_ = np.array(store.feature_names, dtype=object)
-        return X if store is None else store
+        """Note the features of X and their names; return X, as a store or a table if it is one."""
+        held = as_held(X)
+        validate_data(self, X if held is None else held.X, skip_check_array=True)
+        if held is not None and held.feature_names is not None:
+            self.feature_names_in_ = np.array(held.feature_names, dtype=object)
+        return X if held is None else held
 
     @property
     def sparse_coef_(self) -> sp.csr_array:
@@ -70,8 +69,10 @@ class Lasso(_LinearModel):
         As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
     stop : {"gap", "change", "paper"}, default="gap"
         As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
-    tol, sample_size, block_size, standardize, fit_intercept, random_state, max_iter, time_limit, n_threads
+    tol, sample_size, block_size, standardize, fit_intercept, random_state, time_limit, n_threads
         As in `lasso_path`.
+    max_iter : int, default=100_000
+        As in `lasso_path`, but ten times as many: one point is all there is.
     warm_start : bool, default=False
         Start from the coefficients of the last fit, which are kept where they are a solution already. The other
         solvers than "corrective" start from zero.
@@ -107,7 +108,7 @@ class Lasso(_LinearModel):
         alpha: float = 1.0,
         *,
         radius: float | None = None,
-        solver: str = "corrective",
+        solver: str = Options.solver,
         stop: str = "gap",
         tol: float | None = None,
         sample_size: Any = None,
@@ -140,9 +141,9 @@ class Lasso(_LinearModel):
 
         Parameters
         ----------
-        X : array, sparse matrix, frame or Genotypes of shape (n_samples, n_features), or a store, as in `lasso_path`
+        X : array, sparse matrix, frame, Genotypes, store or table of shape (n_samples, n_features), as in `lasso_path`
         y : array of shape (n_samples,)
-            By default that of the store.
+            By default that of the store or the table.
 
         Returns
         -------
@@ -154,9 +155,6 @@ class Lasso(_LinearModel):
         options = Options(
             alphas=_one_value("alpha", alpha) if penalized else None,
             radii=None if penalized else _one_value("radius", radius),
-            eps=1e-2,
-            callback=None,
-            certify=True,
             **settings,
         )
         last: Vector | None = getattr(self, "coef_", None) if warm_start else None
@@ -236,8 +234,8 @@ class LassoCV(_LinearModel):
         validation: Any = None,
         alphas: Any = None,
         radii: Any = None,
-        eps: float = 1e-2,
-        solver: str = "corrective",
+        eps: float = Options.eps,
+        solver: str = Options.solver,
         stop: str | None = None,
         tol: float | None = None,
         sample_size: Any = None,
@@ -245,7 +243,7 @@ class LassoCV(_LinearModel):
         standardize: bool = False,
         fit_intercept: bool = True,
         random_state: Any = None,
-        max_iter: int = 10_000,
+        max_iter: int = Options.max_iter,
         time_limit: float | None = None,
         n_threads: int | None = None,
     ) -> None:

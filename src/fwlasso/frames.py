@@ -16,6 +16,12 @@ def frame_names(X: Any) -> tuple[str, ...] | None:
     return None
 
 
+def text_names(X: Any) -> tuple[Any, ...] | None:
+    """Return the names of the columns as they are; None if X has none, or if they are numbers."""
+    names = tuple(getattr(X, "column_names", getattr(X, "columns", ())))
+    return names if any(isinstance(name, str) for name in names) else None
+
+
 def frame_values(frame: Any) -> Any:
     """Return the numbers of a frame, sparse where all its columns are; copied once, unless they are one block.
 

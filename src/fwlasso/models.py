@@ -16,7 +16,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from .bed import Genotypes
 from .choice import Choice
 from .columns import Vector
-from .datasets.compressed import replacing
+from .datasets.compressed import write_text
+from .frames import text_names
 from .result import LassoPath
 from .table import Table
 
@@ -120,8 +121,8 @@ class LinearModel:
             return self._predict(X.X, X.feature_names)
         if isinstance(X, Genotypes):
             return self._predict(X, X.feature_names)
-        columns = tuple(getattr(X, "column_names", getattr(X, "columns", ())))
-        if self.names is None or not any(isinstance(name, str) for name in columns):
+        columns = text_names(X)
+        if self.names is None or columns is None:
             return self._predict(X, None)
         self._check_names(columns)
         chosen = X.select(list(self.names)) if hasattr(X, "select") else X[list(self.names)]
@@ -162,8 +163,7 @@ class LinearModel:
 
     def save(self, file: str | Path) -> None:
         """Write the model to a ``.json`` file."""
-        with replacing(Path(file)) as stream:
-            stream.write(self.to_json().encode() + b"\n")
+        write_text(Path(file), self.to_json() + "\n")
 
     @classmethod
     def load(cls, file: str | Path) -> "LinearModel":

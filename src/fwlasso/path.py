@@ -49,8 +49,8 @@ def lasso_path(
     *,
     alphas: Any = None,
     radii: Any = None,
-    eps: float = 1e-2,
-    solver: str = "corrective",
+    eps: float = Options.eps,
+    solver: str = Options.solver,
     stop: Literal["gap", "change", "paper"] | None = None,
     tol: float | None = None,
     sample_size: Any = None,
@@ -58,7 +58,7 @@ def lasso_path(
     standardize: bool = False,
     fit_intercept: bool = True,
     random_state: Any = None,
-    max_iter: int = 10_000,
+    max_iter: int = Options.max_iter,
     time_limit: float | None = None,
     callback: Callback | None = None,
     certify: bool = True,
@@ -238,8 +238,7 @@ class Data(NamedTuple):
 
 def as_data(X: Any, y: Any) -> Data:
     """Validate X and y; a store and a table have names, and a response by default."""
-    store = as_store(X)
-    held = store if store is not None else X if isinstance(X, Table) else None
+    held = as_held(X)
     if held is None:
         design = as_design(X)
     else:
@@ -248,7 +247,12 @@ def as_data(X: Any, y: Any) -> Data:
         if held.feature_names is not None:
             design = design._replace(feature_names=held.feature_names)
         y = held.y if y is None else y
-    return Data(design, as_response(y, design.n_samples), store, X)
+    return Data(design, as_response(y, design.n_samples), held if isinstance(held, Store) else None, X)
+
+
+def as_held(X: Any) -> Store | Table | None:
+    """Return the store or the table that X is, or the store that it names; None where X is a matrix by itself."""
+    return X if isinstance(X, Table) else as_store(X)
 
 
 def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:

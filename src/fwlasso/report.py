@@ -8,6 +8,7 @@ from string import Template
 import numpy as np
 
 from .choice import Choice
+from .datasets.compressed import write_text
 from .report_page.call import call_text
 from .report_page.data import Model, home_model, page_data
 from .result import LassoPath
@@ -66,7 +67,7 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
         script="\n".join(_asset(name) for name in _SCRIPTS),
     )
     # Names of files and features may hold bytes that are no text; the page shows that something was there.
-    Path(file).write_text(page, encoding="utf-8", errors="xmlcharrefreplace")
+    write_text(Path(file), page, errors="xmlcharrefreplace")
 
 
 def largest_coefs(path: LassoPath, point: int, n_largest: int = 20) -> list[tuple[str, float, float]]:
@@ -143,7 +144,7 @@ def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[s
 
 
 def _heading(criterion: str) -> str:
-    """Return words with a capital letter, but names such as bic as they are."""
+    """Return words with a capital letter, but names such as BIC as they are."""
     return criterion[0].upper() + criterion[1:] if " " in criterion else criterion
 
 

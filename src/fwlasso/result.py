@@ -17,6 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from .bed import Genotypes
 from .columns import Vector
 from .datasets.compressed import replacing
+from .frames import text_names
 from .problem import as_response
 from .status import Status
 
@@ -149,10 +150,8 @@ class LassoPath:
         array of shape (n_samples, n_points), or (n_samples,) for one point
         """
         packed = isinstance(X, Genotypes)
-        columns = getattr(X, "column_names", getattr(X, "columns", ()))
-        names = (X.feature_names or ()) if packed else tuple(columns)
-        named = self.feature_names is not None and any(isinstance(name, str) for name in names)
-        if named and names != self.feature_names:
+        names = X.feature_names if packed else text_names(X)
+        if names is not None and self.feature_names is not None and names != self.feature_names:
             raise ValueError("X has other feature names, or another order of them, than the data of the path")
         if not packed:
             X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")

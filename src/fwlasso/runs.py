@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from . import __version__
 from .columns import Vector
 from .datasets.atomic import lock, sync
-from .datasets.compressed import replacing
+from .datasets.compressed import replacing, write_text
 from .iterate import NOTHING, Iterate
 from .solvers.run import Outcome
 from .status import Status
@@ -98,11 +98,10 @@ class Run:
 
 def write_json(file: Path, record: dict[str, Any]) -> None:
     """Write a record as JSON; the file is the old one or the new one, never a part."""
-    with replacing(file) as stream:
-        stream.write(as_json(record, indent=1).encode() + b"\n")
+    write_text(file, json_text(record, indent=1) + "\n")
 
 
-def as_json(record: Any, indent: int | None = None) -> str:
+def json_text(record: Any, indent: int | None = None) -> str:
     """Return a record as JSON, which has no NaN and no infinity: they are null."""
     return json.dumps(_finite(record), indent=indent, allow_nan=False)
 

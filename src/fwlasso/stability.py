@@ -50,8 +50,8 @@ class Stability:
     def error_bound(self, threshold: float = 0.6) -> float:
         """Return a bound of the expected number of falsely selected features: q^2 / ((2 threshold - 1) p).
 
-        q is `mean_selected`. The bound holds where features that
-        do not matter are exchangeable, and selected no more often than at random (Meinshausen and Buehlmann 2010).
+        q is `mean_selected`. The bound holds where features that do not matter are exchangeable, and selected no more
+        often than at random (Meinshausen and Buehlmann 2010).
         """
         check("threshold", threshold, 0.5 < threshold <= 1.0, "a number in (0.5, 1]")
         return float(self.mean_selected**2 / ((2.0 * threshold - 1.0) * self.frequencies.shape[0]))

@@ -86,6 +86,8 @@ def unpacked(stream: BinaryIO, file: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def replacing(file: Path) -> Iterator[BinaryIO]:
     """Give a stream to write a file to, packed as its name tells; the file has its name only when it is complete."""
+    if not file.parent.is_dir():  # or the error would name the hidden file
+        raise FileNotFoundError(f"{file}: there is no folder {file.parent}")
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as stream:
@@ -101,6 +103,12 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_text(file: Path, text: str, errors: str = "strict") -> None:
+    """Write a text in UTF-8; the file is the old one or the new one, never a part."""
+    with replacing(file) as stream:
+        stream.write(text.encode("utf-8", errors))
 
 
 class _Buffer:

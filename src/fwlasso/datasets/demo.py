@@ -1,24 +1,13 @@
 """The embedded demonstration set: scikit-learn's diabetes patients with product features."""
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import minmax_scale
 
+from ..table import Table
 from .products import product_features, product_names
 
 
-class DemoData(NamedTuple):
-    """A design matrix in column-major order, the response and the names of the features."""
-
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
-    feature_names: tuple[str, ...]
-
-
-def load_diabetes_products(order: int = 8) -> DemoData:
+def load_diabetes_products(order: int = 8) -> Table:
     """Return 442 patients with all products of their ten measurements up to `order`: 43,758 for the default.
 
     The measurements are scaled to [-1, 1] first. Nothing is downloaded: the data comes with scikit-learn.
@@ -31,4 +20,4 @@ def load_diabetes_products(order: int = 8) -> DemoData:
     raw = load_diabetes()
     measurements = minmax_scale(raw.data, feature_range=(-1.0, 1.0))
     names = tuple(product_names(raw.feature_names, order))
-    return DemoData(product_features(measurements, order), raw.target, names)
+    return Table(product_features(measurements, order), raw.target, names)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_regression
 from sklearn.utils import check_random_state
 
+from ..columns import Vector
 from ..table import Table
 from . import standins
 from .download import Progress, UnreachableError, verify
@@ -22,8 +23,6 @@ from .products import product_features
 
 _HOME = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/regression/"
 _NOISE = 1.0  # standard deviation; coefficients are uniform between 0 and 100
-
-Vector = NDArray[np.float64]
 
 
 class PaperSet(NamedTuple):

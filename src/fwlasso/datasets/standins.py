@@ -12,6 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..columns import Vector
+
 _BLOCK = 4_000_000  # nonzeros that are drawn together
 _TOPICAL = 0.5  # share of the occurrences of a word that lie around its topic
 _WIDTH = 0.08  # of a topic, on a circle of length one
@@ -22,7 +24,6 @@ _SPREAD = 0.6  # standard deviation of the signal
 
 Random = np.random.Generator
 Draw = Callable[[Random, int], NDArray[np.float64]]
-Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Occurrences = tuple[NDArray[np.int32], Integers]  # the documents of some words, one word after the other, and numbers
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from ..datasets import PAPER_SETS
+from ..datasets.compressed import write_text
 from ..datasets.places import data_folder
 from . import data_part, large_part, synthetic_part
 from .figures import write_figure
@@ -82,7 +83,7 @@ def run_study(
     for figure in figures:
         write_figure(figure, setup.out / "figures")
     page = setup.out / "RESULTS.md"
-    page.write_text(write_page(setup, shown, failures, kinds), encoding="utf-8")
+    write_text(page, write_page(setup, shown, failures, kinds))
     return Done(outcome._replace(failures=failures), page, len(tables), len(figures))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from ..datasets.compressed import write_text
 from .study import Record, Task
 
 Stamp = dict[str, Any]
@@ -59,12 +60,7 @@ class Records:
         text = json.dumps({"stamp": stamp, "record": record}, indent=0)
         file = self.file(key)
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            draft.write_text(text, encoding="utf-8")
-            draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_text(file, text)
 
 
 class Step(NamedTuple):

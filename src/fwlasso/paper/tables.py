@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ..datasets.compressed import write_text
 from . import published
 from .methods import METHODS
 from .published import Cost
@@ -144,5 +145,5 @@ def write_table(table: Table, folder: Path) -> None:
     """Write NAME.md and NAME.csv."""
     folder.mkdir(parents=True, exist_ok=True)
     text = f"# {table.title}\n\n{to_markdown(table)}\n{table.note}\n"
-    (folder / f"{table.name}.md").write_text(text, encoding="utf-8")
-    (folder / f"{table.name}.csv").write_text(to_csv(table), encoding="utf-8")
+    write_text(folder / f"{table.name}.md", text)
+    write_text(folder / f"{table.name}.csv", to_csv(table))
