@@ -15,11 +15,6 @@ class Method(NamedTuple):
     is_random: bool = False
     peer: str | None = None  # the name of a package of `fwlasso.peers`, and its own tolerance in the settings
 
-    @property
-    def is_fw(self) -> bool:
-        """Whether it is stochastic Frank-Wolfe."""
-        return self.settings.get("solver") == "sfw"
-
 
 def _fw(share: float, block_size: int | None) -> dict[str, Any]:
     return {"solver": "sfw", "sample_size": share, "block_size": block_size, **STOPPING}
