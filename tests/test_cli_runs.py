@@ -204,6 +204,7 @@ print(f"{duration:.2f} s a run; segments and reports that were there:", states)
 """
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("options", ["--alphas 200 --tol 1e-9", "--solver sfw --radii 20 --stop gap --tol 1e-2"])
 def test_killed_run_goes_on_with_the_same_bits(tmp_path, options):
     n_kills = int(os.environ.get("FWLASSO_KILLS", "4"))

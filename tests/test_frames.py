@@ -135,6 +135,7 @@ print((memory("VmHWM") - before) / design.columns.values.nbytes)
 """
 
 
+@pytest.mark.compiled
 def test_a_table_is_copied_once():
     done = subprocess.run([sys.executable, "-P", "-c", PEAK], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
