@@ -147,6 +147,7 @@ def test_given_grids_are_solved_from_sparse_to_dense(solver, data):
     np.testing.assert_array_equal(path.alphas, [0.5, 0.1])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_same_seed_gives_the_same_path(solver, data):
     values, y = data

@@ -12,6 +12,8 @@ from fwlasso import lasso_path, runs
 from fwlasso.datasets import Table
 from run_cases import P, assert_same_bits, make_data, stop_at
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 
 @pytest.fixture
 def begun(tmp_path):
