@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint bench paper docs clean
+.PHONY: demo test lint coverage bench paper docs clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -12,10 +12,15 @@ demo: .venv/.demo
 test: lint
 	$(BIN)/python -m pytest -n 2
 
+# Lines of src that tests run, with kernels as plain Python; tests marked `compiled` would take minutes that way.
+coverage: .venv/.dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "not compiled" --cov=fwlasso --cov-fail-under=92 --cov-report=term:skip-covered
+
 lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/vulture
 
 # Speed and memory against peers, in one run. Needs the data folder for the real sets: make bench DATA=folder
 bench: .venv/.dev .venv-peers/.done

@@ -82,6 +82,12 @@ def random_values(rng: np.random.Generator, m: int, p: int, density: float = 0.4
     return values * 2.0 ** rng.integers(-2, 3, p)
 
 
+def dense_problem(rng: np.random.Generator, m: int = 60, p: int = 150, rho: float = 0.0) -> tuple[Any, Any]:
+    """A response of four among many dense columns, which `rho` makes correlated."""
+    X = rng.standard_normal((m, p)) + rho * rng.standard_normal((m, 1))
+    return X, X[:, :4] @ [3.0, -2.0, 1.0, 0.5] + rng.standard_normal(m) + 7.0
+
+
 def plain_columns(values: np.ndarray, fit_intercept: bool, standardize: bool) -> np.ndarray:
     """The columns z_j, formed."""
     Z = values - values.mean(axis=0) if fit_intercept else values.copy()

@@ -37,6 +37,7 @@ def test_a_warm_start_is_taken(case: Case, which):
     assert again.n_iter <= 3 < first.n_iter
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("which", [0, 1], ids=["penalty", "ball"])
 def test_the_objective_falls_as_one_over_k_squared(rng, which):
     """f(a_k) - f* <= 2 L ||a*||^2 / (k + 1)^2, where doubling makes L at most twice the largest eigenvalue of X'X."""

@@ -115,6 +115,7 @@ def test_copies_are_found(rng):
 # The path ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("grid", [{"alphas": 8}, {"radii": 8}])
 def test_the_path_is_that_of_float64(grid, standardize, cohort, tmp_path):
@@ -130,6 +131,7 @@ def test_the_path_is_that_of_float64(grid, standardize, cohort, tmp_path):
     np.testing.assert_allclose(packed.score(X, y), packed.r2, atol=1e-9)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", POINTWISE)
 def test_every_solver_takes_genotypes(solver, cohort):
     """The objective is that of the same solver on float64, up to the certified gaps of both."""
@@ -172,6 +174,7 @@ def test_the_estimator_fits_and_predicts_other_samples(cohort, rng, tmp_path):
     assert model.score(X, np.arange(10.0)) <= 1.0
 
 
+@pytest.mark.compiled
 def test_the_same_bits_for_any_number_of_threads(rng):
     X = Genotypes(rng.integers(0, 256, (5000, 200), dtype=np.uint8), 800)
     y = rng.standard_normal(800)
@@ -204,6 +207,7 @@ print(path(sys.argv[2]))
 """
 
 
+@pytest.mark.compiled
 def test_genotypes_are_never_decoded_as_a_whole(rng, tmp_path):
     """The peak of open_bed, path and prediction is below a twentieth of the matrix in float64: 32 MB of 1 GB."""
     for name, m, p in (("small", 20, 50), ("large", 2000, 64_000)):
@@ -328,6 +332,7 @@ def test_read_table_refuses_missing_phenotypes(codes, message, tmp_path, rng):
         read_table(write(tmp_path, random_genotypes(rng, 4, 3), pheno=codes))
 
 
+@pytest.mark.compiled
 def test_the_command_line_takes_a_bed_file(cohort, tmp_path):
     values, y = cohort
     file = write(tmp_path, values, pheno=[f"{number:.12g}" for number in y])

@@ -477,6 +477,7 @@ def test_names_that_matplotlib_takes_for_its_own_are_kept(tmp_path, name):
 # The demonstration -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 def test_demo(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = call("demo", "--order", 2)

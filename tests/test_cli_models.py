@@ -1,9 +1,11 @@
 """The commands predict, report and cv, and held-out data: --test."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -27,13 +29,21 @@ _wide_and_colourless = test_cli._wide_and_colourless
 M, P = X.shape
 
 
+@pytest.fixture(scope="module")
+def folder_of_a_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    with contextlib.chdir(folder):
+        write_csv(folder / "table.csv")
+        write_csv(folder / "test.csv", y=Y + 0.25)
+        call("path", "table.csv", "--test", "test.csv", "--alphas", 20, "--quiet", "--out", "run")
+    return folder
+
+
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    """A run with a chosen model, in the present folder, and files of many kinds."""
+def run(folder_of_a_run, tmp_path, monkeypatch):
+    """A copy of a run with a chosen model, in the present folder, and its files."""
+    shutil.copytree(folder_of_a_run, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    write_csv(tmp_path / "table.csv")
-    write_csv(tmp_path / "test.csv", y=Y + 0.25)
-    call("path", "table.csv", "--test", "test.csv", "--alphas", 20, "--quiet", "--out", "run")
     return tmp_path / "run"
 
 

@@ -206,6 +206,7 @@ print(f"{duration:.2f} s a run; segments and reports that were there:", states)
 """
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "options",
     [

@@ -266,6 +266,7 @@ print(max(largest) - before)
 """
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["row-major, wide", "row-major, long", "csr"])
 def test_conversion_takes_little_memory(tmp_path, kind):
     rng = np.random.default_rng(0)

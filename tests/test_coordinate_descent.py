@@ -71,6 +71,7 @@ def wide():
     return X, X[:, :8] @ rng.standard_normal(8) + 0.3 * rng.standard_normal(50)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("stop", "tol"), [("gap", 1e-12), ("change", 1e-11)])
 def test_a_small_tolerance_gives_the_certified_path(wide, stop, tol):
     exact = lasso_path(*wide, alphas=30, tol=1e-13, standardize=True)
@@ -78,6 +79,7 @@ def test_a_small_tolerance_gives_the_certified_path(wide, stop, tol):
     np.testing.assert_allclose(path.scaled_coefs.toarray(), exact.scaled_coefs.toarray(), atol=1e-6)
 
 
+@pytest.mark.compiled
 def test_a_point_costs_about_one_pass(wide):
     """The strong rule is right about nearly all columns, and what the pass finds serves the next point."""
     path = lasso_path(*wide, alphas=100, solver="cd", stop="paper", tol=1e-3, standardize=True)
@@ -85,6 +87,7 @@ def test_a_point_costs_about_one_pass(wide):
     assert path.counters.iterations.min() >= 1
 
 
+@pytest.mark.compiled
 def test_a_column_that_the_strong_rule_leaves_out_is_taken_in(wide):
     """Penalties more than twice apart: the rule rules out nothing, and every column comes in as a violator."""
     path = lasso_path(*wide, alphas=[0.5, 0.1, 0.02], solver="cd", tol=1e-9, standardize=True, max_iter=10**6)
@@ -92,6 +95,7 @@ def test_a_column_that_the_strong_rule_leaves_out_is_taken_in(wide):
     assert path.n_active[-1] > 20
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", ["cd", "scd", "apg"])
 @pytest.mark.parametrize("stop", ["gap", "change"])
 def test_the_same_penalty_again_is_another_point(wide, solver, stop):

@@ -73,6 +73,7 @@ def test_certificates_hold_for_other_data(kind, grid, data, tmp_path):
     assert judge(path, values, y).max() <= 1e-7
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize(
@@ -289,6 +290,7 @@ def test_extreme_units_are_certified(unit, of, grid, data):
     judge(path, values, y)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("tol", [0.0, 1e-17])
 @pytest.mark.parametrize("grid", [{"alphas": 30, "eps": 1e-4}, {"radii": 30}, {"radii": [1.0, 1.0 + 1e-15, 100.0]}])
 def test_a_tolerance_below_rounding_ends_with_what_rounding_leaves(tol, grid, data):
@@ -351,6 +353,7 @@ def test_single_precision_data_give_the_same_path_to_single_precision(grid, wrap
     judge(single, values.astype(np.float32), y)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("grid", [{"alphas": 15, "eps": 0.05}, {"radii": 15, "eps": 0.05}])
 @pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
 def test_the_same_bits_for_any_number_of_threads(wrap, grid):
@@ -458,6 +461,7 @@ def test_the_coefficient_of_copies_is_on_the_first_of_them(wrap, standardize, gr
     assert np.isin(used, firsts).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(4))
 def test_the_coefficient_of_copies_is_on_the_first_of_them_however_many_come_up_at_once(seed):
     """Thousands of equal correlations: where only some of them are looked at, the first must be among those."""

@@ -1,29 +1,22 @@
-"""Product features, the embedded data and every file format: what is read, and what is said about bad files."""
+"""Every file format: what is read, and what is said about bad files."""
 
 import bz2
 import datetime
 import gzip
 import lzma
 import re
-from math import comb
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from pyarrow import parquet
-from sklearn.datasets import dump_svmlight_file, load_diabetes
-from sklearn.preprocessing import PolynomialFeatures, minmax_scale
+from sklearn.datasets import dump_svmlight_file
 
-from fwlasso.datasets import load_diabetes_products, product_features, product_names, read_table
+from fwlasso.datasets import read_table
 
 X = np.array([[1.0, 0.0, -2.5], [0.0, 1e-3, 3.0], [4.0, 5.0, 6e10], [-1.0, 0.0, 0.25]])
 Y = np.array([0.5, -1.0, 2.0, 1e6])
-SHAPES = [(1, 0), (1, 5), (2, 3), (3, 2), (4, 4), (5, 1), (6, 3)]  # columns, order
-
-
-def points(n_columns, n_rows=7):
-    return np.random.default_rng(n_columns).uniform(-2, 2, (n_rows, n_columns))
 
 
 def dense(matrix):
@@ -32,71 +25,6 @@ def dense(matrix):
 
 def names_place(*parts):
     return re.escape(", ".join(str(part) for part in parts))
-
-
-# Product features --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("d", "order"), SHAPES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_products_are_those_of_scikit_learn(d, order, dtype):
-    products = product_features(points(d), order, dtype=dtype)
-    assert products.dtype == dtype
-    assert products.flags.f_contiguous
-    assert products.shape == (7, comb(d + order, order))
-    expected = PolynomialFeatures(order).fit_transform(points(d))
-    np.testing.assert_allclose(products, expected, rtol=20 * np.finfo(dtype).eps)
-
-
-@pytest.mark.parametrize("convert", [np.asfortranarray, np.ndarray.tolist, lambda x: x.astype(np.float32)])
-def test_products_of_any_input(convert):
-    given = convert(points(3))
-    np.testing.assert_allclose(product_features(given, 3), PolynomialFeatures(3).fit_transform(np.asarray(given)))
-
-
-def test_products_leave_their_input_alone():
-    given = np.asfortranarray(points(3))
-    product_features(given, 3)
-    np.testing.assert_array_equal(given, points(3))
-
-
-@pytest.mark.parametrize(("d", "order"), SHAPES)
-def test_names_are_those_of_the_columns(d, order):
-    names = [f"x{j}" for j in range(d)]
-    expected = PolynomialFeatures(order).fit(points(d)).get_feature_names_out(names)
-    assert list(product_names(names, order)) == expected.tolist()
-
-
-@pytest.mark.parametrize("order", [-1, 1.5])
-def test_bad_order_is_named(order):
-    with pytest.raises(ValueError, match=f"order .*{order}"):
-        product_features(points(2), order)
-
-
-def test_products_refuse_nan():
-    with pytest.raises(ValueError, match="X contains NaN"):
-        product_features([[np.nan, 1.0]], 2)
-
-
-# The embedded data -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_diabetes_products(order):
-    raw = load_diabetes()
-    data = load_diabetes_products(order)
-    assert data.X.shape == (442, comb(10 + order, order))
-    assert data.X.flags.f_contiguous
-    polynomial = PolynomialFeatures(order).fit(minmax_scale(raw.data, (-1, 1)))
-    np.testing.assert_allclose(data.X, polynomial.transform(minmax_scale(raw.data, (-1, 1))), atol=1e-15)
-    assert data.feature_names == tuple(polynomial.get_feature_names_out(raw.feature_names))
-    np.testing.assert_array_equal(data.y, raw.target)
-
-
-def test_diabetes_default_has_the_promised_number_of_features():
-    n_names = sum(1 for _ in product_names(load_diabetes().feature_names, 8))
-    assert n_names == comb(18, 8) == 43_758
-    assert load_diabetes_products.__defaults__ == (8,)
 
 
 # Files that are read -----------------------------------------------------------------------------------------

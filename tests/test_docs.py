@@ -35,6 +35,7 @@ def write_files(folder):
         (folder / f"{name}.csv").write_text("\n".join([",".join(header), *lines, ""]))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("page", PAGES)
 def test_command_lines_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -38,12 +38,14 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch):
     plt.close("all")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_tutorial_runs(script, capsys):
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("page", PAGES)
 def test_python_of_a_page_runs(page, tmp_path):
     rng = np.random.default_rng(0)
@@ -52,6 +54,7 @@ def test_python_of_a_page_runs(page, tmp_path):
     run_python(page, {})
 
 
+@pytest.mark.compiled
 def test_first_hour(tmp_path):
     """A new user makes the files, types the commands, and does the same in Python."""
     names = {}

@@ -133,6 +133,7 @@ print((memory("VmHWM") - before) / design.columns.values.nbytes)
 """
 
 
+@pytest.mark.compiled
 def test_a_table_is_copied_once():
     done = run_program(PEAK)
     assert 0.9 < float(done.stdout) < 1.2

@@ -53,6 +53,7 @@ def test_penalized_steps_lower_the_penalized_objective(case: Case, sample):
         last = value
 
 
+@pytest.mark.compiled
 def test_the_deterministic_method_keeps_its_rate(rng):
     """f(a_k) - f* <= 4 C / (k + 2), where C = delta^2 max ||z_i -+ z_j||^2 is the curvature on the ball."""
     case = make_case(rng.standard_normal((15, 25)), 5 * rng.standard_normal(15), units="standardized")
@@ -89,8 +90,8 @@ def soft(x: np.ndarray, threshold: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("method", "tol", "name"),
     [
-        ("fw", 1e-4, "radii"),
-        ("sfw", 1e-4, "radii"),
+        pytest.param("fw", 1e-4, "radii", marks=pytest.mark.compiled),
+        pytest.param("sfw", 1e-4, "radii", marks=pytest.mark.compiled),
         ("cd", 1e-10, "alphas"),
         ("scd", 1e-10, "alphas"),
         ("apg", 1e-10, "alphas"),

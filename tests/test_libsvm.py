@@ -23,8 +23,8 @@ from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from fwlasso.datasets import Reading, decimals, libsvm, libsvm_parts, load_libsvm
-from libsvm_cases import FINITE, assert_same, some_matrix, some_text
+from fwlasso.datasets import Reading, libsvm, libsvm_parts, load_libsvm
+from libsvm_cases import FINITE, HARD_NUMBERS, assert_same, some_matrix, some_text
 from programs import run_measured, run_program
 
 MOST_COLUMNS = 10_000  # so that no large index takes all memory
@@ -85,6 +85,7 @@ def files(draw):
     return text.encode("latin-1")
 
 
+@pytest.mark.compiled
 @settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 @given(
     data=files(),
@@ -129,66 +130,6 @@ def test_files_without_entries(file, data, zero_based):
 # Numbers -----------------------------------------------------------------------------------------------------
 
 
-def read_number(text):
-    word = np.frombuffer(text.encode() + b"\n" + b"9" * decimals.PADDING, np.uint8)
-    return decimals.read_decimal(word, 0)
-
-
-def random_numbers(n, rng):
-    for _ in range(n):
-        yield repr(np.frombuffer(rng.randbytes(8))[0].item())
-        yield f"{rng.getrandbits(rng.randint(1, 64))}e{rng.randint(-345, 310)}"
-        yield f"{rng.random():.{rng.randint(1, 19)}g}"
-        halfway = 2 * rng.getrandbits(52) + 2**53 + 1  # between two floats
-        yield str(halfway * 2 ** rng.randint(0, 9))
-        yield str(halfway * 2 ** rng.randint(0, 9) + rng.choice([-1, 1]))
-        yield f"{halfway * 5 ** rng.randint(0, 4)}e{rng.randint(-30, 30)}"
-
-
-HARD_NUMBERS = [
-    *["0", "-0", "+0.0", "00000000000000000000", "0e999", "0.0000000000000000000000000000000000000000000001"],
-    *[
-        "9007199254740991",
-        "9007199254740992",
-        "9007199254740993",
-        "9007199254740995",
-        "9007199254740993.000000000000001",
-    ],
-    *["1e22", "1e23", "1e-22", "1e-23", "123456789012345678e-30", "8.5e22", "9.5367431640625e-7"],
-    *["1.7976931348623157e308", "1.7976931348623158e308", "2.2250738585072014e-308", "2.2250738585072011e-308"],
-    *["4.9406564584124654e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "1e-400", "1e-99999999999999"],
-    *["18446744073709551615", "18446744073709551616", "9999999999999999999", "10000000000000000000"],
-    *[
-        "0.000000000000000000001234567890123456789",
-        "1.",
-        ".5",
-        "+.5E+1",
-        "1e0000000000000000000005",
-        "5" * 400 + "e-400",
-    ],
-]
-
-
-def test_numbers_are_those_of_python(file):
-    numbers = [*HARD_NUMBERS, *random_numbers(5_000, random.Random(0))]
-    n_sure = 0
-    for text in numbers:
-        value, end, state = read_number(text)
-        if "n" not in text:
-            assert end == len(text)
-            assert state != decimals.NO_NUMBER
-        if state == decimals.SURE:
-            n_sure += 1
-            assert value.hex() == float(text).hex(), text
-    assert n_sure > 0.6 * len(numbers)
-
-
-def test_floats_with_all_their_digits_need_no_second_look():
-    rng = np.random.default_rng(0)
-    states = [read_number(repr(value))[2] for value in np.exp(rng.uniform(-600, 600, 2000)).tolist()]
-    assert states == [decimals.SURE] * 2000
-
-
 def test_unsure_numbers_of_a_file_are_those_of_python(file):
     finite = [text for text in HARD_NUMBERS if np.isfinite(float(text))]
     X, y = load(file, "".join(f"{text} 1:{text}\n" for text in finite).encode())
@@ -197,6 +138,7 @@ def test_unsure_numbers_of_a_file_are_those_of_python(file):
     assert [value.hex() for value in X.data.tolist()] == expected
 
 
+@pytest.mark.compiled
 @settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.from_regex(r"0{0,9}[1-9]:[+-]?[0-9]{0,10}\.?[0-9]{0,10}", fullmatch=True), max_size=9),
@@ -464,6 +406,7 @@ def test_missing_file_is_named(tmp_path):
 # Threads, progress, index types ------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7, 40])
 @pytest.mark.parametrize("block", [100, 5000])
 def test_any_number_of_threads_gives_the_same_arrays(file, n_threads, block):
@@ -478,6 +421,7 @@ def test_packed_files(tmp_path, packing):
     assert_same(X, y, *some_matrix())
 
 
+@pytest.mark.compiled
 def test_packed_file_of_several_streams(tmp_path):
     half = some_text().index(b"\n", 20_000) - 5
     for ending, pack in (("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)):
@@ -637,6 +581,7 @@ ODD_FILES = st.one_of(
 )
 
 
+@pytest.mark.compiled
 @settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 @given(data=ODD_FILES, block=st.sampled_from([1, 7, 40, 1 << 19]), n_threads=st.integers(1, 3))
 @example(b"1 1:2\x00", 1, 1)
@@ -685,6 +630,7 @@ print((memory("VmHWM") - before) / size, size)
 """
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("packing", ["", ".gz"])
 def test_peak_memory_is_little_more_than_the_matrix(tmp_path, packing):
     rng = np.random.default_rng(0)

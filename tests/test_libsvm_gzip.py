@@ -2,8 +2,6 @@
 
 import gzip
 import io
-import itertools
-import random
 import re
 import struct
 import time
@@ -18,7 +16,7 @@ from hypothesis import strategies as st
 
 from fwlasso.datasets import gzip_stream, libsvm, libsvm_parts, load_libsvm
 from fwlasso.datasets.compressed import line_blocks
-from fwlasso.datasets.gzip_stream import GzipStream, OddGzipError, first_page
+from gzip_cases import cut_anywhere, pack, some_text
 
 
 @contextmanager
@@ -34,25 +32,6 @@ def small_pieces(block, chunk, part=64):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("gzip")
-
-
-def some_text(n_rows, seed=0):
-    rng = random.Random(seed)
-    lines = []
-    for _ in range(n_rows):
-        indices = sorted(rng.sample(range(1, 60), rng.randint(0, 9)))
-        lines.append(" ".join([f"{rng.gauss(0, 1):.3g}", *(f"{j}:{rng.gauss(0, 1):.8g}" for j in indices)]))
-    return ("\n".join(lines) + "\n").encode() if lines else b""
-
-
-def pack(pieces, level, n_zeros):
-    """Pack every piece as a member of its own, with zeros behind it."""
-    return b"".join(gzip.compress(piece, level, mtime=0) + bytes(n_zeros) for piece in pieces)
-
-
-def cut_anywhere(data, places):
-    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
-    return [data[begin:end] for begin, end in itertools.pairwise(edges)]
 
 
 def assert_same(found, expected):
@@ -77,54 +56,10 @@ def test_blocks_that_wait_are_not_written_over_where_lines_are_long(n_valid):
     assert b"".join(found) == b"".join(lines)
 
 
-# The stream --------------------------------------------------------------------------------------------------
-
-
-def read_all(stream, size):
-    room = bytearray(size)
-    plain = b""
-    while n_read := stream.readinto(memoryview(room)):
-        plain += room[:n_read]
-    return plain
-
-
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
-@given(
-    st.integers(0, 60).map(some_text),
-    st.lists(st.integers(0, 10**6), max_size=5),
-    st.sampled_from([0, 1, 6, 9]),
-    st.sampled_from([0, 0, 1, 70]),
-    st.sampled_from([1, 7, 64, 1 << 16]),
-    st.sampled_from([1, 100, 10_000]),
-)
-def test_every_bookmark_leads_to_what_follows(data, places, level, n_zeros, chunk, size):
-    packed = io.BytesIO(pack(cut_anywhere(data, places), level, n_zeros))
-    with mock.patch.object(gzip_stream, "_CHUNK_BYTES", chunk):
-        stream = GzipStream(packed, first_page())
-        marks = [stream.bookmark()]
-        room = memoryview(bytearray(max(1, len(data) // 5)))
-        while stream.readinto(room):
-            marks.append(stream.bookmark())
-        assert stream.n_packed == len(packed.getvalue())
-        for mark in [*marks, marks[0]]:  # they can be used again
-            again = GzipStream(io.BytesIO(packed.getvalue()), mark)
-            assert read_all(again, size) == data[mark.n_plain :]
-            later = GzipStream(io.BytesIO(packed.getvalue()), mark)
-            later.skip(mark.n_plain + 50)
-            assert read_all(later, size) == data[mark.n_plain + 50 :]
-
-
-@pytest.mark.parametrize("damage", [b"", b"x", b"\x1f\x8bx", b"plain text\n"])
-def test_what_is_no_gzip_file_is_odd(damage):
-    packed = gzip.compress(some_text(30))
-    for data in (damage, packed[:-1] + damage, packed + b"\0" + damage if damage else packed[:5]):
-        with pytest.raises(OddGzipError):
-            read_all(GzipStream(io.BytesIO(data), first_page()), 1000)
-
-
 # The matrix --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(0, 80).map(some_text),
@@ -221,6 +156,7 @@ def damaged(draw):
     return bytes(packed)
 
 
+@pytest.mark.compiled
 @settings(max_examples=500, suppress_health_check=list(HealthCheck))
 @given(damaged(), st.sampled_from([50, 1 << 19]), st.sampled_from([20, 1 << 16]), st.integers(1, 3))
 def test_damage_is_what_gzip_says_it_is(folder, packed, block, chunk, n_threads):

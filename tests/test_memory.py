@@ -73,12 +73,14 @@ def peak_share(kind, solver):
     return share
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize(("solver", "share"), [("corrective", 0.25), ("sfw", 0.15), ("cv", 0.25)])
 def test_peak_memory_is_a_small_share_of_the_data(kind, solver, share):
     assert peak_share(kind, solver) < share
 
 
+@pytest.mark.compiled
 def test_the_measurement_sees_a_copy():
     assert 0.9 < peak_share("row-major", "sfw") < 1.15  # to column-major order, once
 

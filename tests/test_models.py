@@ -12,15 +12,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn import linear_model
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from conftest import pack
-from fwlasso import Lasso, LassoCV, LassoPath, LinearModel, lasso_path
+from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
 from fwlasso.choice import Choice
 from fwlasso.datasets import Table
-from fwlasso.onnx_models import OnnxModel, register_estimators, save_onnx, to_onnx
 
 M, P = 40, 12
 NAMES = tuple(f"f{j}" for j in range(P))
@@ -187,45 +184,6 @@ def test_malformed_json_is_refused(model, tmp_path):
     (tmp_path / "model.json").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=r"model\.json"):
         LinearModel.load(tmp_path / "model.json")
-
-
-# ONNX --------------------------------------------------------------------------------------------------------
-
-
-def test_onnx_predicts_the_same(path, tmp_path):
-    for point in (0, 12):
-        found = LinearModel.from_path(path, point)
-        save_onnx(found, tmp_path / "model.onnx")
-        again = OnnxModel(tmp_path / "model.onnx")
-        assert again.n_features == P
-        for rows in (X, sp.csr_array(X), X.astype(np.float32)):
-            np.testing.assert_allclose(again.predict(rows), found.predict(X), rtol=1e-12)
-
-
-def test_onnx_takes_rows_in_blocks(model, monkeypatch):
-    monkeypatch.setattr("fwlasso.onnx_models._BLOCK_BYTES", 8 * P * 7)
-    again = OnnxModel(to_onnx(model).SerializeToString())
-    np.testing.assert_allclose(again.predict(sp.csc_array(X)), model.predict(X), rtol=1e-12)
-
-
-def test_onnx_refuses_what_does_not_fit(model, tmp_path):
-    with pytest.raises(ValueError, match="X has 3 features"):
-        OnnxModel(to_onnx(model).SerializeToString()).predict(X[:, :3])
-    (tmp_path / "bad.onnx").write_bytes(b"no model")
-    with pytest.raises(ValueError, match=r"bad\.onnx: not a model in ONNX"):
-        OnnxModel(tmp_path / "bad.onnx")
-
-
-@pytest.mark.parametrize("model", [Lasso(alpha=0.1), LassoCV(cv=3, alphas=10)], ids=["Lasso", "LassoCV"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_skl2onnx_takes_our_estimators(model, dtype):
-    import skl2onnx
-
-    register_estimators()
-    fitted = make_pipeline(StandardScaler(), model).fit(X, Y)
-    graph = skl2onnx.to_onnx(fitted, X.astype(dtype))
-    predicted = OnnxModel(graph.SerializeToString()).predict(X)
-    np.testing.assert_allclose(predicted, fitted.predict(X), rtol=1e-5 if dtype is np.float32 else 1e-12)
 
 
 # Pickles -----------------------------------------------------------------------------------------------------

@@ -366,6 +366,7 @@ def test_the_same_bits_by_passes_on_threads(monkeypatch, kind, solver):
     assert all(other == first for other in others)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", ["corrective", "sfw"])
 def test_the_same_bits_on_data_of_real_size(solver):
     rng = np.random.default_rng(0)

@@ -1,4 +1,3 @@
-import logging
 import warnings
 from fractions import Fraction
 
@@ -10,10 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import POINTWISE, STORAGES, UNITS, Case, held, make_case, plain_columns, random_values
-from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path, warm_up
+from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path
 from fwlasso.certificate import gap_of
 from fwlasso.forms import Ball, Penalty
-from fwlasso.grid import log_grid
 from fwlasso.iterate import zero
 from fwlasso.solvers.registry import SOLVERS
 from test_certificate import independent_gap
@@ -116,11 +114,6 @@ def test_the_automatic_grid_of_radii_is_that_of_the_paper(rng, solver):
     np.testing.assert_allclose(radii / radii[-1], [0.01, 0.1, 1.0])
 
 
-def test_a_logarithmic_grid():
-    np.testing.assert_allclose(log_grid(0.01, 1.0, 3), [0.01, 0.1, 1.0])
-    np.testing.assert_array_equal(log_grid(0.01, 1.0, 1), [1.0])
-
-
 @pytest.mark.parametrize("solver", ["sfw", "fw"])
 def test_the_default_grid_of_frank_wolfe_is_one_of_radii(solver, data):
     values, y = data
@@ -154,6 +147,7 @@ def test_given_grids_are_solved_from_sparse_to_dense(solver, data):
     np.testing.assert_array_equal(path.alphas, [0.5, 0.1])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_same_seed_gives_the_same_path(solver, data):
     values, y = data
@@ -411,13 +405,6 @@ def test_points_that_do_not_converge_warn_with_gap_tolerance_and_remedy(rng, sol
         path = lasso_path(X, y, alphas=[0.05, 0.02], random_state=0, **options)
     assert path.statuses == (Status.MAX_ITER, Status.MAX_ITER)
     assert caught[0].filename == __file__
-
-
-def test_warm_up_compiles_for_what_is_asked(caplog):
-    with caplog.at_level(logging.ERROR):
-        warm_up(sparse=[True], dtypes=[np.float32], solvers=["corrective", "sfw", "cd"])
-        warm_up(sparse=[False])
-    assert not caplog.records
 
 
 @pytest.mark.parametrize("solver", ["sfw", "fw"])

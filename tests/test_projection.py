@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fwlasso.projection import project_onto_ball
+from fwlasso.projection import ball_threshold, shrink
+
+
+def project_onto_ball(v: np.ndarray, radius: float) -> np.ndarray:
+    """The point of the ball that is nearest to v: every entry moved towards zero by the same threshold."""
+    projected = v.copy()
+    shrink(projected, ball_threshold(np.abs(v), radius))
+    return projected
 
 
 def by_sorting(v: np.ndarray, radius: float) -> np.ndarray:

@@ -168,7 +168,7 @@ def test_r2_is_the_score_on_the_training_data(standardize, solver):
 # Coefficients ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["corrective", pytest.param("sfw", marks=pytest.mark.compiled)])
 @pytest.mark.parametrize("grid", [{"radii": 4}, {"alphas": 4}], ids=["radii", "alphas"])
 @pytest.mark.parametrize(
     ("units", "scale"),
@@ -361,6 +361,22 @@ def test_path_is_saved_under_the_very_name(tmp_path, path):
     path.save(tmp_path / "path.saved")
     assert [file.name for file in tmp_path.iterdir()] == ["path.saved"]
     assert len(LassoPath.load(tmp_path / "path.saved")) == len(path)
+
+
+def test_saved_path_appears_in_one_step(tmp_path, monkeypatch):
+    path = solve(alphas=5)
+    path.save(tmp_path / "path.npz")
+    before = (tmp_path / "path.npz").read_bytes()
+
+    def fail(*_args, **_arrays):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", fail)
+    with pytest.raises(OSError, match="no space"):
+        path.save(tmp_path / "path.npz")
+    assert (tmp_path / "path.npz").read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["path.npz"]
+    assert len(LassoPath.load(tmp_path / "path.npz")) == 5
 
 
 def test_load_refuses_damaged_paths(tmp_path):

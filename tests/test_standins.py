@@ -83,6 +83,7 @@ def test_words_keep_their_topics():
     assert np.corrcoef(cosines(made.X), cosines(made.X_test))[0, 1] > 0.5
 
 
+@pytest.mark.compiled
 def test_model_of_the_training_part_predicts_the_test_part(made):
     path = lasso_path(made.X, made.y, alphas=20)
     errors = ((path.predict(made.X_test) - made.y_test[:, None]) ** 2).mean(axis=0)

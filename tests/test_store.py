@@ -146,7 +146,14 @@ def test_opening_reads_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize(("solver", "grid"), [("corrective", "alphas"), ("corrective", "radii"), ("sfw", "radii")])
+@pytest.mark.parametrize(
+    ("solver", "grid"),
+    [
+        ("corrective", "alphas"),
+        ("corrective", "radii"),
+        pytest.param("sfw", "radii", marks=pytest.mark.compiled),
+    ],
+)
 def test_path_is_that_of_memory_bit_for_bit(folder, solver, grid, n_threads):
     table = read_table(folder)
     in_memory = table.X.copy() if sp.issparse(table.X) else np.array(table.X, order="F")
@@ -199,6 +206,7 @@ print(max(*largest, anonymous()) - before, store.X.nbytes, path.gaps.max())
 """
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", ["corrective"])
 def test_path_needs_a_small_share_of_a_store_in_memory(tmp_path, solver):
     rng = np.random.default_rng(0)
@@ -536,6 +544,7 @@ print(sum(n for (_, left), n in found.items() if left), found, f"{seconds:.3f} s
 """
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_killed_conversion_leaves_a_whole_store_or_none(tmp_path, kind):
     n_kills = int(os.environ.get("FWLASSO_KILLS", "8"))

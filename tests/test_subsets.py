@@ -5,7 +5,7 @@ import pytest
 
 from fwlasso import Status, lasso_cv, stability_selection
 from fwlasso.runs import clear_run, json_text
-from test_segments import assert_same_bits, make_data, stop_at
+from run_cases import assert_same_bits, make_data, stop_at
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -26,7 +26,8 @@ RADII = np.array([2.0, 3.0, 4.0, 5.0, 6.0])
 SLOW = {"solver": "sfw", "stop": "gap", "tol": 1e-3, "sample_size": 20}
 # Many looks per point: working sets are solved at several penalties for it.
 TIGHT = {"tol": 1e-7}
-WITHIN = pytest.mark.parametrize("options", [TIGHT, SLOW], ids=["corrective", "sfw"])
+SLOWLY = pytest.param(SLOW, marks=pytest.mark.compiled)
+WITHIN = pytest.mark.parametrize("options", [TIGHT, SLOWLY], ids=["corrective", "sfw"])
 BOTH = pytest.mark.parametrize("solver", ["corrective", "sfw"])
 
 
@@ -84,7 +85,7 @@ def handler():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, TIGHT, SLOW, {"solver": "sfw"}, {"solver": "fw"}],
+    [{}, TIGHT, SLOWLY, {"solver": "sfw"}, {"solver": "fw"}],
     ids=["corrective", "corrective tight", "sfw gap", "sfw change", "fw"],
 )
 def test_progress_over_radii(clock, options):
@@ -107,6 +108,7 @@ def test_progress_over_radii(clock, options):
         assert [progress.done for progress in told if progress.point == point].index(True) == len(iterations) - 1
 
 
+@pytest.mark.compiled
 def test_progress_between_bursts():
     callback = Recorder()
     path = solve(callback=callback, **SLOW)
@@ -444,7 +446,7 @@ def test_every_status_has_a_sentence(status):
     assert Status(status.value) is status
 
 
-@pytest.mark.parametrize("options", [{}, TIGHT, SLOW], ids=["corrective", "corrective tight", "sfw"])
+@pytest.mark.parametrize("options", [{}, TIGHT, SLOWLY], ids=["corrective", "corrective tight", "sfw"])
 def test_a_finished_path_is_silent(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -278,6 +278,7 @@ def test_short_bursts_make_progress_and_the_look_between_them_can_end_the_work(m
     assert result.status is Status.CERTIFIED
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("units", ["raw", "standardized"])
 def test_more_active_columns_than_cosines_are_kept_for(units):
     rng = np.random.default_rng(5)

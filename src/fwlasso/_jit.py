@@ -79,8 +79,8 @@ class _NoCache(NullCache):  # type: ignore[misc]
 def kernel(function: F, **options: Any) -> F:
     """Compile `function`: no Python objects, no GIL, cached on disk where a cache can be written."""
     if numba.config.DISABLE_JIT:
-        # Compiled integers wrap around silently; numpy's scalars do so with a warning.
-        return np.errstate(over="ignore")(function)  # type: ignore[return-value]
+        # Compiled numbers overflow, wrap around and become NaN silently; numpy's scalars do so with a warning.
+        return np.errstate(all="ignore")(function)  # type: ignore[return-value]
     dispatcher = numba.njit(**_VECTORISED, **options)(function)
     try:
         dispatcher._cache = _StampedCache(function)

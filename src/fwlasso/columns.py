@@ -110,6 +110,7 @@ def holds(X: Columns, i: int) -> float:
 
 
 # Dense -------------------------------------------------------------------------------------------------------
+# Single precision is added up in double precision: compiled code would do so anyway, plain Python when it is converted.
 
 
 @dot_column.register(Dense)
@@ -125,7 +126,7 @@ def _(X, j, v):
 def _(X, j, a, v):
     values = X.values
     for i in range(values.shape[0]):
-        v[i] += a * values[i, j]
+        v[i] += a * np.float64(values[i, j])
 
 
 @column_moments.register(Dense)
@@ -134,11 +135,11 @@ def _(X, j):
     m = values.shape[0]
     total = 0.0
     for i in range(m):
-        total += values[i, j]
+        total += np.float64(values[i, j])
     mean = total / m
     squares = 0.0
     for i in range(m):
-        squares += (values[i, j] - mean) ** 2
+        squares += (np.float64(values[i, j]) - mean) ** 2
     return mean, squares
 
 
@@ -154,7 +155,7 @@ def _(X, j):
 
 @column_entry.register(Dense)
 def _(X, j, k):
-    return k, X.values[k, j]
+    return k, np.float64(X.values[k, j])
 
 
 @shape.register(Dense)
@@ -176,7 +177,7 @@ def _(X, j, v):
 @add_column.register(Csc, IN_ORDER)
 def _(X, j, a, v):
     for k in range(np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])):
-        v[np.uintp(X.indices[k])] += a * X.data[k]
+        v[np.uintp(X.indices[k])] += a * np.float64(X.data[k])
 
 
 @column_moments.register(Csc)
@@ -184,11 +185,11 @@ def _(X, j):
     start, stop = X.indptr[j], X.indptr[j + 1]
     total = 0.0
     for k in range(start, stop):
-        total += X.data[k]
+        total += np.float64(X.data[k])
     mean = total / X.n_rows
     squares = (X.n_rows - (stop - start)) * mean**2
     for k in range(start, stop):
-        squares += (X.data[k] - mean) ** 2
+        squares += (np.float64(X.data[k]) - mean) ** 2
     return mean, squares
 
 
@@ -205,7 +206,7 @@ def _(X, j):
 @column_entry.register(Csc)
 def _(X, j, k):
     at = X.indptr[j] + k
-    return X.indices[at], X.data[at]
+    return X.indices[at], np.float64(X.data[at])
 
 
 @shape.register(Csc)

@@ -99,7 +99,7 @@ def lasso_cv(
     >>> import numpy as np
     >>> from fwlasso import lasso_cv
     >>> rng = np.random.default_rng(0)
-    >>> X = np.asfortranarray(rng.standard_normal((100, 300)))
+    >>> X = np.asfortranarray(rng.standard_normal((100, 40)))
     >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(100)
     >>> found = lasso_cv(X, y, rule="1se")
     >>> found.choice.coef.indices[:3].tolist(), found.choice.fold_scores.shape

@@ -216,7 +216,7 @@ class LassoCV(_LinearModel):
     >>> import numpy as np
     >>> from fwlasso import LassoCV
     >>> rng = np.random.default_rng(0)
-    >>> X = np.asfortranarray(rng.standard_normal((100, 300)))
+    >>> X = np.asfortranarray(rng.standard_normal((100, 40)))
     >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(100)
     >>> model = LassoCV(rule="1se").fit(X, y)
     >>> np.flatnonzero(model.coef_)[:3].tolist(), model.mse_path_.shape

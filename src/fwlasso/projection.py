@@ -8,22 +8,6 @@ from .forms import soft_threshold
 from .sampling import below
 
 
-def project_onto_ball(v: Vector, radius: float) -> Vector:
-    """Return the point of the ball ||a||_1 <= radius that is nearest to v.
-
-    It is v with every entry moved towards zero by the same threshold, or v itself inside the ball.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> project_onto_ball(np.array([3.0, -1.0, 0.5]), 2.0).tolist()
-    [2.0, 0.0, 0.0]
-    """
-    projected = v.copy()
-    shrink(projected, ball_threshold(np.abs(v), radius))
-    return projected
-
-
 @kernel
 def shrink(v: Vector, threshold: float) -> None:
     """Move every entry of v towards zero by `threshold`, in place."""

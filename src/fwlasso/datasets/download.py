@@ -228,5 +228,5 @@ def _failed(url: str, file: Path, why: str) -> str:
     )
 
 
-def _silent(transfer: Transfer) -> None:
+def _silent(_transfer: Transfer) -> None:
     pass

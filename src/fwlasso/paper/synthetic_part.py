@@ -11,7 +11,7 @@ from ..datasets import PAPER_SETS
 from ..sampling import SparsityRule
 from . import published
 from .claims import SAME
-from .figures import LOOKS, Growth, growth_figure, test_error_figure
+from .figures import LOOKS, Growth, growth_figure, held_out_figure
 from .measuring import numbers, run
 from .methods import Method
 from .sets import SYNTHETIC, Loaded, load
@@ -107,7 +107,7 @@ def _test_error(name: str, record: Record) -> Figure:
         label: (np.array(record[key]["l1"]), np.array(record[key]["test_mse"]), look)
         for label, (key, look) in looks.items()
     }
-    return test_error_figure(name, f"{record['title']}: test error", curves)
+    return held_out_figure(name, f"{record['title']}: test error", curves)
 
 
 def _table(known: Mapping[str, Record]) -> Table:

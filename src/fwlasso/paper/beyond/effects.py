@@ -61,7 +61,6 @@ def _settings() -> list[Setting]:
 
 
 SETTINGS: Final = _settings()
-FACTORS: Final = tuple(dict.fromkeys(setting.factor for setting in SETTINGS))
 
 
 def sets_of(setup: Setup) -> list[str]:

@@ -1,0 +1,73 @@
+"""Coordinate descent on a working set: its numbers are those of numpy, and its epochs lead to the solution."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso as ReferenceLasso
+
+from conftest import Case, make_case, random_values
+from fwlasso.corrective.descent import Work, descend, listed_places, price, refresh
+
+PENALIZED = -1.0  # a radius that asks for nothing
+
+
+def work_on(case: Case, coefs: np.ndarray) -> tuple[Work, np.ndarray]:
+    """All columns that are not constant, in reverse, at these coefficients; and their places."""
+    columns = np.flatnonzero(case.problem.norms2 > 0.0)[::-1].copy()
+    members = np.arange(columns.size)
+    work = Work(columns, coefs[columns], np.zeros(columns.size), np.zeros(len(case.y) + 1))
+    refresh(case.problem, work, members)
+    return work, members
+
+
+def test_residual_gap_and_objective_are_those_of_numpy(case, rng):
+    a = rng.standard_normal(40) * (rng.random(40) < 0.2) * (case.problem.norms2 > 0.0)
+    work, members = work_on(case, a)
+    residual = case.y - case.Z @ a
+    if case.problem.centred:
+        residual -= residual.mean()
+    size = np.abs(residual).max()
+    np.testing.assert_allclose(work.residual[:-1], residual, atol=1e-11 * size)
+    weight = 0.3 * case.problem.lambda_max
+    gap, objective = price(case.problem, work, members, weight, PENALIZED)
+    corrs = case.Z.T @ residual
+    np.testing.assert_allclose(work.corrs, corrs[work.columns], atol=1e-10 * np.abs(corrs).max())
+    l1 = np.abs(a).sum()
+    assert objective == pytest.approx(0.5 * residual @ residual + weight * l1, rel=1e-10)
+    # The dual point is the residual, scaled into the polytope |z_j'u| <= lambda.
+    dual = residual * min(1.0, weight / np.abs(corrs).max())
+    best = max(residual @ case.y / (residual @ residual), 0.0)
+    scaled = residual * min(best, weight / np.abs(corrs).max())
+    bounds = [0.5 * case.y @ case.y - 0.5 * ((case.y - u) ** 2).sum() for u in (dual, scaled)]
+    assert objective - max(bounds) - 1e-9 * objective <= gap <= objective - bounds[0] + 1e-9 * objective
+    on_ball, _ = price(case.problem, work, members, weight, 2.0 * l1)
+    assert on_ball == pytest.approx(max(gap, 2.0 * l1 * max(weight, np.abs(corrs).max()) - a @ corrs), rel=1e-9)
+
+
+def test_epochs_lead_to_the_solution(case):
+    weight = 0.1 * case.problem.lambda_max
+    work, members = work_on(case, np.zeros(40))
+    objectives = []
+    for _ in range(2000):
+        gap, objective = price(case.problem, work, members, weight, PENALIZED)
+        objectives.append(objective)
+        if gap <= 1e-9 * case.problem.yy:
+            break
+        descend(case.problem, work, listed_places(work, members, weight), weight)
+    assert gap <= 1e-9 * case.problem.yy
+    assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
+    best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
+    a = np.zeros(40)
+    a[work.columns] = work.coefs
+    np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4 * np.linalg.norm(case.y))
+
+
+def test_of_many_that_should_be_active_the_worst_are_listed(rng):
+    case = make_case(random_values(rng, 30, 40), rng.standard_normal(30))
+    work, members = work_on(case, np.zeros(40))
+    work.corrs[:] = 0.0
+    work.corrs[[3, 5]] = 1.5, -2.0
+    assert listed_places(work, members, 1.0).tolist() == [3, 5]
+    work.corrs[10:20] = np.linspace(1.1, 3.0, 10)
+    work.coefs[0] = 0.1
+    violates = np.abs(work.corrs) > 1.0 + 0.5 * (3.0 - 1.0)
+    assert listed_places(work, members, 1.0).tolist() == [0, *np.flatnonzero(violates)]

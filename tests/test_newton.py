@@ -1,0 +1,91 @@
+"""Newton's steps on active columns: exact where the signs are right, and never up."""
+
+import numpy as np
+import pytest
+
+from conftest import Case, make_case, random_values
+from fwlasso.corrective import newton as steps
+from fwlasso.corrective.descent import Work, price, refresh
+from fwlasso.corrective.gram import empty_gram, factorize, with_cosines, with_places
+from fwlasso.corrective.newton import COSINES, DONE, FACTOR, newton
+from fwlasso.parallel import Workers
+
+PENALIZED = -1.0  # a radius that asks for nothing
+
+
+def take_steps(case: Case, columns: np.ndarray, coefs: np.ndarray, weight: float) -> tuple[np.ndarray, float, float]:
+    """Take Newton's steps and what they ask for; return the coefficients, and the objective before and after."""
+    problem, members = case.problem, np.arange(columns.size)
+    work = Work(columns, coefs.copy(), np.zeros(columns.size), np.zeros(len(case.y) + 1))
+    gram = with_places(empty_gram(), columns.size)
+    refresh(problem, work, members)
+    _, before = price(problem, work, members, weight, PENALIZED)
+    asked = COSINES
+    with Workers(1) as workers:
+        while asked != DONE:
+            asked, _ = newton(problem, work, gram, members, weight)
+            active = members[work.coefs != 0.0]
+            if asked == COSINES:
+                gram = with_cosines(problem, gram, active, work.columns, workers)
+            elif asked == FACTOR:
+                factorize(gram, active)
+    moved = work.residual[:-1] - (work.residual[:-1].mean() if problem.centred else 0.0)  # known up to a constant
+    refresh(problem, work, members)
+    np.testing.assert_allclose(moved, work.residual[:-1], atol=1e-9)
+    _, after = price(problem, work, members, weight, PENALIZED)
+    return work.coefs, before, after
+
+
+def independent_columns(case: Case, n: int) -> np.ndarray:
+    chosen: list[int] = []
+    for j in np.flatnonzero(case.problem.norms2 > 0.0):
+        if np.linalg.cond(case.Z[:, [*chosen, j]]) < 1e3:
+            chosen.append(j)
+    return np.array(chosen[:n])
+
+
+def test_a_step_is_exact_where_the_signs_are_right(case):
+    columns = independent_columns(case, 6)
+    Z = case.Z[:, columns]
+    squares = np.linalg.lstsq(Z, case.y, rcond=None)[0]
+    weight = 0.1 * np.abs(squares).min() / np.abs(np.linalg.inv(Z.T @ Z)).sum(axis=1).max()
+    coefs, before, after = take_steps(case, columns, 0.5 * squares, weight)
+    expected = squares - weight * np.linalg.solve(Z.T @ Z, np.sign(squares))
+    np.testing.assert_allclose(coefs, expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
+    assert after < before
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_signs_change_the_objective_falls(seed):
+    rng = np.random.default_rng(seed)
+    Z = random_values(rng, 30, 12, density=0.8) + rng.standard_normal((30, 1))
+    case = make_case(Z, Z[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30))
+    wrong = rng.standard_normal(12)
+    coefs, before, after = take_steps(case, np.arange(12), wrong, 0.3 * case.problem.lambda_max)
+    assert after < before
+    assert ((coefs == 0.0) | (np.sign(coefs) == np.sign(wrong))).all()
+    assert (coefs == 0.0).any()
+
+
+def test_of_dependent_columns_one_leaves(rng):
+    values = random_values(rng, 30, 4, density=1.0)
+    values = np.column_stack([values, values[:, 0] + values[:, 1]])
+    case = make_case(values, values @ [1.0, 1.0, 1.0, 1.0, 1.0])
+    coefs, before, after = take_steps(case, np.arange(5), np.ones(5), 1e-3 * case.problem.lambda_max)
+    assert after < before
+    assert (coefs[[0, 1, 4]] == 0.0).any()
+
+
+def test_conjugate_gradients_solve_for_the_step(rng):
+    case = make_case(random_values(rng, 40, 8, density=1.0), rng.standard_normal(40))
+    problem, members = case.problem, np.arange(8)
+    work = Work(np.arange(8), np.ones(8), np.zeros(8), np.zeros(41))
+    refresh(problem, work, members)
+    price(problem, work, members, 0.0, PENALIZED)
+    norms = np.sqrt(problem.norms2)
+    aim = work.corrs / norms
+    x = aim.copy()
+    n_dots = steps._conjugate_gradients(problem, work, members, norms, x)
+    assert 0 < n_dots <= 2 * 8 * steps.CG_ITERATIONS
+    unit = case.Z / norms
+    assert np.linalg.norm(unit.T @ (unit @ x) - aim) <= 1.01e-2 * np.linalg.norm(aim)
