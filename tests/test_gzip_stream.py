@@ -21,7 +21,6 @@ def read_all(stream, size):
     return plain
 
 
-@pytest.mark.compiled
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(0, 60).map(some_text),
