@@ -74,6 +74,7 @@ def test_folds_are_paths_of_their_samples(storage, rng):
         np.testing.assert_allclose(found.choice.fold_scores[:, k], errors, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("grid", [{"alphas": 15}, {"radii": 15}, {"radii": [0.5, 2.0, 5.0]}])
 def test_the_grid_of_the_path_is_that_of_the_folds(grid, rng):
     found = lasso_cv(*dense_problem(rng), **grid)

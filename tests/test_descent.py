@@ -10,6 +10,12 @@ from fwlasso.corrective.descent import Work, descend, listed_places, price, refr
 PENALIZED = -1.0  # a radius that asks for nothing
 
 
+@pytest.fixture(params=["dense64", "csc32"])
+def storage(request):
+    """Some storages: kernels are compiled for each of them, and all are tested in test_working_set.py."""
+    return request.param
+
+
 def work_on(case: Case, coefs: np.ndarray) -> tuple[Work, np.ndarray]:
     """All columns that are not constant, in reverse, at these coefficients; and their places."""
     columns = np.flatnonzero(case.problem.norms2 > 0.0)[::-1].copy()

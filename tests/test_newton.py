@@ -13,6 +13,12 @@ from fwlasso.parallel import Workers
 PENALIZED = -1.0  # a radius that asks for nothing
 
 
+@pytest.fixture(params=["dense64", "csc32"])
+def storage(request):
+    """Some storages: kernels are compiled for each of them, and all are tested in test_working_set.py."""
+    return request.param
+
+
 def take_steps(case: Case, columns: np.ndarray, coefs: np.ndarray, weight: float) -> tuple[np.ndarray, float, float]:
     """Take Newton's steps and what they ask for; return the coefficients, and the objective before and after."""
     problem, members = case.problem, np.arange(columns.size)

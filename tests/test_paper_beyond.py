@@ -129,6 +129,7 @@ def test_records_are_shared_with_the_large_sets():
     assert f"curves/{PYRIM}/cd-matched/0" in large  # not a method of the paper
 
 
+@pytest.mark.compiled
 def test_gaps_of_a_tiny_set(tiny):
     findings = gaps.PART.show(SETUP, records_of(gaps.PART))
     check_whole(findings)
@@ -181,6 +182,7 @@ def test_a_set_with_a_method_missing_is_not_compared():
     assert matched.PART.show(SETUP, records).tables == []
 
 
+@pytest.mark.compiled
 def test_matched_on_tiny_sets(tiny):
     findings = matched.PART.show(SETUP, records_of(matched.PART))
     check_whole(findings)
@@ -221,6 +223,7 @@ def test_effects_are_means_over_the_seeds():
     assert len(findings.figures[0].draw().axes) == len(FACTORS)
 
 
+@pytest.mark.compiled
 def test_effects_on_tiny_sets(tiny, monkeypatch):
     few = [setting for setting in effects.SETTINGS if setting.label in ("1 %", "quantile rule", "the whole sample")]
     monkeypatch.setattr(effects, "SETTINGS", few)

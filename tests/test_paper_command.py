@@ -103,6 +103,7 @@ def test_a_set_gives_tables_figures_and_a_page(data, out):
     assert runs == {"cd": 1, "sfw-1": 2, "sfw-1-blocks": 2, "certified": 1, "certified-radii": 1}
 
 
+@pytest.mark.compiled
 def test_gaps_in_records_are_true_and_paths_are_on_the_papers_grids(data, out):
     call("--set", "pyrim", "--seeds", 1, "--data", data, "--out", out, "--part", "large")
     records = {
@@ -119,6 +120,7 @@ def test_gaps_in_records_are_true_and_paths_are_on_the_papers_grids(data, out):
     assert (np.array(records["sfw-1"]["train_mse"]) >= 0.999 * np.array(records["certified-radii"]["train_mse"])).all()
 
 
+@pytest.mark.compiled
 def test_synthetic_sets_show_growth_and_test_error(out):
     call("--set", "synthetic-10000-32", "--set", "synthetic-10000-100", "--out", out)
     assert {file.stem for file in (out / "figures").iterdir()} == {
@@ -131,6 +133,7 @@ def test_synthetic_sets_show_growth_and_test_error(out):
     assert "(372, " in page
 
 
+@pytest.mark.compiled
 def test_stand_ins_are_labelled(out):
     call("--set", "e2006-tfidf", "--seeds", 5, "--out", out)
     page = (out / "RESULTS.md").read_text()
@@ -145,6 +148,7 @@ def test_models_that_are_too_dense_to_keep_are_left_out(data, monkeypatch):
     assert re.fullmatch(r"its first \d+ models have \d+ coefficients, more than are kept", record["missing"])
 
 
+@pytest.mark.compiled
 def test_a_second_run_computes_nothing(data, out, monkeypatch):
     arguments = ("--set", "pyrim", "--seeds", 1, "--data", data, "--out", out)
     call(*arguments)
@@ -167,6 +171,7 @@ def test_other_data_are_computed_again(data, out):
     assert "were there" not in call(*arguments).stderr
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("option", "kept"), [("--tables", "tables"), ("--figures", "figures")])
 def test_tables_or_figures_alone(data, out, option, kept):
     call("--set", "pyrim", "--seeds", 1, "--data", data, "--out", out, option)

@@ -334,6 +334,7 @@ def seen_scans(monkeypatch):
     return seen
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("grid", ["alphas", "radii"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_the_same_certified_bits_for_any_number_of_threads(monkeypatch, kind, grid):
@@ -344,6 +345,7 @@ def test_the_same_certified_bits_for_any_number_of_threads(monkeypatch, kind, gr
         assert bits(solve(kind, "corrective", "gap", n_threads=n_threads, **options)) == whole, n_threads
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("stop", ["change", "gap"])
 @pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -358,6 +360,7 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch, seen_scans, kind, 
         assert min(seen_scans) >= 8
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", ["scd", "apg", "apg-ball", "afw", "pfw"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_the_same_bits_by_passes_on_threads(monkeypatch, kind, solver):
@@ -379,6 +382,7 @@ def test_the_same_bits_on_data_of_real_size(solver):
     assert all(other == first for other in others)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("finely", [False, True])
 def test_paths_in_several_threads(monkeypatch, finely):
     if finely:
@@ -397,6 +401,7 @@ def path_with_threads(X, y, solver):
     return bits(lasso_path(X, y, radii=3, solver=solver, random_state=7)), resolve_threads(None)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("solver", ["corrective", "sfw"])
 def test_paths_in_joblib_processes(solver):
     X, y = data("dense")

@@ -40,6 +40,7 @@ def test_segments_are_the_points_in_order(n_points):
     assert all(len(segment) == len(segments[0]) for segment in segments[:-1])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("call", CALLS)
 def test_path_stopped_after_every_segment_is_the_same(tmp_path, call):
     X, y = make_data()
@@ -58,6 +59,7 @@ def test_path_stopped_after_every_segment_is_the_same(tmp_path, call):
     assert_same_bits(again, whole)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("call", ["default", "radii", "sfw", "cd"])
 def test_path_stopped_within_segments_is_the_same(tmp_path, call):
     X, y = make_data()
@@ -83,6 +85,7 @@ def test_every_storage_goes_on(tmp_path, storage, n_threads):
     assert_same_bits(path, whole)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("call", ["default", "alphas", "radii", "values", "no-intercept"])
 def test_segments_are_certified(tmp_path, call):
     X, y = make_data()
@@ -149,6 +152,7 @@ def test_seed_of_a_run_is_kept(tmp_path):
     np.testing.assert_array_equal(path.coefs[:, :2].toarray(), part.coefs.toarray())
 
 
+@pytest.mark.compiled
 def test_segments_of_random_solvers_have_seeds_of_their_own(tmp_path, monkeypatch):
     seeds = []
     from fwlasso import segments

@@ -47,6 +47,7 @@ def test_subsamples_are_of_one_size_and_pairs_are_disjoint(fraction):
         assert not any((first & second).any() for first, second in zip(masks[::2], masks[1::2], strict=True))
 
 
+@pytest.mark.compiled
 def test_the_same_seed_gives_the_same_frequencies_for_any_number_of_threads(data):
     one, other = (stability_selection(*data, n_subsamples=4, random_state=1, n_threads=n) for n in (1, 3))
     np.testing.assert_array_equal(one.frequencies.toarray(), other.frequencies.toarray())
