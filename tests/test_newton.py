@@ -94,4 +94,4 @@ def test_conjugate_gradients_solve_for_the_step(rng):
     n_dots = steps._conjugate_gradients(problem, work, members, norms, x)
     assert 0 < n_dots <= 2 * 8 * steps.CG_ITERATIONS
     unit = case.Z / norms
-    assert np.linalg.norm(unit.T @ (unit @ x) - aim) <= 1.01e-2 * np.linalg.norm(aim)
+    assert np.linalg.norm(unit.T @ (unit @ x) - aim) <= 1.01 * steps._CG_ACCURACY * np.linalg.norm(aim)

@@ -29,7 +29,7 @@ from ..status import Status
 from .duplicates import Duplicates
 from .gram import Indices
 from .nodes import Node, Span, extend, make_span, mix_coefs, zero_node
-from .references import Anchors, Reach, Reference, first_reference, make_reach
+from .references import Anchors, Reach, Reference, first_reference, make_reach, with_room
 from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
@@ -46,6 +46,8 @@ _MANY_SUSPECTS = 0.02
 _FEW_SUSPECTS, _LONGER, _LONGEST_STRIDE = 0.005, 1.25, 0.8
 # The smallest penalty that is solved, as a share of the largest: it answers alpha = 0, or radii beyond all solutions.
 _SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR = 1e-9, 1e-15, 1e-3
+# Columns that are looked at together for a prediction.
+_BLOCK = 256
 
 _NO_COLUMNS = np.empty(0, np.int64)
 
@@ -400,19 +402,28 @@ def _correlate(
 @kernel
 def _extrapolate(reference: Reference, before: Reference, weight: float) -> tuple[Indices, Vector]:
     """Return the columns with |c| > _NEAR lambda here or at `weight`, and |c| / lambda; c taken as linear in lambda."""
+    # c / lambda at `weight` is a mix of the ratios at the two references.
     factor = (weight - reference.weight) / (reference.weight - before.weight)
-    found, sizes = np.empty(0, np.int64), np.empty(0)
-    for filling in (False, True):  # count, then fill: p numbers of room would be much
-        n = 0
-        for j in range(reference.ratios.size):
-            here = reference.ratios[j] * reference.weight
-            ahead = here + factor * (here - before.ratios[j] * before.weight)
-            size = max(abs(ahead) / weight, abs(reference.ratios[j]))
-            if size > _NEAR:
-                if filling:
-                    found[n] = j
-                    sizes[n] = size
+    here, past = (1.0 + factor) * reference.weight / weight, factor * before.weight / weight
+    ratios, past_ratios = reference.ratios, before.ratios
+    found = np.empty(_BLOCK, np.int64)
+    n = 0
+    for first in range(0, ratios.size, _BLOCK):  # they are few: most blocks are only looked at, by vector instructions
+        block, past_block = ratios[first : first + _BLOCK], past_ratios[first : first + _BLOCK]
+        n_more = 0
+        for i in range(block.size):
+            n_more += (abs(here * block[i] - past * past_block[i]) > _NEAR) | (abs(block[i]) > _NEAR)
+        if n_more == 0:
+            continue
+        if n + n_more > found.size:
+            found = with_room(found, n, n + n_more)
+        for i in range(block.size):
+            if abs(here * block[i] - past * past_block[i]) > _NEAR or abs(block[i]) > _NEAR:
+                found[n] = first + i
                 n += 1
-        if not filling:
-            found, sizes = np.empty(n, np.int64), np.empty(n)
+    found = found[:n]
+    sizes = np.empty(n)
+    for i in range(n):
+        j = found[i]
+        sizes[i] = max(abs(here * ratios[j] - past * past_ratios[j]), abs(ratios[j]))
     return found, sizes

@@ -12,9 +12,9 @@ from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fi
 DONE, COSINES, FACTOR = 0, 1, 2
 #: Iterations for a step without a factor; each costs as much as an epoch of coordinate descent.
 CG_ITERATIONS = 60
-_CG_ACCURACY, _CG_RIDGE = 1e-2, 1e-7
-# Steps in a row, with fewer columns each.
-_STEPS = 6
+_CG_ACCURACY, _CG_RIDGE = 1e-1, 1e-7
+# Steps in a row, with fewer columns each; without a factor, epochs of coordinate descent settle signs at less cost.
+_STEPS, _STEPS_WITHOUT_FACTOR = 6, 1
 # Up to so many changes a factor is changed column by column, and always if it has no more columns than this.
 _FEW_CHANGES, _COLUMNS_PER_CHANGE, _FEW_COLUMNS = 5, 20, 64
 # Cosines of new columns that take more products of entries than this are asked for: threads compute them.
@@ -35,7 +35,9 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
     Return what is asked for, and the dot products. The correlations of the active columns must be those of r.
     """
     n_dots = n_steps = 0
-    n_most = _STEPS + max(0, _active(work, members).size - work.residual.size)  # dependent columns leave one by one
+    n = _active(work, members).size
+    n_most = _STEPS if n <= LARGEST_GRAM else _STEPS_WITHOUT_FACTOR
+    n_most += max(0, n - work.residual.size)  # dependent columns leave one by one
     while n_steps < n_most:
         n_steps += 1
         active = _active(work, members)

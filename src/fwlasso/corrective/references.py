@@ -36,6 +36,8 @@ Ratios = NDArray[np.float32]
 _LARGEST_SPREAD = 1e4
 # A float32 scaled up by this is at least the number it was rounded from; so is reach times eta, in float64.
 _ROUND_UP = 1.0 + 2.0**-22
+# Columns that are counted together.
+_BLOCK = 256
 
 
 class Reach(NamedTuple):
@@ -177,13 +179,28 @@ def _distance(left: Vector, right: Vector, share: float, residual: Vector) -> tu
 @kernel
 def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
     """Return the columns of lo..hi with ceiling + norm eta above 1, rounded up."""
+    found = np.empty(_BLOCK, np.int64)
     n = 0
-    for j in range(lo, hi):  # counted first: p numbers of room would be much
-        n += (float(ceiling[j]) + float(norms[j]) * eta) * _ROUND_UP > 1.0
-    found = np.empty(n, np.int64)
-    n = 0
-    for j in range(lo, hi):
-        if (float(ceiling[j]) + float(norms[j]) * eta) * _ROUND_UP > 1.0:
-            found[n] = j
-            n += 1
-    return found
+    for first in range(lo, hi, _BLOCK):  # they are few: most blocks are only counted, by vector instructions
+        last = min(first + _BLOCK, hi)
+        tops, reaches = ceiling[first:last], norms[first:last]
+        n_more = 0
+        for i in range(tops.size):
+            n_more += (float(tops[i]) + float(reaches[i]) * eta) * _ROUND_UP > 1.0
+        if n_more == 0:
+            continue
+        if n + n_more > found.size:
+            found = with_room(found, n, n + n_more)
+        for i in range(tops.size):
+            if (float(tops[i]) + float(reaches[i]) * eta) * _ROUND_UP > 1.0:
+                found[n] = first + i
+                n += 1
+    return found[:n]
+
+
+@kernel
+def with_room(items: NDArray[np.int64], n: int, n_least: int) -> NDArray[np.int64]:
+    """Return the first n items, with room for `n_least` at least, and for twice as many as there was."""
+    larger = np.empty(max(2 * items.size, n_least), np.int64)
+    larger[:n] = items[:n]
+    return larger
