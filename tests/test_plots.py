@@ -232,6 +232,16 @@ def test_error_is_drawn_with_band_folds_and_chosen_point(path, ax):
     assert legend_of(ax) == ["folds", "standard error", "mean", f"chosen by 1se: {path.n_active[3]} features"]
 
 
+def test_the_best_point_is_drawn_where_another_one_was_chosen(path, ax):
+    choice = replace(choose(path, 3), point=2)
+    assert choice.best == 3
+    plot_error(path, choice, ax=ax)
+    best, chosen = (line for line in ax.lines if line.get_marker() == "o")
+    assert (best.get_xdata()[0], best.get_ydata()[0]) == (path.radii[3], choice.scores[3])
+    assert (chosen.get_xdata()[0], chosen.get_ydata()[0]) == (path.radii[2], choice.scores[2])
+    assert f"best: {path.n_active[3]} features" in legend_of(ax)
+
+
 def test_criterion_without_folds(path, ax):
     choice = choose(path, 3, folds=False)
     path.plot_error(choice, ax=ax)

@@ -222,6 +222,14 @@ def test_pointing_at_a_line_names_its_feature(page, path):
     assert browser.run("document.querySelector('#coefs .tip').hidden")
 
 
+def test_the_best_point_is_marked_where_another_one_was_chosen(page, path):
+    browser = page(path, choice=choose(path, HOME))
+    assert browser.run("document.querySelectorAll('#score .best').length") == 0
+    browser = page(path, choice=replace(choose(path, HOME), point=HOME - 1))
+    assert browser.run("document.querySelectorAll('#score .best').length") == 1
+    assert "Ring: the best score." in browser.text("#score-note")
+
+
 def test_pointing_at_the_error_tells_its_folds(page, path):
     choice = choose(path, HOME)
     browser = page(path, choice=choice)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .columns import Vector
+from .criteria import best_point
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ class Choice:
     fold_scores: NDArray[np.float64] | None = None
     standard_errors: Vector | None = None
     blend: float = 1.0
+
+    @property
+    def best(self) -> int:
+        """The point with the best score, which another rule may pass over for a sparser one; the sparsest of equals."""
+        return best_point(self.scores, self.greater_is_better)
 
     def record(self) -> dict[str, Any]:
         """Return the choice as JSON has it, without the coefficients."""

@@ -105,6 +105,9 @@ def plot_error(path: LassoPath, choice: Choice, *, ax: "Axes | None" = None, x: 
         low, high = choice.scores - choice.standard_errors, choice.scores + choice.standard_errors
         ax.fill_between(along, low, high, color=COLOURS[0], alpha=0.2, linewidth=0.0, label="standard error")
     ax.plot(along, choice.scores, color=COLOURS[0], linewidth=1.8, label=None if choice.fold_scores is None else "mean")
+    if choice.best != choice.point:
+        best = f"best: {path.n_active[choice.best]} features"
+        ax.plot(along[choice.best], choice.scores[choice.best], "o", color=COLOURS[0], fillstyle="none", label=best)
     chosen = f"chosen by {_literal(choice.rule)}: {path.n_active[choice.point]} features"
     ax.axvline(along[choice.point], color=COLOURS[1], linewidth=1.0, linestyle="--")
     ax.plot(along[choice.point], choice.scores[choice.point], "o", color=COLOURS[1], label=chosen)

@@ -82,7 +82,7 @@ const coefsChart = new Chart(byId("coefs"), {
 watch((changed) => changed.has("trace") && markTrace(coefsChart));
 
 /** A chart of one number per point. */
-const curveChart = (id, label, values, { range = rangeOf(values), before = () => {}, note = () => [] } = {}) => {
+const curveChart = (id, label, values, { range = rangeOf(values), before = () => {}, note = () => [], best } = {}) => {
   const place = (value) => (range.log && value === 0 ? range.low : value); // zero is at the bottom of a log scale
   return new Chart(byId(id), {
     label,
@@ -92,6 +92,9 @@ const curveChart = (id, label, values, { range = rangeOf(values), before = () =>
       before(chart);
       const ys = values.map((value) => chart.y(place(value)));
       chart.add("path", { class: "line colour-0", d: lineThrough(chart.xs, ys) });
+      if (best !== undefined && !(home.chosen && best === home.point)) {
+        chart.add("circle", { class: "best", cx: chart.xs[best], cy: ys[best], r: 5 });
+      }
       if (home.chosen && ys[home.point] !== null) {
         chart.add("circle", { class: "chosen", cx: chart.xs[home.point], cy: ys[home.point], r: 5 });
       }
@@ -106,10 +109,11 @@ const curveChart = (id, label, values, { range = rangeOf(values), before = () =>
 const { scores } = data;
 const notes = [];
 if (scores) {
-  const { means, errors, folds } = scores;
+  const { means, errors, folds, best } = scores;
   const edge = (sign) => means.map((mean, k) => (mean === null || errors?.[k] == null ? null : mean + sign * errors[k]));
   const [low, high] = [edge(-1), edge(1)];
   curveChart("score", scores.criterion, means, {
+    best,
     range: rangeOf([means, low, high, ...folds].flat()),
     before: (chart) => {
       const known = means.map((_, k) => k).filter((k) => low[k] !== null);
@@ -121,8 +125,10 @@ if (scores) {
     note: (k) => [
       ...(errors ? [`± ${short(errors[k], 3)}, a standard error`] : []),
       ...(folds.length ? [`folds: ${folds.map((fold) => short(fold[k], 3)).join(", ")}`] : []),
+      ...(k === best ? ["the best score"] : []),
     ],
   });
+  if (home.chosen && best !== home.point) notes.push("Ring: the best score.");
   if (folds.length) notes.push(`Thin lines: ${folds.length} folds.`);
   if (errors) notes.push("Band: one standard error.");
 } else {

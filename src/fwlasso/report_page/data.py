@@ -100,6 +100,7 @@ def _scores(choice: Choice) -> dict[str, Any]:
     return {
         "criterion": choice.criterion,
         "means": _rounded(choice.scores),
+        "best": choice.best,
         "errors": None if errors is None else _rounded(errors),
         "folds": [] if folds is None else [_rounded(fold) for fold in folds.T],
     }
