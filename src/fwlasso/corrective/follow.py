@@ -407,7 +407,7 @@ def _extrapolate(reference: Reference, before: Reference, weight: float) -> tupl
     here, past = (1.0 + factor) * reference.weight / weight, factor * before.weight / weight
     ratios, past_ratios = reference.ratios, before.ratios
     found = np.empty(_BLOCK, np.int64)
-    n = 0
+    n = int(np.int64(0))  # for a literal number numba would compile `with_room` once more
     for first in range(0, ratios.size, _BLOCK):  # they are few: most blocks are only looked at, by vector instructions
         block, past_block = ratios[first : first + _BLOCK], past_ratios[first : first + _BLOCK]
         n_more = 0

@@ -104,7 +104,8 @@ def _direction(problem: Problem, work: Work, gram: Gram, active: Indices, weight
 @kernel
 def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
     """Bring the factor to the active columns, or ask for what it takes."""
-    n_new = n_gone = n_missing = n_entries = 0
+    n_new = n_gone = n_entries = 0
+    first = n_missing = int(np.int64(0))  # for a literal number numba would compile once more
     for k in active:
         n_new += gram.row_of[k] < 0
         n_missing += gram.slot_of[k] < 0
@@ -114,8 +115,8 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
         if n_old + n_missing > gram.column_of.size or n_missing * n_entries > _MANY_ENTRIES:
             return COSINES
         take_slots(gram, active, work.columns)
-        fill_from_new(problem, gram, n_old, 0, n_missing)
-        fill_from_old(problem, gram, n_old, 0, gram.size[1])
+        fill_from_new(problem, gram, n_old, first, n_missing)
+        fill_from_old(problem, gram, n_old, first, gram.size[1])
     for row in range(gram.size[0]):
         n_gone += work.coefs[gram.place_of[row]] == 0.0
     if n_gone + n_new > _FEW_CHANGES + active.size // _COLUMNS_PER_CHANGE and active.size > _FEW_COLUMNS:

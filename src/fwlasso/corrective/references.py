@@ -180,7 +180,7 @@ def _distance(left: Vector, right: Vector, share: float, residual: Vector) -> tu
 def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
     """Return the columns of lo..hi with ceiling + norm eta above 1, rounded up."""
     found = np.empty(_BLOCK, np.int64)
-    n = 0
+    n = int(np.int64(0))  # for a literal number numba would compile `with_room` once more
     for first in range(lo, hi, _BLOCK):  # they are few: most blocks are only counted, by vector instructions
         last = min(first + _BLOCK, hi)
         tops, reaches = ceiling[first:last], norms[first:last]
@@ -202,5 +202,6 @@ def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDAr
 def with_room(items: NDArray[np.int64], n: int, n_least: int) -> NDArray[np.int64]:
     """Return the first n items, with room for `n_least` at least, and for twice as many as there was."""
     larger = np.empty(max(2 * items.size, n_least), np.int64)
-    larger[:n] = items[:n]
+    for i in range(n):  # a slice would bring numba's texts for errors of its shape, half a second to compile
+        larger[i] = items[i]
     return larger
