@@ -327,6 +327,7 @@ def test_too_few_points_are_not_fitted():
     assert findings.tables[0].rows[0][5] == "too few points to fit"
 
 
+@pytest.mark.compiled
 def test_rates_of_a_few_steps(monkeypatch):
     monkeypatch.setattr(rates, "MOST_STEPS", 300)
     records = records_of(rates.PART)
