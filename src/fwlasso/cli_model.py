@@ -23,6 +23,7 @@ from .problem import as_response
 from .report import write_report
 from .result import LassoPath
 from .runs import CHOICE, MODEL, REPORT, json_text
+from .scoring import r2_scores, squared_errors
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -102,9 +103,9 @@ def _as_csv(values: Vector) -> str:
     return "\n".join(["prediction", *map(repr, values.tolist()), ""])
 
 
-def _scores(y: Vector, values: Vector) -> dict[str, float | None]:
-    error, spread = float(np.mean((y - values) ** 2)), float(np.mean((y - y.mean()) ** 2))
-    return {"r2": 1.0 - error / spread if spread > 0.0 else None, "rmse": math.sqrt(error)}
+def _scores(y: Vector, values: Vector) -> dict[str, float]:
+    predicted = values[:, np.newaxis]
+    return {"r2": float(r2_scores(predicted, y)[0]), "rmse": math.sqrt(squared_errors(predicted, y)[0])}
 
 
 def _choice_in(run: Path, path: LassoPath) -> Choice | None:

@@ -20,6 +20,7 @@ from .options import Options
 from .path import solve_path
 from .result import LassoPath
 from .runs import json_text
+from .scoring import r2_scores, squared_errors
 from .status import Status
 from .store import Store, open_store
 
@@ -187,9 +188,8 @@ def finish(
 def score(result: LassoPath, file: Path, test: Any) -> Scored:
     """Score every point on held-out data, and choose the one with the smallest error."""
     y = np.asarray(test.y, dtype=np.float64)
-    errors = np.mean((result.predict(test.X) - y[:, np.newaxis]) ** 2, axis=0)
-    spread = float(np.mean((y - y.mean()) ** 2))
-    r2 = 1.0 - errors / spread if spread > 0.0 else np.zeros(len(result))
+    predicted = result.predict(test.X)
+    errors = squared_errors(predicted, y)
     point = int(np.argmin(errors))
     choice = Choice(
         rule="min",
@@ -200,4 +200,4 @@ def score(result: LassoPath, file: Path, test: Any) -> Scored:
         coef=result.coefs[:, [point]],
         intercept=float(result.intercepts[point]),
     )
-    return Scored({"test_mse": errors, "test_r2": r2}, choice)
+    return Scored({"test_mse": errors, "test_r2": r2_scores(predicted, y)}, choice)
