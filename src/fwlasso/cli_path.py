@@ -11,7 +11,7 @@ from rich.markup import escape
 from . import cli_options as given
 from .choice import Choice
 from .cli_keep import check_folder, clear_folder, keep
-from .cli_show import Detail, as_records, show_path, solving
+from .cli_show import Detail, as_records, put_json, show_path, solving
 from .columns import Vector
 from .datasets import Table, load_diabetes_products, read_table
 from .datasets.files import LIBSVM, ending_of
@@ -19,7 +19,6 @@ from .datasets.libsvm import load_libsvm
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
-from .runs import json_text
 from .scoring import r2_scores, squared_errors
 from .status import Status
 from .store import Store, open_store
@@ -172,7 +171,7 @@ def finish(
     if is_complete:
         console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
     if detail.as_json:
-        typer.echo(json_text(as_records(result, more, choice)))
+        put_json(as_records(result, more, choice))
     elif not is_complete:
         show_path(result, detail, more, choice)
     if out is not None and not is_complete:

@@ -1,7 +1,6 @@
 """The path: from what users have to a `LassoPath`, by warm starts along a grid."""
 
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -12,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from . import corrective
 from . import iterate as iterates
@@ -23,6 +21,7 @@ from .fingerprint import fingerprint
 from .forms import Ball, Form, Penalty
 from .grid import penalty_grid, radius_grid
 from .iterate import Iterate
+from .notices import warn_of_ending
 from .options import Options
 from .parallel import Workers
 from .points import solve_points
@@ -402,4 +401,4 @@ def warn_unless_converged(path: LassoPath, options: Options) -> None:
         asked = f"stop={options.rule!r}, tol={options.tolerance:g}"
         what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {unfinished[0].sentence}"
     gap = "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."
-    warnings.warn(what + gap, ConvergenceWarning, stacklevel=4)
+    warn_of_ending(what + gap)

@@ -1,6 +1,5 @@
 """The eight data sets of Frandi et al. (2015), by name."""
 
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from pathlib import Path
@@ -13,9 +12,11 @@ from sklearn.datasets import make_regression
 from sklearn.utils import check_random_state
 
 from ..columns import Vector
+from ..notices import warn_of_standin
+from ..progress import Tell
 from ..table import Table
 from . import standins
-from .download import Progress, UnreachableError, verify
+from .download import UnreachableError, verify
 from .download import download as download_file
 from .libsvm import load_libsvm
 from .places import data_folder, find_libsvm
@@ -72,7 +73,7 @@ def fetch_paper_set(
     *,
     download: bool = True,
     seed: int | None = None,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
 ) -> PaperSet:
     """Return a data set of the paper: made, read from a file, or downloaded first.
 
@@ -99,7 +100,7 @@ def fetch_paper_set(
     seed : int, optional
         Of sets that are made; by default 0, and 2006 for stand-ins.
     progress : callable, optional
-        Called with a `Transfer` while a file is downloaded.
+        Called with a `Step`, in bytes, while a file is downloaded.
 
     Returns
     -------
@@ -139,7 +140,7 @@ class _Files(NamedTuple):
 
     folder: Path
     may_download: bool
-    progress: Progress | None
+    progress: Tell | None
 
     def get(self, stem: str, packing: str = "") -> Path:
         """Return a file of the folder; one that the package has downloaded is checked first."""
@@ -185,7 +186,7 @@ def _e2006(name: str, files: _Files, seed: int) -> PaperSet:
         if find_libsvm(files.folder, f"{stem}.test") is not None:
             raise  # half of the real set is there: its user does not want another one
         if files.may_download:
-            warnings.warn(f"a stand-in is used for {title}: {error}", stacklevel=3)
+            warn_of_standin(title, error)
         make, size = _STANDINS[name]
         return PaperSet(name, f"{title} (stand-in)", *make(size, seed), None, True)
     test_file = files.get(f"{stem}.test", ".bz2")  # before the long reading
