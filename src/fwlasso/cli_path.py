@@ -84,7 +84,7 @@ def path(
     """
     given.check_out(out, resume=resume, overwrite=overwrite)
     options = Options(checkpoint=out, **given.path_settings(context.params))  # before anything is read
-    is_complete = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
+    is_kept = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
     held_out = None if test is None else read_test(test, target, data)
     if out is not None and overwrite:
@@ -93,7 +93,7 @@ def path(
     result = solve(data, str(file), detail, options)
     scored = NOT_SCORED if test is None else score(result, test, held_out)
     # A complete run is left as it is, unless it is to be scored on other data.
-    finish(result, str(file), out, detail, result.ending, scored, is_complete=is_complete and test is None)
+    finish(result, str(file), out, detail, result.ending, scored, is_kept=is_kept and test is None)
 
 
 def demo(
@@ -160,21 +160,21 @@ def finish(
     ending: Status | None,
     scored: Scored = NOT_SCORED,
     *,
-    is_complete: bool = False,
+    is_kept: bool = False,
 ) -> None:
-    """Show a path and the model chosen on it, and keep both; `is_complete` tells that this was done before.
+    """Show a path and the model chosen on it, and keep both; `is_kept` tells that this was done before.
 
     `ending` is what ended the work early, on folds, too.
     """
     more, choice = scored
     console = detail.aside()
-    if is_complete:
+    if is_kept:
         console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
     if detail.as_json:
         put_json(as_records(result, more, choice))
-    elif not is_complete:
+    elif not is_kept:
         show_path(result, detail, more, choice)
-    if out is not None and not is_complete:
+    if out is not None and not is_kept:
         names = keep(result, out, title, choice, is_whole=ending is None)
         console.print(f"kept in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
     if ending is not None:
