@@ -65,7 +65,7 @@ def test_test_data_choose_a_point(run):
     kept = LassoPath.load(run / "path.npz")
     model = LinearModel.load(run / "model.json")
     np.testing.assert_array_equal(model.dense_coef(), kept.coef(choice["point"]))
-    assert set(model.names) <= set(NAMES)
+    assert set(model.feature_names) <= set(NAMES)
 
 
 def test_complete_run_can_be_scored_on_other_data(run):
@@ -390,6 +390,8 @@ def test_cv_as_json(run):
     record = call_json("cv", "table.csv", "--alphas", 5)
     assert record["choice"]["point"] == int(np.argmin(record["choice"]["scores"]))
     assert len(record["points"]) == 5
+    assert [point["mean_squared_error"] for point in record["points"]] == record["choice"]["scores"]
+    assert all(name.isidentifier() for name in record["points"][0])
 
 
 def test_cv_with_held_out_data(run, asked):

@@ -246,9 +246,9 @@ def test_a_store_that_is_open_stays_as_it_was(folder):
     ("more", "names", "message"),
     [
         (X[:5], ["a"] * P, "X has 5 rows, the store .* has 30"),
-        (X, None, "names: the store .* has names"),
-        (X, ["a"], "names: there are 1 for 40"),
-        (X, [1] * P, "names must be texts"),
+        (X, None, "feature_names: the store .* has some"),
+        (X, ["a"], "feature_names: there are 1 for 40"),
+        (X, [1] * P, "feature_names must be texts"),
         (np.full((M, 1), np.nan), ["a"], "expected a finite float64, found nan in row 0, column 'a'"),
     ],
 )

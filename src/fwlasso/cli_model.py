@@ -44,7 +44,9 @@ def predict(
     target: given.Target = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the predictions to this csv file.")] = None,
     as_json: given.AsJson = False,
-    quiet: given.Quiet = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors and, without --out, the predictions.")
+    ] = False,
 ) -> None:
     """Predict the rows of DATA, one a line below the word "prediction"; where the response is known, tell R2 and RMSE.
 
@@ -84,7 +86,7 @@ def report(
         Path | None, typer.Option(metavar="FILE", help="The page. Default: report.html beside the path.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of the run.")] = None,
-    quiet: given.Quiet = False,
+    quiet: given.Silent = False,
 ) -> None:
     """Write the HTML report of a run again, as far as it is solved.
 

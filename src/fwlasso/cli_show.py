@@ -111,7 +111,7 @@ def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Call
 def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None) -> dict[str, Any]:
     """Return a path as JSON has it, with more columns of its points."""
     columns = result.point_columns()
-    columns |= {name: values.tolist() for name, values in more.items()}
+    columns |= {name.replace(" ", "_"): values.tolist() for name, values in more.items()}
     chosen = {} if choice is None else {"choice": choice.record()}
     return {
         "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],

@@ -72,7 +72,7 @@ def fetch_paper_set(
     folder: str | Path | None = None,
     *,
     download: bool = True,
-    seed: int | None = None,
+    random_state: int | None = None,
     progress: Tell | None = None,
 ) -> PaperSet:
     """Return a data set of the paper: made, read from a file, or downloaded first.
@@ -97,8 +97,8 @@ def fetch_paper_set(
         names, else ``~/fwlasso_data``.
     download : bool
         Whether files that are missing may be downloaded.
-    seed : int, optional
-        Of sets that are made; by default 0, and 2006 for stand-ins.
+    random_state : int, optional
+        Seed of sets that are made; by default 0, and 2006 for stand-ins.
     progress : callable, optional
         Called with a `Step`, in bytes, while a file is downloaded.
 
@@ -123,16 +123,16 @@ def fetch_paper_set(
     """
     if name not in PAPER_SETS:
         raise ValueError(f"name must be one of {', '.join(PAPER_SETS)}, got {name!r}")
-    if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**32):
-        raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, got {seed!r}")
+    if random_state is not None and not (isinstance(random_state, Integral) and 0 <= random_state < 2**32):
+        raise ValueError(f"random_state must be an integer from 0 to 2^32 - 1, got {random_state!r}")
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be callable, got {progress!r}")
     files = _Files(data_folder(folder), download, progress)
     if name in _N_RELEVANT:
-        return _synthetic(name, 0 if seed is None else seed)
+        return _synthetic(name, 0 if random_state is None else random_state)
     if name in _PRODUCTS:
         return _products(name, files)
-    return _e2006(name, files, 2006 if seed is None else seed)
+    return _e2006(name, files, 2006 if random_state is None else random_state)
 
 
 class _Files(NamedTuple):

@@ -69,7 +69,7 @@ def write_store(
 
 
 def append_columns(
-    folder: str | Path, X: Any, names: Sequence[str] | None = None, *, progress: Tell | None = None
+    folder: str | Path, X: Any, feature_names: Sequence[str] | None = None, *, progress: Tell | None = None
 ) -> Store:
     """Put more columns behind those of a store; the new store takes the place of the old one in one step.
 
@@ -78,8 +78,8 @@ def append_columns(
     folder : path
         A store; it stays dense or sparse, and of its type.
     X : array, scipy sparse matrix or array, or frame, of shape (m, q)
-    names : sequence of str, optional
-        Names of the new features, by default those of a frame. Needed if, and only if, the store has names.
+    feature_names : sequence of str, optional
+        Those of the new columns, by default those of a frame. Needed if, and only if, the store has names.
     progress : callable, optional
         Called with a `Step` after every block.
 
@@ -108,11 +108,11 @@ def append_columns(
         new = new._replace(matrix=Rectangle(_DenseView(sp.csc_array(X)), by_rows=False))
     if new.shape[0] != old.shape[0]:
         raise ValueError(f"X has {new.shape[0]} rows, the store {folder} has {old.shape[0]}")
-    added = new.feature_names if names is None else _as_names(names, "names")
+    added = new.feature_names if feature_names is None else _as_names(feature_names, "feature_names")
     if added is None and old.feature_names is not None:
-        raise ValueError(f"names: the store {folder} has names of features, and the new columns need some")
+        raise ValueError(f"feature_names: the store {folder} has some, and the new columns need some, too")
     if added is not None and old.feature_names is None:
-        raise ValueError(f"names: the store {folder} has no names of features, and the new columns cannot have any")
+        raise ValueError(f"feature_names: the store {folder} has none, and the new columns cannot have any")
     both = (*(old.feature_names or ()), *(added or ())) or None
     if added is not None and len(added) != new.shape[1]:
         raise ValueError(f"feature_names: there are {len(added)} for {new.shape[1]} columns")
