@@ -36,7 +36,7 @@ RIVALS = {
     "adelie": Rival(30.0, 0.5),  # the largest change of the objective by a step
     "glmnet": Rival(30.0, 0.5),  # likewise
 }
-NAMES = tuple(name for name in peers.NAMES if name in RIVALS)  # LARS has no tolerance to search for
+NAMES = tuple(name for name in peers.PEERS if name in RIVALS)  # LARS has no tolerance to search for
 
 
 class Trial(NamedTuple):

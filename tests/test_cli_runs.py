@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import test_cli
-from fwlasso import LassoPath, Status, cli_path
-from fwlasso.datasets import write_store
+from fwlasso import LassoPath, Status, cli_path, lasso_path
+from fwlasso.datasets import read_table, write_store
 from programs import run_program
 from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, X, Y, call, call_json, kept_in, plain, write_csv
 from test_segments import assert_same_bits, stop_at
@@ -81,6 +81,27 @@ def test_run_killed_before_its_results_were_kept_goes_on(table, tmp_path, monkey
     call("path", table, "--out", tmp_path / "run", exit_code=9)
     assert sorted(file.name for file in (tmp_path / "run").iterdir()) == ["segments", "settings.json"]
     monkeypatch.undo()
+    result = call("path", table, "--out", tmp_path / "run", "--resume")
+    assert "nothing to do" not in plain(result.stderr)
+    assert len(kept_in(tmp_path / "run")[0]) == 100
+
+
+def test_run_that_python_has_completed_is_complete_and_its_results_are_kept_once(table, tmp_path):
+    lasso_path(read_table(table), random_state=0, checkpoint=tmp_path / "run")
+    with pytest.raises(ValueError, match="run holds a complete run: --resume goes on with it"):
+        call("path", table, "--out", tmp_path / "run")
+    result = call("path", table, "--out", tmp_path / "run", "--resume")
+    assert "nothing to do" not in plain(result.stderr)
+    assert "kept in" in plain(result.stderr)
+    assert len(kept_in(tmp_path / "run")[0]) == 100
+    assert "nothing to do" in plain(call("path", table, "--out", tmp_path / "run", "--resume").stderr)
+
+
+def test_part_that_was_kept_is_kept_again_when_python_has_completed_the_run(table, tmp_path, stop_after):
+    stop_after(50)
+    call("path", table, "--out", tmp_path / "run", "--quiet", exit_code=INCOMPLETE)
+    stop_after(None)
+    lasso_path(read_table(table), random_state=0, checkpoint=tmp_path / "run")
     result = call("path", table, "--out", tmp_path / "run", "--resume")
     assert "nothing to do" not in plain(result.stderr)
     assert len(kept_in(tmp_path / "run")[0]) == 100

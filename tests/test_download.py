@@ -127,7 +127,7 @@ def test_progress_is_told_from_nothing_to_everything(server, file, content):
     seen = []
     fetch(server, file, progress=seen.append)
     check_complete(server, file)
-    assert {(step.url, step.file, step.total) for step in seen} == {(server.url, file, len(content))}
+    assert {(step.what, step.total) for step in seen} == {(f"downloading {server.url}", len(content))}
     assert (seen[0].done, seen[-1].done) == (0, len(content))
     assert [step.done for step in seen] == sorted(step.done for step in seen)
 

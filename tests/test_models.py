@@ -81,8 +81,8 @@ def test_model_of_an_estimator():
     fitted = Lasso(alpha=0.1).fit(pd.DataFrame(X, columns=NAMES), Y)
     found = LinearModel.from_estimator(fitted)
     np.testing.assert_allclose(found.predict(X), fitted.predict(pd.DataFrame(X, columns=NAMES)), rtol=1e-13)
-    assert set(found.names) <= set(NAMES)
-    assert LinearModel.from_estimator(Lasso(alpha=0.1).fit(X, Y)).names is None
+    assert set(found.feature_names) <= set(NAMES)
+    assert LinearModel.from_estimator(Lasso(alpha=0.1).fit(X, Y)).feature_names is None
     with pytest.raises(NotFittedError):
         LinearModel.from_estimator(Lasso())
 

@@ -69,7 +69,7 @@ def test_what_is_written_is_read(data, tmp_path, store):
 @pytest.mark.parametrize("name", ["sklearn", "lars"])
 def test_a_peer_solves_the_path(data, name):
     X, y = data
-    found = run_peer(name, X, y, n_points=10, standardize=True, tol=1e-10)
+    found = run_peer(name, X, y, alphas=10, standardize=True, tol=1e-10)
     exact = lasso_path(X, y, alphas=10, standardize=True, tol=1e-10)
     assert found.gaps.max() <= 1e-8
     assert found.seconds > 0.0
@@ -82,7 +82,7 @@ def test_a_peer_solves_the_path(data, name):
 def test_a_peer_that_fails_says_so(data):
     X, y = data
     with pytest.raises(PeerError, match="dense columns only"):
-        run_peer("lars", sp.csc_array(X), y, n_points=5)
+        run_peer("lars", sp.csc_array(X), y, alphas=5)
 
 
 @pytest.mark.usefixtures("_own_python")
@@ -92,7 +92,7 @@ def test_a_peer_that_takes_too_long_says_so(data, monkeypatch):
 
     monkeypatch.setattr(session.Session, "ask", wait)
     with pytest.raises(PeerError, match="sklearn had no answer after 60 s"):
-        run_peer("sklearn", *data, n_points=5, limit=60.0)
+        run_peer("sklearn", *data, alphas=5, time_limit=60.0)
 
 
 def test_a_peer_that_is_not_there_says_so(data, monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fwlasso import lasso_path, runs
+from fwlasso import lasso_cv, lasso_path, runs
 from fwlasso.datasets import Table
 from run_cases import P, assert_same_bits, make_data, stop_at
 
@@ -140,3 +140,38 @@ def test_clearing_leaves_other_files(begun):
     assert [file.name for file in begun.iterdir()] == ["mine.txt"]
     assert runs.read_run(begun) is None
     assert runs.read_run(begun / "mine.txt") is None
+
+
+def test_run_is_complete_when_nothing_ended_it(begun):
+    assert not runs.read_run(begun).is_complete
+    X, y = make_data()
+    lasso_path(X, y, alphas=10, tol=1e-6, random_state=0, checkpoint=begun)
+    run = runs.read_run(begun)
+    assert (run.is_complete, run.is_kept) == (True, False)
+    before = (begun / "settings.json").stat()
+    lasso_path(X, y, alphas=10, tol=1e-6, random_state=0, checkpoint=begun)
+    assert (begun / "settings.json").stat() == before  # there is nothing new to take note of
+
+
+def test_run_of_radii_without_an_end_is_not_complete(tmp_path):
+    X, y = make_data()
+    lasso_path(X, y, radii=10, checkpoint=tmp_path / "run", callback=lambda now: True)
+    assert not runs.read_run(tmp_path / "run").is_complete
+
+
+def test_run_of_folds_is_complete_path_by_path(tmp_path):
+    X, y = make_data()
+    lasso_cv(X, y, alphas=5, cv=2, checkpoint=tmp_path / "run")
+    folders = [tmp_path / "run", *sorted((tmp_path / "run" / "subsets").iterdir())]
+    assert [runs.read_run(folder).is_complete for folder in folders] == [True, True, True]
+
+
+def test_run_that_does_not_tell_whether_it_is_kept_is_not(begun):
+    file = begun / "settings.json"
+    record = json.loads(file.read_text())
+    del record["kept"]
+    file.write_text(json.dumps(record))
+    assert not runs.read_run(begun).is_kept
+    file.write_text(json.dumps({**record, "kept": "yes"}))
+    with pytest.raises(ValueError, match="is damaged"):
+        runs.read_run(begun)

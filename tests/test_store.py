@@ -246,9 +246,9 @@ def test_a_store_that_is_open_stays_as_it_was(folder):
     ("more", "names", "message"),
     [
         (X[:5], ["a"] * P, "X has 5 rows, the store .* has 30"),
-        (X, None, "names: the store .* has names"),
-        (X, ["a"], "names: there are 1 for 40"),
-        (X, [1] * P, "names must be texts"),
+        (X, None, "feature_names: the store .* has some"),
+        (X, ["a"], "feature_names: there are 1 for 40"),
+        (X, [1] * P, "feature_names must be texts"),
         (np.full((M, 1), np.nan), ["a"], "expected a finite float64, found nan in row 0, column 'a'"),
     ],
 )
@@ -468,7 +468,7 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(folder):
     others = [folder.parent / name for name in (".store.part", ".other.0123456789ab.part", "store.0123456789ab.part")]
     for other in others:
         other.mkdir()
-    with atomic.replacing(folder) as alive:  # another writer
+    with atomic.replacing_folder(folder) as alive:  # another writer
         write_store(folder, 2.0 * X, Y)
         assert alive.is_dir()
         assert not dead.exists()
@@ -479,7 +479,7 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(folder):
 
 def test_old_store_whose_replacement_never_came_is_put_back(folder):
     folder.rename(folder.parent / ".store.0123456789ab.old")
-    with pytest.raises(RuntimeError), atomic.replacing(folder):
+    with pytest.raises(RuntimeError), atomic.replacing_folder(folder):
         raise RuntimeError
     np.testing.assert_array_equal(dense(verify_store(folder).X), X)
     assert list(folder.parent.iterdir()) == [folder]

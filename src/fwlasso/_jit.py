@@ -7,7 +7,6 @@ as plain Python.
 
 import functools
 import hashlib
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,14 +18,14 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
+from .notices import say_compiling
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # reassoc and contract are what vectorised sums need; NaN and inf keep their meaning.
 _VECTORISED: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 # For sums over gathered numbers: vectorised gathers are twice as slow as scalar loads.
 IN_ORDER: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
-
-_log = logging.getLogger("fwlasso")
 
 
 @functools.cache
@@ -44,17 +43,6 @@ def package_stamp() -> str:
     return digest.hexdigest()
 
 
-@functools.cache
-def _say_compiling(cached: bool) -> None:
-    """Tell the user why the first call takes its time; the cache of this function makes it once per process."""
-    later = (
-        "Later calls and later processes start at once. fwlasso.warm_up() does it ahead of time."
-        if cached
-        else "No cache directory can be written, so every process does it: set NUMBA_CACHE_DIR to a folder that can."
-    )
-    _log.warning("fwlasso is compiling its kernels for this kind of data, once: some seconds. %s", later)
-
-
 class _StampedCache(FunctionCache):  # type: ignore[misc]
     """numba's on-disk cache, valid for one state of the whole package."""
 
@@ -65,7 +53,7 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         loaded = super().load_overload(sig, target_context)
         if loaded is None:
-            _say_compiling(cached=True)
+            say_compiling(cached=True)
         return loaded
 
 
@@ -73,7 +61,7 @@ class _NoCache(NullCache):  # type: ignore[misc]
     """No cache, but the user is told so."""
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
-        _say_compiling(cached=False)
+        say_compiling(cached=False)
 
 
 def kernel(function: F, **options: Any) -> F:

@@ -1,5 +1,6 @@
 """The command ``fwlasso cv``: a path, and the choice of a model on it by cross-validation."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,9 @@ from .cli_keep import check_folder, clear_folder
 from .cli_path import Scored, finish, read_data, read_test
 from .cli_show import Detail, solving
 from .criteria import INFORMATION_RULES, SCORE_RULES
-from .cross_validation import lasso_cv
+from .cross_validation import cross_validate
 from .options import Options
+from .plan import Plan
 from .store import Store
 from .table import Table
 
@@ -77,18 +79,16 @@ def cv(
     if folds is not None and validation is not None:
         raise ValueError("give --folds or --validation, not both")
     given.check_out(out, resume=resume, overwrite=overwrite)
-    settings = given.path_settings(context.params)
-    Options(**settings)  # before anything is read
+    options = Options(checkpoint=out, **given.path_settings(context.params))  # before anything is read
     if out is not None:
         check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
-    held_out = _validation(validation, target, data)
+    plan = Plan(cv=folds, rule=rule, relax=relax, validation=_validation(validation, target, data))
     if out is not None and overwrite:
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
     with solving(detail, str(file), data.X.shape) as show:
-        plan = {"cv": folds, "rule": rule, "relax": relax, "validation": held_out}
-        found = lasso_cv(data, callback=show, checkpoint=out, **plan, **settings)
+        found = cross_validate(data, None, replace(options, callback=show), plan)
     scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
     finish(found.path, str(file), out, detail, found.ending, scored)
 

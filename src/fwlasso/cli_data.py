@@ -1,20 +1,16 @@
 """The commands about data: ``fwlasso convert``, ``fwlasso info`` and ``fwlasso verify``."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.filesize import decimal
 from rich.markup import escape
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
 from .cli_options import AsJson, Data, Quiet, Target, Threads
-from .runs import json_text
-from .store import Step, Store, Tell, verify_store
+from .cli_show import Detail, put_json, steps_of
+from .store import Store, verify_store
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -45,7 +41,7 @@ def convert(
     """
     from .datasets import convert as convert_file
 
-    with _progress(quiet or as_json) as tell:
+    with steps_of(Detail(as_json, quiet)) as tell:
         made = convert_file(
             source,
             store,
@@ -69,7 +65,7 @@ def verify(
 
     fwlasso verify train.store
     """
-    with _progress(quiet or as_json) as tell:
+    with steps_of(Detail(as_json, quiet)) as tell:
         checked = verify_store(store, tell)
     _print_store(checked, "as it was written", as_json, quiet)
 
@@ -91,7 +87,7 @@ def info(
 
     found = describe(read_table(file, target), threads)
     if as_json:
-        typer.echo(json_text(found._asdict()))
+        put_json(found._asdict())
         return
     share = found.n_entries / (found.n_samples * found.n_features)
     table = RichTable(title=escape(str(file)), show_header=False)
@@ -99,16 +95,16 @@ def info(
         ("samples", f"{found.n_samples:,}"),
         ("features", f"{found.n_features:,}"),
         ("numbers stored", f"{found.n_entries:,} ({100 * share:.3g} %), {found.kind}, {found.dtype}"),
-        ("size", _bytes(found.n_bytes)),
+        ("size", decimal(int(found.n_bytes))),
         ("constant columns", f"{found.n_constant:,}"),
         ("copies of other columns", f"{found.n_copies:,}"),
         ("to be converted", escape(found.conversion or "nothing")),
-        ("a path needs, about", f"{_bytes(found.path_bytes)} beyond the data"),
+        ("a path needs, about", f"{decimal(int(found.path_bytes))} beyond the data"),
         ("and takes, about", f"{found.path_seconds:.2g} s, more where thousands of features are active"),
         *((f"columns of {length} entries", f"{count:,}") for length, count in found.lengths.items()),
     ):
         table.add_row(name, value)
-    Console(highlight=False).print(table)
+    Detail().front().print(table)
 
 
 def _selection(text: str | None) -> slice | list[Any] | None:
@@ -122,37 +118,13 @@ def _selection(text: str | None) -> slice | list[Any] | None:
     return [int(item) for item in items] if all(item.lstrip("-").isdigit() for item in items) else items
 
 
-@contextmanager
-def _progress(silent: bool) -> Iterator[Tell]:
-    """Show a bar for every kind of work that is told."""
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with Bar(*columns, console=Console(stderr=True, quiet=silent)) as bar:
-        tasks: dict[str, Any] = {}
-
-        def tell(step: Step) -> None:
-            if step.what not in tasks:
-                tasks[step.what] = bar.add_task(step.what)
-            bar.update(tasks[step.what], completed=step.done, total=step.total)
-
-        yield tell
-
-
 def _print_store(store: Store, what: str, as_json: bool, quiet: bool) -> None:
     m, p = store.shape
     kind = getattr(store.X, "format", "dense")
     if as_json:
         n_entries = int(store.X.nnz if kind == "csc" else store.X.size)
         record = {"n_samples": m, "n_features": p, "n_entries": n_entries, "kind": kind, "dtype": str(store.X.dtype)}
-        typer.echo(json_text({"store": str(store.folder), **record}))
+        put_json({"store": str(store.folder), **record})
     else:
-        console = Console(quiet=quiet, highlight=False)
-        about = f"{m:,} samples, {p:,} features, {kind}, {store.X.dtype}"
-        console.print(f"[bold]{escape(str(store.folder))}[/bold] is {what}: {about}", soft_wrap=True)
-
-
-def _bytes(n: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if n < 1000 or unit == "GB":
-            break
-        n /= 1000
-    return f"{n:.3g} {unit}"
+        about = f"is {what}: {m:,} samples, {p:,} features, {kind}, {store.X.dtype}"
+        Detail(quiet=quiet).front().print(f"[bold]{escape(str(store.folder))}[/bold] {about}", soft_wrap=True)

@@ -12,7 +12,7 @@ from .runs import CHOICE, MODEL, PATH, PICTURE, REPORT, clear_run, read_run, wri
 
 
 def check_folder(out: Path, *, resume: bool, overwrite: bool) -> bool:
-    """Raise a ValueError unless the folder can be used as asked; tell whether it holds a complete run to be resumed."""
+    """Raise a ValueError unless the folder can be used as asked; tell whether it holds all that would come of it."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: {out} is not a folder")
     if overwrite:
@@ -23,7 +23,7 @@ def check_folder(out: Path, *, resume: bool, overwrite: bool) -> bool:
         raise ValueError(f"{out} holds {state}: --resume goes on with it, --overwrite begins anew")
     if run is None and (out / PATH).exists():
         raise ValueError(f"{out} holds results: --overwrite replaces them")
-    return run is not None and run.is_complete
+    return run is not None and run.is_complete and run.is_kept
 
 
 def clear_folder(out: Path) -> None:
@@ -54,5 +54,5 @@ def keep(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_
     write_report(result, out / REPORT, title, choice)
     run = read_run(out)
     if run is not None and is_whole:
-        run.mark_complete()
+        run.mark_kept()
     return names

@@ -2,18 +2,17 @@
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from . import cli_options as given
 from .choice import Choice
+from .cli_show import Detail, put, put_json
 from .columns import Vector
 from .datasets.compressed import write_text
 from .datasets.new_rows import read_new_rows
@@ -22,7 +21,8 @@ from .models import LinearModel
 from .problem import as_response
 from .report import write_report
 from .result import LassoPath
-from .runs import CHOICE, MODEL, REPORT, json_text
+from .runs import CHOICE, MODEL, REPORT
+from .scoring import r2_scores, squared_errors
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -44,7 +44,9 @@ def predict(
     target: given.Target = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the predictions to this csv file.")] = None,
     as_json: given.AsJson = False,
-    quiet: given.Quiet = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors and, without --out, the predictions.")
+    ] = False,
 ) -> None:
     """Predict the rows of DATA, one a line below the word "prediction"; where the response is known, tell R2 and RMSE.
 
@@ -67,14 +69,15 @@ def predict(
     if out is not None:
         write_text(out, _as_csv(values))
     if as_json:
-        typer.echo(json_text({"predictions": values.tolist(), **scores}))
+        put_json({"predictions": values.tolist(), **scores})
         return
     if out is None:
-        sys.stdout.write(_as_csv(values))
-    about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if value is not None)
+        put(_as_csv(values))
+    about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
     where = f" in {escape(str(out))}" if out is not None else ""
     told = f"{values.size:,} predictions{where}{': ' if about else ''}{about}"
-    Console(stderr=out is None, quiet=quiet, highlight=False).print(told, soft_wrap=True)
+    detail = Detail(quiet=quiet)
+    (detail.aside() if out is None else detail.front()).print(told, soft_wrap=True)
 
 
 def report(
@@ -83,7 +86,7 @@ def report(
         Path | None, typer.Option(metavar="FILE", help="The page. Default: report.html beside the path.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of the run.")] = None,
-    quiet: given.Quiet = False,
+    quiet: given.Silent = False,
 ) -> None:
     """Write the HTML report of a run again, as far as it is solved.
 
@@ -95,16 +98,16 @@ def report(
     folder = run if run.is_dir() else run.parent
     file = folder / REPORT if out is None else out
     write_report(path, file, title or f"Lasso path: {run}", _choice_in(run, path))
-    Console(quiet=quiet, highlight=False).print(f"written: {escape(str(file))}", soft_wrap=True)
+    Detail(quiet=quiet).front().print(f"written: {escape(str(file))}", soft_wrap=True)
 
 
 def _as_csv(values: Vector) -> str:
     return "\n".join(["prediction", *map(repr, values.tolist()), ""])
 
 
-def _scores(y: Vector, values: Vector) -> dict[str, float | None]:
-    error, spread = float(np.mean((y - values) ** 2)), float(np.mean((y - y.mean()) ** 2))
-    return {"r2": 1.0 - error / spread if spread > 0.0 else None, "rmse": math.sqrt(error)}
+def _scores(y: Vector, values: Vector) -> dict[str, float]:
+    predicted = values[:, np.newaxis]
+    return {"r2": float(r2_scores(predicted, y)[0]), "rmse": math.sqrt(squared_errors(predicted, y)[0])}
 
 
 def _choice_in(run: Path, path: LassoPath) -> Choice | None:

@@ -49,7 +49,8 @@ Out = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in DIR; begin it if there is none.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Begin anew in a folder that holds results.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON with --json.")]
+Silent = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]  # where there is no --json
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="All points in the table, and the settings.")]
 
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from . import cli_options as given
 from .choice import Choice
 from .cli_keep import check_folder, clear_folder, keep
-from .cli_show import Detail, as_records, show_path, solving
+from .cli_show import Detail, as_records, put_json, show_path, solving
 from .columns import Vector
 from .datasets import Table, load_diabetes_products, read_table
 from .datasets.files import LIBSVM, ending_of
@@ -19,7 +19,7 @@ from .datasets.libsvm import load_libsvm
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
-from .runs import json_text
+from .scoring import r2_scores, squared_errors
 from .status import Status
 from .store import Store, open_store
 
@@ -84,7 +84,7 @@ def path(
     """
     given.check_out(out, resume=resume, overwrite=overwrite)
     options = Options(checkpoint=out, **given.path_settings(context.params))  # before anything is read
-    is_complete = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
+    is_kept = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
     held_out = None if test is None else read_test(test, target, data)
     if out is not None and overwrite:
@@ -93,7 +93,7 @@ def path(
     result = solve(data, str(file), detail, options)
     scored = NOT_SCORED if test is None else score(result, test, held_out)
     # A complete run is left as it is, unless it is to be scored on other data.
-    finish(result, str(file), out, detail, result.ending, scored, is_complete=is_complete and test is None)
+    finish(result, str(file), out, detail, result.ending, scored, is_kept=is_kept and test is None)
 
 
 def demo(
@@ -160,21 +160,21 @@ def finish(
     ending: Status | None,
     scored: Scored = NOT_SCORED,
     *,
-    is_complete: bool = False,
+    is_kept: bool = False,
 ) -> None:
-    """Show a path and the model chosen on it, and keep both; `is_complete` tells that this was done before.
+    """Show a path and the model chosen on it, and keep both; `is_kept` tells that this was done before.
 
     `ending` is what ended the work early, on folds, too.
     """
     more, choice = scored
     console = detail.aside()
-    if is_complete:
+    if is_kept:
         console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
     if detail.as_json:
-        typer.echo(json_text(as_records(result, more, choice)))
-    elif not is_complete:
+        put_json(as_records(result, more, choice))
+    elif not is_kept:
         show_path(result, detail, more, choice)
-    if out is not None and not is_complete:
+    if out is not None and not is_kept:
         names = keep(result, out, title, choice, is_whole=ending is None)
         console.print(f"kept in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
     if ending is not None:
@@ -187,9 +187,8 @@ def finish(
 def score(result: LassoPath, file: Path, test: Any) -> Scored:
     """Score every point on held-out data, and choose the one with the smallest error."""
     y = np.asarray(test.y, dtype=np.float64)
-    errors = np.mean((result.predict(test.X) - y[:, np.newaxis]) ** 2, axis=0)
-    spread = float(np.mean((y - y.mean()) ** 2))
-    r2 = 1.0 - errors / spread if spread > 0.0 else np.zeros(len(result))
+    predicted = result.predict(test.X)
+    errors = squared_errors(predicted, y)
     point = int(np.argmin(errors))
     choice = Choice(
         rule="min",
@@ -200,4 +199,4 @@ def score(result: LassoPath, file: Path, test: Any) -> Scored:
         coef=result.coefs[:, [point]],
         intercept=float(result.intercepts[point]),
     )
-    return Scored({"test_mse": errors, "test_r2": r2}, choice)
+    return Scored({"test_mse": errors, "test_r2": r2_scores(predicted, y)}, choice)

@@ -1,4 +1,4 @@
-"""What the commands show of a path: a bar while it is computed, a table, and JSON."""
+"""The one place of the command line that speaks: a bar while they work; of a path, a table and JSON."""
 
 import logging
 import warnings
@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
 from .choice import Choice
 from .columns import Vector
+from .progress import Step, Tell
 from .report import POINT_NAMES, largest_coefs, point_rows
 from .result import LassoPath
+from .runs import json_text
 from .watch import Callback, Progress
 
 _N_ROWS = 12
@@ -34,9 +37,48 @@ class Detail(NamedTuple):
         """Whether nothing but JSON, or nothing at all, is shown."""
         return self.quiet or self.as_json
 
+    def front(self) -> Console:
+        """Return the console for the result."""
+        return Console(quiet=self.is_silent, highlight=False)
+
     def aside(self) -> Console:
         """Return the console for what is said beside the result."""
         return Console(stderr=True, quiet=self.is_silent, highlight=False)
+
+
+def put(text: str) -> None:
+    """Write a result that programs read, as it is."""
+    typer.echo(text, nl=False)
+
+
+def put_json(record: Any) -> None:
+    """Write a result as a line of JSON."""
+    put(json_text(record) + "\n")
+
+
+def say_fault(text: str) -> None:
+    """Say in a line what is wrong."""
+    Detail().aside().print(f"[red]fwlasso:[/red] {escape(' '.join(text.split()))}", soft_wrap=True)
+
+
+def show_log(*, errors_only: bool) -> None:
+    """Show what the package logs, such as that it compiles, beside the result."""
+    logging.basicConfig(format="%(message)s", level=logging.ERROR if errors_only else logging.WARNING)
+
+
+@contextmanager
+def steps_of(detail: Detail) -> Iterator[Tell]:
+    """Show how far a work on data is, by a bar for every `what` that is told: each has a total of its own."""
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Bar(*columns, console=detail.aside()) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def show(step: Step) -> None:
+            if step.what not in tasks:
+                tasks[step.what] = bar.add_task(escape(step.what), total=None)
+            bar.update(tasks[step.what], completed=step.done, total=step.total)
+
+        yield show
 
 
 @contextmanager
@@ -44,7 +86,7 @@ def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Call
     """Tell what is solved; show a bar for the path that tells the callback where it is; then what it warned of."""
     console = detail.aside()
     console.print(f"[bold]{escape(title)}[/bold]: {shape[0]:,} samples, {shape[1]:,} features", soft_wrap=True)
-    logging.basicConfig(format="%(message)s", level=logging.ERROR if detail.is_silent else logging.WARNING)
+    show_log(errors_only=detail.is_silent)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     fields = TextColumn("active {task.fields[active]}"), TextColumn("gap {task.fields[gap]}"), TimeRemainingColumn()
     with warnings.catch_warnings(record=True) as caught, Bar(*columns, *fields, console=console) as bar:
@@ -69,7 +111,7 @@ def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Call
 def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None) -> dict[str, Any]:
     """Return a path as JSON has it, with more columns of its points."""
     columns = result.point_columns()
-    columns |= {name: values.tolist() for name, values in more.items()}
+    columns |= {name.replace(" ", "_"): values.tolist() for name, values in more.items()}
     chosen = {} if choice is None else {"choice": choice.record()}
     return {
         "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
@@ -84,7 +126,7 @@ def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None
 
 def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice: Choice | None) -> None:
     """Print points of the path, the chosen one marked, and the largest coefficients of that or of the last one."""
-    console = Console(quiet=detail.is_silent, highlight=False)
+    console = detail.front()
     last = len(result) - 1
     chosen = last if choice is None else choice.point
     points = range(len(result)) if detail.verbose else _spread(last, chosen)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from .choice import Choice
 from .columns import Vector
 from .criteria import INFORMATION_RULES, best_point, information, within_one_error
+from .data import Data, as_data
 from .design import Design
 from .options import Options, check, options_of
 from .parallel import one_blas_thread
-from .path import Data, as_data
 from .plan import Plan, Rule, Split
 from .problem import as_response
 from .refit import refit_supports

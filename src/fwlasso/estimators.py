@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .bed import Genotypes
 from .columns import Vector
 from .cross_validation import cross_validate
+from .data import as_held
 from .options import Options
-from .path import as_held, solve_path
+from .path import solve_path
 from .plan import Plan
 from .scoring import make_scoring
 

@@ -40,8 +40,8 @@ class LinearModel:
     coefs : array of float
         Their coefficients, for the columns as given.
     intercept : float
-    names : tuple of str or None
-        The names of these features, where the data had names. Named data are then asked for these columns by name.
+    feature_names : tuple of str or None
+        Those of these features, where the data had names. Named data are then asked for these columns by name.
     about : dict
         Where the model comes from, as JSON has it: for the record.
 
@@ -62,7 +62,7 @@ class LinearModel:
     indices: NDArray[np.int64]
     coefs: Vector
     intercept: float
-    names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
     about: dict[str, Any] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
@@ -122,10 +122,10 @@ class LinearModel:
         if isinstance(X, Genotypes):
             return self._predict(X, X.feature_names)
         columns = text_names(X)
-        if self.names is None or columns is None:
+        if self.feature_names is None or columns is None:
             return self._predict(X, None)
         self._check_names(columns)
-        chosen = X.select(list(self.names)) if hasattr(X, "select") else X[list(self.names)]
+        chosen = X.select(list(self.feature_names)) if hasattr(X, "select") else X[list(self.feature_names)]
         return self._multiply(chosen.to_pandas() if hasattr(chosen, "column_names") else chosen, self.coefs)
 
     def dense_coef(self) -> Vector:
@@ -176,27 +176,28 @@ class LinearModel:
     def _record(self) -> dict[str, Any]:
         pairs = zip(self.indices.tolist(), self.coefs.tolist(), strict=True)
         features: list[dict[str, Any]] = [{"index": index, "coef": coef} for index, coef in pairs]
-        for feature, name in zip(features, self.names or (), strict=False):
+        for feature, name in zip(features, self.feature_names or (), strict=False):
             feature["name"] = name
         head = {"format": _FORMAT, "version": _VERSION, "n_features": self.n_features, "intercept": self.intercept}
         return {**head, "features": features, "about": self.about}
 
     def _check_names(self, columns: Sequence[str]) -> None:
         there = set(columns)
-        missing = [name for name in self.names or () if name not in there]
+        missing = [name for name in self.feature_names or () if name not in there]
         if missing:
             raise ValueError(f"X has no column {missing[0]!r}, one of the {len(self.coefs)} that the model uses")
 
     def _predict(self, X: Any, names: Sequence[str] | None) -> Vector:
-        if self.names is not None and names is not None and not isinstance(X, Genotypes):
+        if self.feature_names is not None and names is not None and not isinstance(X, Genotypes):
             self._check_names(names)
             places = {name: k for k, name in enumerate(names)}
-            return self._multiply(X[:, [places[name] for name in self.names]], self.coefs)
+            return self._multiply(X[:, [places[name] for name in self.feature_names]], self.coefs)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, the model was fitted with {self.n_features}")
         if not isinstance(X, Genotypes):
             return self._multiply(X, self.dense_coef())
-        if self.names is not None and names is not None and tuple(names[j] for j in self.indices) != self.names:
+        known = self.feature_names
+        if known is not None and names is not None and tuple(names[j] for j in self.indices) != known:
             raise ValueError("X has other feature names, or another order of them, than the data of the model")
         return np.asarray(X @ self.dense_coef() + self.intercept)
 

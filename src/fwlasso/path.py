@@ -1,45 +1,35 @@
 """The path: from what users have to a `LassoPath`, by warm starts along a grid."""
 
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from . import corrective
-from . import iterate as iterates
-from .certificate import gap_of, max_correlations, residual
+from .assembly import assemble, certify, warn_unless_converged
 from .columns import Vector
-from .design import Design, as_design
-from .fingerprint import fingerprint
+from .data import as_data
+from .design import Design
 from .forms import Ball, Form, Penalty
 from .grid import penalty_grid, radius_grid
 from .iterate import Iterate
 from .options import Options
 from .parallel import Workers
 from .points import solve_points
-from .problem import Problem, as_response, build_problem
+from .problem import Problem, build_problem
 from .result import Counters, LassoPath
 from .runs import Grid, Run, open_run
 from .segments import solve_in_segments
-from .solvers.run import Outcome
 from .status import Status
-from .store import Store, as_store
-from .table import Table
 from .watch import Callback, Progress, Watch
 
 # Accuracy of the solution that ends an automatic grid of radii.
 _RADIUS_GAP = 1e-6
-# Memory for the residuals that are priced together in one pass over the data, in bytes.
-_RESIDUAL_BYTES = 64 << 20
 
 
 # So many parameters: whatever users of glmnet and scikit-learn ask of a path is one keyword.
@@ -205,7 +195,9 @@ def path_on(
     with timed(seconds, "certify"):
         wanted = options.certify and ending is not Status.INTERRUPTED
         known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
-        gaps, n_passes = _certify(problem, forms, outcomes, np.array(known), workers, wanted)
+        gaps, n_passes = certify(problem, forms, outcomes, np.array(known), workers, wanted)
+    if run is not None and ending is None:
+        run.mark_complete()
 
     p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
@@ -220,39 +212,7 @@ def path_on(
         "n_samples": problem.shape[0],
         "conversion": design.conversion,
     }
-    return _assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
-
-
-class Data(NamedTuple):
-    """Validated data, and the store that it is in, if it is in one."""
-
-    design: Design
-    response: Vector
-    store: Store | None
-    X: Any  # as it was given, in a store, a table or by itself
-
-    def fingerprint(self) -> dict[str, str]:
-        """Return checksums of the data."""
-        return fingerprint(self.design, self.response, self.store)
-
-
-def as_data(X: Any, y: Any) -> Data:
-    """Validate X and y; a store and a table have names, and a response by default."""
-    held = as_held(X)
-    if held is None:
-        design = as_design(X)
-    else:
-        X = held.X
-        design = as_design(X)
-        if held.feature_names is not None:
-            design = design._replace(feature_names=held.feature_names)
-        y = held.y if y is None else y
-    return Data(design, as_response(y, design.n_samples), held if isinstance(held, Store) else None, X)
-
-
-def as_held(X: Any) -> Store | Table | None:
-    """Return the store or the table that X is, or the store that it names; None where X is a matrix by itself."""
-    return X if isinstance(X, Table) else as_store(X)
+    return assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
 
 
 def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:
@@ -313,93 +273,3 @@ def _tell(
     n_active = int(np.count_nonzero(iterate.weights[: iterate.n_active]))
     now = Progress(point, len(forms), parameter, n_active, n_iter, gap / problem.null_loss, watch.seconds, done)
     return watch.tell(now)
-
-
-def _certify(
-    problem: Problem,
-    forms: list[Form],
-    outcomes: list[Outcome],
-    known: NDArray[np.bool_],
-    workers: Workers,
-    price_all: bool,
-) -> tuple[Vector, int]:
-    """Return the relative gap of every point over all columns, and the passes over the data it took.
-
-    Where the solver's gap is `known` to be over all columns, it is taken at its word; the other points are priced,
-    many at a time, or are NaN.
-    """
-    gaps = np.where(known, [outcome.gap for outcome in outcomes], np.nan)
-    todo = np.flatnonzero(~known).tolist() if price_all else []
-    n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
-    batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
-    for batch in batches:
-        residuals = np.empty((len(batch), problem.y.size))
-        exact = []
-        for row, k in zip(residuals, batch, strict=True):
-            row[:] = 0.0
-            exact.append(iterates.refresh(problem, outcomes[k].iterate._replace(fitted=row)))
-            row[:] = residual(problem, exact[-1])
-        for k, iterate, max_corr in zip(batch, exact, max_correlations(problem.X, residuals, workers), strict=True):
-            gaps[k] = gap_of(problem, forms[k], iterate, max_corr)
-    return gaps / problem.null_loss, len(batches)
-
-
-def _assemble(
-    problem: Problem,
-    design: Design,
-    forms: list[Form],
-    outcomes: list[Outcome],
-    gaps: Vector,
-    ending: Status | None,
-    counters: Counters,
-    settings: dict[str, Any],
-) -> LassoPath:
-    """Put the points together, in the user's units."""
-    m, p = problem.shape
-    points = [outcome.iterate for outcome in outcomes]
-    qq, qy, l1 = np.array([(it.qq, it.qy, it.l1) for it in points]).T
-    loss = np.array([iterates.objective(problem, it) for it in points])
-    grid = np.array([parameter for (parameter,) in forms[: len(points)]])
-    if isinstance(forms[0], Ball):
-        radii = grid
-        # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
-        alphas = np.divide(qy - qq, m * l1, out=np.full(l1.size, problem.lambda_max / m), where=l1 > 0.0)
-    else:
-        radii, alphas = l1, grid / m
-    supports = [it.coefs() for it in points]
-    in_user_units = [problem.to_user_units(*support) for support in supports]
-    indptr = np.concatenate([[0], np.cumsum([active.size for active, _ in supports])])
-    indices = np.concatenate([active for active, _ in supports])
-    coefs, scaled_coefs = (
-        sp.csc_array((np.concatenate(values), indices, indptr), shape=(p, len(points)))
-        for values in ([coefs for coefs, _ in in_user_units], [weights for _, weights in supports])
-    )
-    return LassoPath(
-        alphas=alphas,
-        radii=radii,
-        coefs=coefs,
-        scaled_coefs=scaled_coefs,
-        intercepts=np.array([intercept for _, intercept in in_user_units]),
-        gaps=gaps,
-        r2=(0.5 * problem.yy - loss) / problem.null_loss,
-        statuses=tuple(outcome.status for outcome in outcomes),
-        ending=ending,
-        counters=counters,
-        feature_names=design.feature_names,
-        settings=settings,
-    )
-
-
-def warn_unless_converged(path: LassoPath, options: Options) -> None:
-    """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
-    certified = options.rule == "gap"
-    unfinished = [s for s in path.statuses if not (s is Status.CERTIFIED if certified else s.converged)]
-    if not unfinished and path.ending is None:
-        return
-    if path.ending is not None:
-        what = f"The path has {len(path)} of {options.n_points} points. {path.ending.sentence}"
-    else:
-        asked = f"stop={options.rule!r}, tol={options.tolerance:g}"
-        what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {unfinished[0].sentence}"
-    gap = "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."
-    warnings.warn(what + gap, ConvergenceWarning, stacklevel=4)

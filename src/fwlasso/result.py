@@ -19,6 +19,7 @@ from .columns import Vector
 from .datasets.compressed import replacing
 from .frames import text_names
 from .problem import as_response
+from .scoring import r2_scores
 from .status import Status
 
 if TYPE_CHECKING:
@@ -163,11 +164,8 @@ class LassoPath:
 
     def score(self, X: Any, y: Any) -> Vector:
         """Return the coefficient of determination R^2 of every point on (X, y)."""
-        from sklearn.metrics import r2_score
-
         predicted = self.predict(X)
-        y = as_response(y, predicted.shape[0])
-        return np.asarray([r2_score(y, column) for column in predicted.T])
+        return r2_scores(predicted, as_response(y, predicted.shape[0]))
 
     def coef(self, point: int, *, scaled: bool = False) -> Vector:
         """Return the coefficients, or the scaled ones, of one point as an array of length n_features."""

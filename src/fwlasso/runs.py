@@ -1,7 +1,8 @@
 """Runs that survive: a folder that holds the settings of a path and its points so far.
 
-``settings.json`` tells what was asked, of which data, by which version, and on which grid; ``segments/`` holds the
-solved points, a file for every segment. Paths on subsets of the samples, such as folds, are runs of their own in
+``settings.json`` tells what was asked, of which data, by which version, and on which grid, and whether all points are
+there (`complete`) and the command line has written what comes of them (`kept`); ``segments/`` holds the solved points,
+a file for every segment. Paths on subsets of the samples, such as folds, are runs of their own in
 ``subsets/``. Every file appears in one step and is on the disk before the work goes on. A
 process may be killed at any moment: what it leaves is a run that can be gone on with.
 """
@@ -53,8 +54,13 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that was asked for is there."""
+        """Whether all points of the path are there."""
         return bool(self._record["complete"])
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the command line has kept what comes of the whole path."""
+        return bool(self._record.get("kept", False))
 
     @property
     def grid(self) -> Grid | None:
@@ -67,8 +73,14 @@ class Run:
         self._write(grid={"values": grid.values.tolist(), "n_priced": grid.n_priced})
 
     def mark_complete(self) -> None:
-        """Take note that all that was asked for is there."""
-        self._write(complete=True)
+        """Take note that all points of the path are there."""
+        if not self.is_complete:
+            self._write(complete=True)
+
+    def mark_kept(self) -> None:
+        """Take note that what comes of the whole path is kept."""
+        if not self.is_kept:
+            self._write(kept=True)
 
     def segment(self, number: int) -> list[Outcome] | None:
         """Return the points of a segment; None if it is not there."""
@@ -138,7 +150,9 @@ def _is_whole(record: dict[str, Any]) -> bool:
     settings, data, grid = (record.get(name) for name in ("settings", "data", "grid"))
     if not isinstance(settings, dict) or type(settings.get("seed")) is not int or not isinstance(data, dict):
         return False
-    if type(record.get("complete")) is not bool or not isinstance(record.get("fwlasso"), str):
+    if not all(type(flag) is bool for flag in (record.get("complete"), record.get("kept", False))):
+        return False
+    if not isinstance(record.get("fwlasso"), str):
         return False
     if grid is None:
         return True
@@ -173,7 +187,7 @@ def open_run(folder: Path, settings: dict[str, Any], data: dict[str, str], *, an
         (folder / SEGMENTS).mkdir(exist_ok=True)
         run = read_run(folder)
         if run is None:
-            asked = {"complete": False, "settings": settings, "data": data, "grid": None}
+            asked = {"complete": False, "kept": False, "settings": settings, "data": data, "grid": None}
             run = Run(folder, {"format": _FORMAT, "version": _VERSION, "fwlasso": __version__, **asked})
             run._write()
             sync(folder.parent)

@@ -15,6 +15,28 @@ from .columns import Vector
 Matrix = NDArray[np.float64]
 
 
+def squared_errors(predicted: Matrix, y: Vector) -> Vector:
+    """Return the mean squared error of every column of predictions."""
+    return np.asarray(((predicted - y[:, np.newaxis]) ** 2).mean(axis=0))
+
+
+def r2_scores(predicted: Matrix, y: Vector) -> Vector:
+    """Return R^2 of every column of predictions, as scikit-learn has it: of a constant y it is 1 or 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> r2_scores(np.array([[1.0, 2.0, 2.0], [3.0, 2.0, 3.0]]), np.array([1.0, 3.0]))
+    array([1. , 0. , 0.5])
+    >>> r2_scores(np.array([[3.0, 2.0], [3.0, 3.0]]), np.array([3.0, 3.0]))
+    array([1., 0.])
+    """
+    errors, spread = squared_errors(predicted, y), float(np.mean((y - y.mean()) ** 2))
+    if y.size < 2:  # of one sample nothing can be said
+        return np.full(errors.size, np.nan)
+    return np.asarray(1.0 - errors / spread if spread > 0.0 else errors == 0.0, dtype=np.float64)
+
+
 class _Predicted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """An estimator whose predictions are made already: what a scorer asks for."""
 
@@ -49,7 +71,7 @@ class Scoring(NamedTuple):
     def _of_points(self, predicted: Matrix, y: Vector, X: Any, rows: NDArray[np.int64] | None) -> Vector:
         truth = y if rows is None else y[rows]
         if self.scorer is None:
-            return np.asarray(((predicted - truth[:, np.newaxis]) ** 2).mean(axis=0))
+            return squared_errors(predicted, truth)
         # scikit-learn's own scorers look at predictions only: they are spared a copy of the rows.
         looks_at_x = not hasattr(self.scorer, "_score_func")
         given = np.empty((truth.size, 0)) if not looks_at_x else X if rows is None else _safe_indexing(X, rows)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .columns import Vector
+from .data import as_data
 from .options import check, is_count, options_of
-from .path import as_data
 from .result import LassoPath
 from .subsets import Mask, path_and_subset_paths
 

@@ -13,15 +13,16 @@ import math
 import mmap
 import os
 import stat
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from .progress import Step, Tell, silent
 
 FORMAT, VERSION = "fwlasso-store", 1
 MANIFEST = "manifest.json"
@@ -30,18 +31,6 @@ NAMES = "feature_names"  # of the entry in the manifest
 _FLOATS, _INDICES = ("<f8", "<f4"), ("<i4", "<i8")
 _LARGEST_MANIFEST = 1 << 20  # bytes; a real one has some two thousand
 _CHUNK = 1 << 22  # bytes read at a time for a digest
-
-
-class Step(NamedTuple):
-    """How far a conversion or a check is, as told to its progress callback."""
-
-    what: str
-    done: int
-    total: int
-
-
-#: Called after every block of work.
-Tell = Callable[[Step], object]
 
 
 @dataclass(frozen=True)
@@ -162,7 +151,7 @@ def verify_store(folder: str | Path, progress: Tell | None = None) -> Store:
         total, done = sum(entry["bytes"] for entry in files.values()), 0
         for entry in files.values():
             with _open_file(store.folder, place, entry["file"]) as file:
-                found = digest(file, progress, "verifying", done, total)
+                found = digest(file, progress or silent, "verifying", done, total)
             if found != entry["sha256"]:
                 _refuse(store.folder, f"{entry['file']} was altered: its SHA-256 is not that of the manifest")
             done += entry["bytes"]
@@ -187,14 +176,13 @@ def written_digests(store: Store) -> dict[str, str]:
     return {name: entry["sha256"] for name, entry in files.items()}
 
 
-def digest(file: BinaryIO, tell: Tell | None, what: str, done: int, total: int) -> str:
+def digest(file: BinaryIO, tell: Tell, what: str, done: int, total: int) -> str:
     """Return the SHA-256 of an open file, telling how far it is."""
     state = hashlib.sha256()
     while chunk := file.read(_CHUNK):
         state.update(chunk)
         done += len(chunk)
-        if tell is not None:
-            tell(Step(what, done, total))
+        tell(Step(what, done, total))
     return state.hexdigest()
 
 

@@ -12,13 +12,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._jit import kernel
+from .assembly import warn_unless_converged
 from .columns import Vector, Whole, column_entries, column_entry, nbytes, shape
 from .convoy import side_by_side
 from .corrective import BYTES_PER_COLUMN
+from .data import Data
 from .grid import penalty_grid
 from .options import Options
 from .parallel import Workers
-from .path import Data, open_checkpoint, path_on, timed, warn_unless_converged
+from .path import open_checkpoint, path_on, timed
 from .problem import build_problem
 from .result import LassoPath
 from .runs import Run, subset_folder

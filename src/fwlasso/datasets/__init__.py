@@ -1,14 +1,14 @@
 """Data: the sets of the paper, product features, the embedded demonstration set, files of every kind, and stores."""
 
-from ..store import Step, Store, open_store, verify_store
+from ..progress import Step
+from ..store import Store, open_store, verify_store
 from ..table import Table
 from .convert import convert
 from .demo import load_diabetes_products
-from .download import DamagedFileError, DownloadError, Transfer, UnreachableError
+from .download import DamagedFileError, DownloadError, UnreachableError
 from .files import read_table
 from .libsvm import load_libsvm
 from .libsvm_dump import dump_libsvm
-from .libsvm_parts import Reading
 from .paper_sets import PAPER_SETS, PaperSet, PaperSetSize, fetch_paper_set
 from .plink import BedFile, open_bed
 from .products import product_features, product_names
@@ -21,11 +21,9 @@ __all__ = [
     "DownloadError",
     "PaperSet",
     "PaperSetSize",
-    "Reading",
     "Step",
     "Store",
     "Table",
-    "Transfer",
     "UnreachableError",
     "append_columns",
     "convert",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..store import Step, Tell
+from ..progress import Step, Tell
 from .optional import optional
 from .source import BLOCK_BYTES, Rectangle, Source, Spool
 
@@ -48,12 +48,13 @@ def open_csv(file: Path, target: str | None, scratch: Path, tell: Tell) -> Sourc
     names, batches = _csv_batches(file)
     columns = _Columns.of(file, names, target)
     values, y = Spool(scratch / "values", np.float64), Spool(scratch / "y", np.float64)
-    size = file.stat().st_size
-    for batch in batches:
+    what, size = f"reading {file.name}", file.stat().st_size
+    for k, batch in enumerate(batches):
         block = [_numbers(file, batch, name, 2 + y.size) for name in columns.features]
         y.append(_numbers(file, batch, columns.target, 2 + y.size))
         values.append(np.column_stack(block) if block else np.empty((batch.num_rows, 0)))
-        tell(Step("reading", min(size, y.size * len(names) * 8), size))
+        tell(Step(what, min((k + 1) * _CSV_BLOCK, size), size))  # a batch is what such a block of text holds
+    tell(Step(what, size, size))
     if not y.size:
         raise ValueError(f"{file}: there are no rows")
     shape = y.size, len(columns.features)

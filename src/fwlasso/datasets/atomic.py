@@ -20,7 +20,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 
 
 @contextmanager
-def replacing(folder: Path) -> Iterator[Path]:
+def replacing_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder; when the block ends without an error, it takes the place of `folder`."""
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,16 @@
 """Matrices in binary files, read block by block: npy, npz and AnnData's h5ad."""
 
+import itertools
 import shutil
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..store import Step, Tell
+from ..progress import Step, Tell
 from .source import Rectangle, Source, float_type, from_compressed, from_coordinates, from_matrix
 
 _COMPRESSED = {"csr": True, "csc": False}  # whether by rows
@@ -22,32 +24,36 @@ def open_npz(file: Path, target: str | None, scratch: Path, tell: Tell) -> Sourc
     with zipfile.ZipFile(file) as archive:
         members = set(archive.namelist())
 
-        def member(name: str) -> NDArray[Any]:
+        def unpack(name: str) -> NDArray[Any]:
             path = scratch / f"{name}.npy"
             with archive.open(f"{name}.npy") as packed, path.open("wb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, 1 << 22)
-            done = sum(archive.getinfo(f"{kept.name}").compress_size for kept in scratch.glob("*.npy"))
-            tell(Step("reading", done, max(done, file.stat().st_size)))
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-            return np.asarray(array)
+            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+        def unpack_all(*names: str) -> Iterator[NDArray[Any]]:
+            sizes = [archive.getinfo(f"{name}.npy").compress_size for name in names]
+            for name, done in zip(names, itertools.accumulate(sizes), strict=True):
+                yield unpack(name)
+                tell(Step(f"reading {file.name}", done, sum(sizes)))
 
         if "X.npy" in members:
             if f"{target or 'y'}.npy" not in members:
                 raise ValueError(f"{file}: there is no array {target or 'y'!r}")
-            return from_matrix(member("X"), member(target or "y"))
+            X, y = unpack_all("X", target or "y")
+            return from_matrix(X, y)
         if "format.npy" not in members:
             raise ValueError(f"{file}: expected arrays X and y, or a matrix written by scipy.sparse.save_npz")
-        kind = member("format").item()
+        kind = unpack("format").item()
         kind = kind.decode() if isinstance(kind, bytes) else str(kind)
         if kind in _COMPRESSED:
-            data, indices, indptr = map(member, ("data", "indices", "indptr"))
+            data, indices, indptr, shape = unpack_all("data", "indices", "indptr", "shape")
             matrix = from_compressed(data, indices, indptr, by_rows=_COMPRESSED[kind])
         elif kind == "coo" and "row.npy" in members:
-            data = member("data")
-            matrix = from_coordinates(member("row"), member("col"), data)
+            rows, columns, data, shape = unpack_all("row", "col", "data", "shape")
+            matrix = from_coordinates(rows, columns, data)
         else:
             return None
-        m, p = member("shape").tolist()
+        m, p = shape.tolist()
         return Source((m, p), float_type(data.dtype), matrix)
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..store import Store, Tell, open_store
-from .atomic import replacing
+from ..progress import Tell, silent
+from ..store import Store, open_store
+from .atomic import replacing_folder
 from .fill import Indices, Selection
-from .open import open_source, silent
+from .open import open_source
 from .write import as_float_type, build, require_place
 
 
@@ -61,16 +62,17 @@ def convert(
     ([[5.0], [8.0]], [6.0, 9.0], ('dose',))
     """
     file, folder, dtype = Path(source), require_place(folder), as_float_type(dtype)
-    with replacing(folder) as place:
+    tell = progress or silent
+    with replacing_folder(folder) as place:
         scratch = place / "scratch"
         scratch.mkdir()
-        with open_source(file, target, scratch, progress or silent) as opened:
+        with open_source(file, target, scratch, tell) as opened:
             m, p = opened.shape
             selection = Selection(
                 _select(rows, m, opened.sample_names, "rows"), _select(columns, p, opened.feature_names, "columns")
             )
             try:
-                build(place, [opened], selection, dtype, progress)
+                build(place, [opened], selection, dtype, tell)
             except ValueError as error:
                 raise error if str(file) in str(error) else ValueError(f"{file}: {error}") from error
         shutil.rmtree(scratch)

@@ -10,9 +10,10 @@ from contextlib import contextmanager, suppress
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
+
+from ..progress import Step, Tell, silent
 
 TRIES = 4
 TIMEOUT = 20.0  # seconds without a byte
@@ -21,18 +22,6 @@ _PAUSE = 1.0  # seconds before the second try, twice as many before every furthe
 _CHUNK = 1 << 18  # bytes read at a time
 _BUSY = (408, 425, 429, 500, 502, 503, 504)  # answers that may be others a little later
 _PARTIAL_CONTENT, _RANGE_NOT_THERE = 206, 416
-
-
-class Transfer(NamedTuple):
-    """How far a download is."""
-
-    url: str
-    file: Path
-    done: int  # bytes
-    total: int | None  # None where the server does not tell
-
-
-Progress = Callable[[Transfer], None]
 
 
 class DownloadError(OSError):
@@ -52,7 +41,7 @@ class _BrokenOffError(Exception):
 
 
 def download(
-    url: str, file: Path, *, progress: Progress | None = None, timeout: float = TIMEOUT, tries: int = TRIES
+    url: str, file: Path, *, progress: Tell | None = None, timeout: float = TIMEOUT, tries: int = TRIES
 ) -> None:
     """Download a file, or the rest of it, and write its SHA-256 beside it.
 
@@ -76,7 +65,7 @@ def download(
         file.parent.mkdir(parents=True, exist_ok=True)
         with _alone(file.parent):
             if not file.exists():  # another process may have been faster
-                _try_often(url, file, progress or _silent, timeout, tries)
+                _try_often(url, file, progress or silent, timeout, tries)
     except (DownloadError, DamagedFileError):
         raise
     except OSError as error:  # of the disk: those of the network are told apart below
@@ -105,13 +94,13 @@ def _compare(file: Path, known: Path, found: str) -> None:
         )
 
 
-def _try_often(url: str, file: Path, progress: Progress, timeout: float, tries: int) -> None:
+def _try_often(url: str, file: Path, tell: Tell, timeout: float, tries: int) -> None:
     was_reached = False
     for n_before in range(tries):
         if n_before:
             time.sleep(_PAUSE * 2 ** (n_before - 1))
         try:
-            _try_once(url, file, progress, timeout)
+            _try_once(url, file, tell, timeout)
             return
         except _BrokenOffError as error:
             was_reached, why = True, str(error)
@@ -122,7 +111,7 @@ def _try_often(url: str, file: Path, progress: Progress, timeout: float, tries: 
     raise (DownloadError if was_reached else UnreachableError)(_failed(url, file, why))
 
 
-def _try_once(url: str, file: Path, progress: Progress, timeout: float) -> None:
+def _try_once(url: str, file: Path, tell: Tell, timeout: float) -> None:
     part, version = _beside(file, ".part"), _beside(file, ".part.version")
     n_there = part.stat().st_size if part.exists() and version.exists() else 0
     headers = {"User-Agent": "fwlasso", "Accept-Encoding": "identity"}
@@ -130,7 +119,7 @@ def _try_once(url: str, file: Path, progress: Progress, timeout: float) -> None:
         headers |= {"Range": f"bytes={n_there}-", "If-Range": version.read_text(encoding="utf-8")}
     try:
         with urlopen(Request(url, headers=headers), timeout=timeout) as answer:
-            total = _receive(answer, part, version, n_there, lambda *bytes_: progress(Transfer(url, file, *bytes_)))
+            total = _receive(answer, part, version, n_there, lambda *bytes_: tell(Step(f"downloading {url}", *bytes_)))
     except HTTPError as error:
         error.close()
         what = f"the server answers {error.code} {error.reason}"
@@ -151,7 +140,7 @@ def _try_once(url: str, file: Path, progress: Progress, timeout: float) -> None:
 
 
 def _receive(
-    answer: HTTPResponse, part: Path, version: Path, n_there: int, tell: Callable[[int, int | None], None]
+    answer: HTTPResponse, part: Path, version: Path, n_there: int, tell: Callable[[int, int | None], object]
 ) -> int | None:
     """Write what comes to the part, or behind it, and return the bytes of the whole file as the server tells them."""
     if answer.status == _PARTIAL_CONTENT:
@@ -226,7 +215,3 @@ def _failed(url: str, file: Path, why: str) -> str:
         f"{url} could not be downloaded to the folder {file.parent}: {why}. Get it by other means and put "
         f"it there as {file.name}, or try again later: what has come so far is kept"
     )
-
-
-def _silent(_transfer: Transfer) -> None:
-    pass

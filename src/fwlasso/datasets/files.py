@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..progress import silent
 from ..store import open_store
 from ..table import Table
 from .arrow_files import read_csv, read_parquet
@@ -136,7 +137,7 @@ def _read_source(file: Path, target: str | None) -> Table:
     from tempfile import TemporaryDirectory
 
     from .fill import Selection, fill
-    from .open import open_source, silent
+    from .open import open_source
 
     def allocate(_name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         return np.empty(shape, dtype, "F")

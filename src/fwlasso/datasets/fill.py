@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..store import Step, Tell
+from ..progress import Step, Tell
 from .source import BLOCK_BYTES, BLOCK_ENTRIES, EntryBlocks, Rectangle, Source, cuts
 
 Indices: TypeAlias = NDArray[np.int64]

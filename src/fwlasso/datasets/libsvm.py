@@ -18,8 +18,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..options import check, is_count
 from ..parallel import Workers, resolve_threads
+from ..progress import Tell
 from .libsvm_faults import INFINITE_FLOAT32, Misfit
-from .libsvm_parts import Count, Expected, Journey, Part, Progress, Sink, changed, count_part, cut_file, fill_part
+from .libsvm_parts import Count, Expected, Journey, Part, Sink, changed, count_part, cut_file, fill_part
 
 T = TypeVar("T")
 #: Gives an array of a size and a dtype.
@@ -37,7 +38,7 @@ def load_libsvm(
     zero_based: bool | Literal["auto"] = "auto",
     query_id: bool = False,
     n_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
 ) -> Any:
     r"""Read a LIBSVM file.
 
@@ -62,7 +63,7 @@ def load_libsvm(
     n_threads : int, optional
         By default as many as there are cores. The result is the same for any number.
     progress : callable, optional
-        Called with a `Reading` once in a while: by several threads, but never by two at once.
+        Called with a `Step` once in a while, in bytes of both readings: by several threads, but never by two at once.
 
     Returns
     -------
@@ -105,10 +106,10 @@ def load_libsvm(
         return _Loader(file, workers, progress, dtype, bool(query_id), np.empty).load(n_features, zero_based)
 
 
-def map_libsvm(file: Path, progress: Progress, allocate: Allocate) -> tuple[sp.csc_array, NDArray[np.float64]]:
+def map_libsvm(file: Path, tell: Tell, allocate: Allocate) -> tuple[sp.csc_array, NDArray[np.float64]]:
     """Read a file as `load_libsvm` does, to arrays of the caller's making: to memory maps, say."""
     with Workers(resolve_threads(None)) as workers:
-        X, y = _Loader(file, workers, progress, np.dtype(np.float64), False, allocate).load(None, "auto")
+        X, y = _Loader(file, workers, tell, np.dtype(np.float64), False, allocate).load(None, "auto")
     if not y.size:
         raise ValueError(f"{file}: there are no rows")
     return X, y
@@ -126,7 +127,7 @@ class _Loader:
         self,
         file: Path,
         workers: Workers,
-        progress: Progress | None,
+        tell: Tell | None,
         dtype: np.dtype[Any],
         with_queries: bool,
         allocate: Allocate,
@@ -134,7 +135,7 @@ class _Loader:
         self._file, self._workers, self._dtype, self._with_queries = file, workers, dtype, with_queries
         self._allocate = allocate
         self._parts = cut_file(file, workers.n_threads)
-        self._journey = Journey(file, 2 * file.stat().st_size, progress)
+        self._journey = Journey(file, 2 * file.stat().st_size, tell)
 
     def load(self, n_features: int | None, zero_based: bool | str) -> Any:
         version = _version(self._file)

@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..progress import Step, Tell
 from .compressed import N_AHEAD, ahead, is_gzip, is_packed, line_blocks, unpacked
 from .decimals import PADDING
 from .gzip_stream import Bookmark, GzipStream, OddGzipError, first_page
@@ -24,17 +25,6 @@ _N_VALID = N_AHEAD + 3  # blocks that wait, the one in use, the one that waits t
 _INT32_MAX = int(np.iinfo(np.int32).max)
 
 
-class Reading(NamedTuple):
-    """How far the reading of a file is. Files are read twice: to count entries, and to fill in."""
-
-    file: Path
-    done: int  # bytes
-    total: int
-
-
-Progress = Callable[[Reading], None]
-
-
 class StoppedError(Exception):
     """Another thread has ended the reading."""
 
@@ -42,8 +32,8 @@ class StoppedError(Exception):
 class Journey:
     """Bytes read by all threads, told to the user one call at a time."""
 
-    def __init__(self, file: Path, total: int, progress: Progress | None) -> None:
-        self._file, self._total, self._progress = file, total, progress
+    def __init__(self, file: Path, total: int, tell: Tell | None) -> None:
+        self._what, self._total, self._tell = f"reading {file.name}", total, tell
         self._lock = threading.Lock()
         self._done = 0
         self._is_stopped = False
@@ -52,10 +42,10 @@ class Journey:
         """Count what was read, and tell."""
         if self._is_stopped:
             raise StoppedError
-        if self._progress is not None:
+        if self._tell is not None:
             with self._lock:
                 self._done = min(self._done + n_bytes, self._total)  # an odd gzip file is begun twice
-                self._progress(Reading(self._file, self._done, self._total))
+                self._tell(Step(self._what, self._done, self._total))
 
     def stop(self) -> None:
         """Let all threads end at their next block."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..store import Step, Tell
+from ..progress import Tell, silent
 from .arrow_files import open_csv, open_parquet
 from .binary_files import open_h5ad, open_npz
 from .compressed import unpacked
@@ -15,10 +15,6 @@ from .files import ending_of, naming, read_table, response_beside
 from .optional import optional
 from .source import NO_STORE, Source, from_matrix
 from .text_files import open_libsvm, open_matrix_market
-
-
-def silent(_step: Step) -> None:
-    """Tell nobody."""
 
 
 @contextmanager
@@ -42,7 +38,7 @@ def _open_source(file: Path, target: str | None, scratch: Path, tell: Tell, stac
     elif ending == ".mtx":
         y = response_beside(file, target)
         packed = stack.enter_context(file.open("rb"))
-        source = open_matrix_market(file, stack.enter_context(unpacked(packed, file)), y, scratch, tell)
+        source = open_matrix_market(file, packed, stack.enter_context(unpacked(packed, file)), y, scratch, tell)
     elif ending == ".h5ad":
         h5py = optional("h5py", ending)
         source = open_h5ad(file, stack.enter_context(h5py.File(file, "r")), target)

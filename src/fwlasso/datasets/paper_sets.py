@@ -1,6 +1,5 @@
 """The eight data sets of Frandi et al. (2015), by name."""
 
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from pathlib import Path
@@ -13,9 +12,11 @@ from sklearn.datasets import make_regression
 from sklearn.utils import check_random_state
 
 from ..columns import Vector
+from ..notices import warn_of_standin
+from ..progress import Tell
 from ..table import Table
 from . import standins
-from .download import Progress, UnreachableError, verify
+from .download import UnreachableError, verify
 from .download import download as download_file
 from .libsvm import load_libsvm
 from .places import data_folder, find_libsvm
@@ -71,8 +72,8 @@ def fetch_paper_set(
     folder: str | Path | None = None,
     *,
     download: bool = True,
-    seed: int | None = None,
-    progress: Progress | None = None,
+    random_state: int | None = None,
+    progress: Tell | None = None,
 ) -> PaperSet:
     """Return a data set of the paper: made, read from a file, or downloaded first.
 
@@ -96,10 +97,10 @@ def fetch_paper_set(
         names, else ``~/fwlasso_data``.
     download : bool
         Whether files that are missing may be downloaded.
-    seed : int, optional
-        Of sets that are made; by default 0, and 2006 for stand-ins.
+    random_state : int, optional
+        Seed of sets that are made; by default 0, and 2006 for stand-ins.
     progress : callable, optional
-        Called with a `Transfer` while a file is downloaded.
+        Called with a `Step`, in bytes, while a file is downloaded.
 
     Returns
     -------
@@ -122,16 +123,16 @@ def fetch_paper_set(
     """
     if name not in PAPER_SETS:
         raise ValueError(f"name must be one of {', '.join(PAPER_SETS)}, got {name!r}")
-    if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**32):
-        raise ValueError(f"seed must be an integer from 0 to 2^32 - 1, got {seed!r}")
+    if random_state is not None and not (isinstance(random_state, Integral) and 0 <= random_state < 2**32):
+        raise ValueError(f"random_state must be an integer from 0 to 2^32 - 1, got {random_state!r}")
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be callable, got {progress!r}")
     files = _Files(data_folder(folder), download, progress)
     if name in _N_RELEVANT:
-        return _synthetic(name, 0 if seed is None else seed)
+        return _synthetic(name, 0 if random_state is None else random_state)
     if name in _PRODUCTS:
         return _products(name, files)
-    return _e2006(name, files, 2006 if seed is None else seed)
+    return _e2006(name, files, 2006 if random_state is None else random_state)
 
 
 class _Files(NamedTuple):
@@ -139,7 +140,7 @@ class _Files(NamedTuple):
 
     folder: Path
     may_download: bool
-    progress: Progress | None
+    progress: Tell | None
 
     def get(self, stem: str, packing: str = "") -> Path:
         """Return a file of the folder; one that the package has downloaded is checked first."""
@@ -185,7 +186,7 @@ def _e2006(name: str, files: _Files, seed: int) -> PaperSet:
         if find_libsvm(files.folder, f"{stem}.test") is not None:
             raise  # half of the real set is there: its user does not want another one
         if files.may_download:
-            warnings.warn(f"a stand-in is used for {title}: {error}", stacklevel=3)
+            warn_of_standin(title, error)
         make, size = _STANDINS[name]
         return PaperSet(name, f"{title} (stand-in)", *make(size, seed), None, True)
     test_file = files.get(f"{stem}.test", ".bz2")  # before the long reading

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..store import Step, Tell
+from ..progress import Step, Tell
 from .libsvm import map_libsvm
-from .libsvm_parts import Reading
 from .source import Rectangle, Source, Spool, from_compressed, from_coordinates
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
@@ -23,10 +22,7 @@ def open_libsvm(file: Path, scratch: Path, tell: Tell) -> Source:
     def allocate(size: int, dtype: Any) -> NDArray[Any]:
         return np.memmap(next(names), dtype, "w+", shape=(size,)) if size else np.empty(0, dtype)
 
-    def report(now: Reading) -> None:
-        tell(Step("reading", now.done, now.total))
-
-    X, y = map_libsvm(file, report, allocate)
+    X, y = map_libsvm(file, tell, allocate)
     return Source(X.shape, X.dtype, from_compressed(X.data, X.indices, X.indptr, by_rows=False), y)
 
 
@@ -40,11 +36,11 @@ class _Header(NamedTuple):
     n_entries: int
 
 
-def open_matrix_market(file: Path, stream: Any, y: NDArray[Any], scratch: Path, tell: Tell) -> Source:
+def open_matrix_market(file: Path, packed: Any, stream: Any, y: NDArray[Any], scratch: Path, tell: Tell) -> Source:
     """Return Matrix Market text as a source, coordinates or an array of real numbers."""
     header = _read_header(file, stream)
     m, p = header.shape
-    numbers = _number_blocks(file, stream, 1 if header.is_dense else 3 - header.is_pattern, tell)
+    numbers = _number_blocks(file, packed, stream, 1 if header.is_dense else 3 - header.is_pattern, tell)
     if header.is_dense:
         values = Spool(scratch / "values", np.float64)
         for block in numbers:
@@ -96,9 +92,9 @@ def _read_header(file: Path, stream: Any) -> _Header:
     return _Header(is_dense, words[3] == "pattern", mirror, (m, p), rest[0] if rest else m * p)
 
 
-def _number_blocks(file: Path, stream: Any, per_line: int, tell: Tell) -> Iterator[NDArray[np.float64]]:
+def _number_blocks(file: Path, packed: Any, stream: Any, per_line: int, tell: Tell) -> Iterator[NDArray[np.float64]]:
     """Yield the numbers of a text, in blocks of whole lines."""
-    for block in _text_blocks(file, stream, tell):
+    for block in _text_blocks(file, packed, stream, tell):
         try:
             numbers = np.array(block.split(), np.float64)
         except ValueError as error:
@@ -108,14 +104,10 @@ def _number_blocks(file: Path, stream: Any, per_line: int, tell: Tell) -> Iterat
         yield numbers.reshape(-1, per_line)
 
 
-def _text_blocks(file: Path, stream: Any, tell: Tell) -> Iterator[bytes]:
+def _text_blocks(file: Path, packed: Any, stream: Any, tell: Tell) -> Iterator[bytes]:
     """Yield a stream in blocks of whole lines, and tell how far in the file, packed or not, it is."""
-    size = file.stat().st_size
-    raw = getattr(stream, "fileobj", stream)  # of a gzip stream: where it is in the packed file
+    what, size = f"reading {file.name}", file.stat().st_size
     while block := stream.read(_BLOCK):
         yield block + (b"" if block.endswith(b"\n") else stream.readline())
-        try:
-            done = raw.tell()
-        except (OSError, ValueError):  # pragma: no cover
-            done = 0
-        tell(Step("reading", min(done, size), size))
+        tell(Step(what, min(packed.tell(), size), size))
+    tell(Step(what, size, size))

@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..problem import as_response
-from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, Tell, digest, is_store, open_store
-from .atomic import replacing, sync
+from ..progress import Tell, silent
+from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, is_store, open_store
+from .atomic import replacing_folder, sync
 from .fill import Selection, fill
 from .source import BLOCK_ENTRIES, EntryBlocks, Rectangle, Source, cuts, from_matrix
 
@@ -62,13 +63,13 @@ def write_store(
     source = from_matrix(X, y)
     if feature_names is not None:
         source = source._replace(feature_names=_as_names(feature_names, "feature_names"))
-    with replacing(folder) as place:
-        build(place, [source], Selection(), dtype, progress)
+    with replacing_folder(folder) as place:
+        build(place, [source], Selection(), dtype, progress or silent)
     return open_store(folder)
 
 
 def append_columns(
-    folder: str | Path, X: Any, names: Sequence[str] | None = None, *, progress: Tell | None = None
+    folder: str | Path, X: Any, feature_names: Sequence[str] | None = None, *, progress: Tell | None = None
 ) -> Store:
     """Put more columns behind those of a store; the new store takes the place of the old one in one step.
 
@@ -77,8 +78,8 @@ def append_columns(
     folder : path
         A store; it stays dense or sparse, and of its type.
     X : array, scipy sparse matrix or array, or frame, of shape (m, q)
-    names : sequence of str, optional
-        Names of the new features, by default those of a frame. Needed if, and only if, the store has names.
+    feature_names : sequence of str, optional
+        Those of the new columns, by default those of a frame. Needed if, and only if, the store has names.
     progress : callable, optional
         Called with a `Step` after every block.
 
@@ -107,17 +108,17 @@ def append_columns(
         new = new._replace(matrix=Rectangle(_DenseView(sp.csc_array(X)), by_rows=False))
     if new.shape[0] != old.shape[0]:
         raise ValueError(f"X has {new.shape[0]} rows, the store {folder} has {old.shape[0]}")
-    added = new.feature_names if names is None else _as_names(names, "names")
+    added = new.feature_names if feature_names is None else _as_names(feature_names, "feature_names")
     if added is None and old.feature_names is not None:
-        raise ValueError(f"names: the store {folder} has names of features, and the new columns need some")
+        raise ValueError(f"feature_names: the store {folder} has some, and the new columns need some, too")
     if added is not None and old.feature_names is None:
-        raise ValueError(f"names: the store {folder} has no names of features, and the new columns cannot have any")
+        raise ValueError(f"feature_names: the store {folder} has none, and the new columns cannot have any")
     both = (*(old.feature_names or ()), *(added or ())) or None
     if added is not None and len(added) != new.shape[1]:
-        raise ValueError(f"names: there are {len(added)} for {new.shape[1]} columns")
-    with replacing(folder) as place:
+        raise ValueError(f"feature_names: there are {len(added)} for {new.shape[1]} columns")
+    with replacing_folder(folder) as place:
         parts = [old, new._replace(feature_names=added)]
-        build(place, parts, Selection(), old.dtype, progress, both)
+        build(place, parts, Selection(), old.dtype, progress or silent, both)
     return open_store(folder)
 
 
@@ -136,7 +137,7 @@ def build(
     parts: list[Source],
     selection: Selection,
     dtype: Any,
-    progress: Tell | None,
+    tell: Tell,
     feature_names: tuple[str, ...] | None = None,
 ) -> None:
     """Write a store to an empty folder, from sources side by side. The response is that of the first."""
@@ -148,7 +149,6 @@ def build(
         raise ValueError(f"feature_names: there are {len(names)} for {p} columns")
     if m == 0 or p == 0:
         raise ValueError(f"X has {m} rows and {p} columns: there must be some of both")
-    tell = progress or (lambda _step: None)
     maps: list[np.memmap[Any, Any]] = []
 
     def allocate(name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -110,7 +110,7 @@ def _compile(solver: str, grid: str, sparse: bool) -> None:
 def _measure_peer(loaded: Loaded, method: Method) -> Record:
     assert method.peer is not None
     X, y = loaded.data.X, loaded.data.y
-    units: dict[str, Any] = {"n_points": N_POINTS, "eps": EPS, **UNITS}
+    units: dict[str, Any] = {"alphas": N_POINTS, "eps": EPS, **UNITS}
     try:
         found = run_peer(method.peer, X, y, known=loaded.moments, **units, **method.settings)
     except PeerError as error:

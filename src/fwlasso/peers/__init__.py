@@ -6,6 +6,6 @@ runs the peer once on a tiny problem, and then answers tolerances with seconds a
 """
 
 from .run import PeerPath, run_peer
-from .session import NAMES, PeerError, why_missing
+from .session import PEERS, PeerError, why_missing
 
-__all__ = ["NAMES", "PeerError", "PeerPath", "run_peer", "why_missing"]
+__all__ = ["PEERS", "PeerError", "PeerPath", "run_peer", "why_missing"]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..columns import Vector
 from . import handover
 from .accuracy import Moments, moments, penalty_gaps
-from .session import NAMES, PeerError, Session, why_missing
+from .session import PEERS, PeerError, Session, why_missing
 
 
 class PeerPath(NamedTuple):
@@ -28,11 +28,11 @@ def run_peer(
     X: Any,
     y: Any,
     *,
-    n_points: int = 100,
+    alphas: int = 100,
     eps: float = 1e-2,
     standardize: bool = False,
     tol: float = 1e-7,
-    limit: float = 3600.0,
+    time_limit: float = 3600.0,
     known: Moments | None = None,
 ) -> PeerPath:
     """Compute a path by another package, in a process of its own.
@@ -43,10 +43,10 @@ def run_peer(
         R's glmnet is run by Rscript; the others by the Python that the environment variable FWLASSO_PEERS names.
     X : array of shape (n_samples, n_features), or scipy sparse matrix in CSC format
     y : array of shape (n_samples,)
-    n_points, eps : the grid, penalties from the largest down to `eps` times it
+    alphas, eps : the grid: how many penalties, from the largest down to `eps` times it
     standardize : scale the columns to a mean square of one
     tol : the tolerance in the peer's own meaning
-    limit : seconds for the call
+    time_limit : seconds for the call
     known : moments of the columns, where they are known already
 
     Returns
@@ -56,7 +56,7 @@ def run_peer(
     Raises
     ------
     PeerError
-        Where the peer is not installed, fails, or takes longer than `limit`.
+        Where the peer is not installed, fails, or takes longer than `time_limit`.
 
     Examples
     --------
@@ -65,27 +65,27 @@ def run_peer(
     >>> rng = np.random.default_rng(0)
     >>> X = np.asfortranarray(rng.standard_normal((50, 200)))
     >>> if why_missing("glmnet") is None:
-    ...     assert run_peer("glmnet", X, X[:, 0], n_points=10).coefs.shape == (200, 10)
+    ...     assert run_peer("glmnet", X, X[:, 0], alphas=10).coefs.shape == (200, 10)
     """
-    if name not in NAMES:
-        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}")
+    if name not in PEERS:
+        raise ValueError(f"name must be one of {', '.join(PEERS)}, got {name!r}")
     why = why_missing(name)
     if why is not None:
         raise PeerError(why)
     known = known or moments(X)
     y = np.asarray(y, dtype=np.float64)
-    units: dict[str, Any] = {"standardize": standardize, "n_points": n_points, "eps": eps}
+    units: dict[str, Any] = {"standardize": standardize, "n_points": alphas, "eps": eps}
     with TemporaryDirectory(prefix="fwlasso-peer-") as folder:
         given, factors = handover.scale(X, y, *known, **units)
         handover.write(Path(folder), given)
-        alphas = given.alphas
+        grid = given.alphas
         del given  # a copy of X: the peer has read its own
         try:
-            with Session(name, Path(folder), X.shape[1], n_points) as session:
-                seconds, coefs = session.ask(tol, limit)
+            with Session(name, Path(folder), X.shape[1], alphas) as session:
+                seconds, coefs = session.ask(tol, time_limit)
         except TimeoutError:
-            raise PeerError(f"{name} had no answer after {limit:.0f} s") from None
+            raise PeerError(f"{name} had no answer after {time_limit:.0f} s") from None
     coefs.data *= factors[coefs.indices]
     intercepts = y.mean() - known.mean @ coefs
-    gaps = penalty_gaps(X, y, coefs, alphas, standardize, known)
-    return PeerPath(alphas, coefs, intercepts, gaps, seconds)
+    gaps = penalty_gaps(X, y, coefs, grid, standardize, known)
+    return PeerPath(grid, coefs, intercepts, gaps, seconds)

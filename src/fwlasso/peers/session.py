@@ -16,7 +16,7 @@ from . import handover
 
 # celer and the like need another numpy than this package: FWLASSO_PEERS names the Python that has them.
 PYTHON = os.environ.get("FWLASSO_PEERS", ".venv-peers/bin/python")
-NAMES = ("glmnet", "skglm", "adelie", "celer", "sklearn", "lars")  # the usual order of speed: slower ones are cut short
+PEERS = ("glmnet", "skglm", "adelie", "celer", "sklearn", "lars")  # the usual order of speed: slower ones are cut short
 _MODULES = {"lars": "sklearn"}  # where it is not the name of the peer
 _SETUP_SECONDS = 300.0  # to read the problem and to compile
 

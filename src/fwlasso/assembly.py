@@ -1,0 +1,113 @@
+"""From solved points to a `LassoPath`: certificates over all columns, the user's units, and a word on its ending."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from . import iterate as iterates
+from .certificate import gap_of, max_correlations, residual
+from .columns import Vector
+from .design import Design
+from .forms import Ball, Form
+from .notices import warn_of_ending
+from .options import Options
+from .parallel import Workers
+from .problem import Problem
+from .result import Counters, LassoPath
+from .solvers.run import Outcome
+from .status import Status
+
+# Memory for the residuals that are priced together in one pass over the data, in bytes.
+_RESIDUAL_BYTES = 64 << 20
+
+
+def certify(
+    problem: Problem,
+    forms: list[Form],
+    outcomes: list[Outcome],
+    known: NDArray[np.bool_],
+    workers: Workers,
+    price_all: bool,
+) -> tuple[Vector, int]:
+    """Return the relative gap of every point over all columns, and the passes over the data it took.
+
+    Where the solver's gap is `known` to be over all columns, it is taken at its word; the other points are priced,
+    many at a time, or are NaN.
+    """
+    gaps = np.where(known, [outcome.gap for outcome in outcomes], np.nan)
+    todo = np.flatnonzero(~known).tolist() if price_all else []
+    n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
+    batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
+    for batch in batches:
+        residuals = np.empty((len(batch), problem.y.size))
+        exact = []
+        for row, k in zip(residuals, batch, strict=True):
+            row[:] = 0.0
+            exact.append(iterates.refresh(problem, outcomes[k].iterate._replace(fitted=row)))
+            row[:] = residual(problem, exact[-1])
+        for k, iterate, max_corr in zip(batch, exact, max_correlations(problem.X, residuals, workers), strict=True):
+            gaps[k] = gap_of(problem, forms[k], iterate, max_corr)
+    return gaps / problem.null_loss, len(batches)
+
+
+def assemble(
+    problem: Problem,
+    design: Design,
+    forms: list[Form],
+    outcomes: list[Outcome],
+    gaps: Vector,
+    ending: Status | None,
+    counters: Counters,
+    settings: dict[str, Any],
+) -> LassoPath:
+    """Put the points together, in the user's units."""
+    m, p = problem.shape
+    points = [outcome.iterate for outcome in outcomes]
+    qq, qy, l1 = np.array([(it.qq, it.qy, it.l1) for it in points]).T
+    loss = np.array([iterates.objective(problem, it) for it in points])
+    grid = np.array([parameter for (parameter,) in forms[: len(points)]])
+    if isinstance(forms[0], Ball):
+        radii = grid
+        # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
+        alphas = np.divide(qy - qq, m * l1, out=np.full(l1.size, problem.lambda_max / m), where=l1 > 0.0)
+    else:
+        radii, alphas = l1, grid / m
+    supports = [it.coefs() for it in points]
+    in_user_units = [problem.to_user_units(*support) for support in supports]
+    indptr = np.concatenate([[0], np.cumsum([active.size for active, _ in supports])])
+    indices = np.concatenate([active for active, _ in supports])
+    coefs, scaled_coefs = (
+        sp.csc_array((np.concatenate(values), indices, indptr), shape=(p, len(points)))
+        for values in ([coefs for coefs, _ in in_user_units], [weights for _, weights in supports])
+    )
+    return LassoPath(
+        alphas=alphas,
+        radii=radii,
+        coefs=coefs,
+        scaled_coefs=scaled_coefs,
+        intercepts=np.array([intercept for _, intercept in in_user_units]),
+        gaps=gaps,
+        r2=(0.5 * problem.yy - loss) / problem.null_loss,
+        statuses=tuple(outcome.status for outcome in outcomes),
+        ending=ending,
+        counters=counters,
+        feature_names=design.feature_names,
+        settings=settings,
+    )
+
+
+def warn_unless_converged(path: LassoPath, options: Options) -> None:
+    """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
+    certified = options.rule == "gap"
+    unfinished = [s for s in path.statuses if not (s is Status.CERTIFIED if certified else s.converged)]
+    if not unfinished and path.ending is None:
+        return
+    if path.ending is not None:
+        what = f"The path has {len(path)} of {options.n_points} points. {path.ending.sentence}"
+    else:
+        asked = f"stop={options.rule!r}, tol={options.tolerance:g}"
+        what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {unfinished[0].sentence}"
+    gap = "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."
+    warn_of_ending(what + gap)

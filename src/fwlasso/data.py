@@ -1,0 +1,42 @@
+"""The border: data as users have them, validated, and a store or a table taken apart."""
+
+from typing import Any, NamedTuple
+
+from .columns import Vector
+from .design import Design, as_design
+from .fingerprint import fingerprint
+from .problem import as_response
+from .store import Store, as_store
+from .table import Table
+
+
+class Data(NamedTuple):
+    """Validated data, and the store that it is in, if it is in one."""
+
+    design: Design
+    response: Vector
+    store: Store | None
+    X: Any  # as it was given, in a store, a table or by itself
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return checksums of the data."""
+        return fingerprint(self.design, self.response, self.store)
+
+
+def as_data(X: Any, y: Any) -> Data:
+    """Validate X and y; a store and a table have names, and a response by default."""
+    held = as_held(X)
+    if held is None:
+        design = as_design(X)
+    else:
+        X = held.X
+        design = as_design(X)
+        if held.feature_names is not None:
+            design = design._replace(feature_names=held.feature_names)
+        y = held.y if y is None else y
+    return Data(design, as_response(y, design.n_samples), held if isinstance(held, Store) else None, X)
+
+
+def as_held(X: Any) -> Store | Table | None:
+    """Return the store or the table that X is, or the store that it names; None where X is a matrix by itself."""
+    return X if isinstance(X, Table) else as_store(X)

@@ -1,0 +1,31 @@
+"""How far a long work on data is: the record that callbacks named `progress` are told."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+
+class Step(NamedTuple):
+    """How far a work is, as told to its progress callback.
+
+    Attributes
+    ----------
+    what : str
+        The work, such as "copying", "reading train.svm" or "downloading" and an address. A call may tell of several
+        works, one after the other, each with a total of its own.
+    done : int
+        Bytes or numbers, of the same unit as `total`.
+    total : int or None
+        None where it is not known.
+    """
+
+    what: str
+    done: int
+    total: int | None
+
+
+#: Called after every block of work.
+Tell: TypeAlias = Callable[[Step], object]
+
+
+def silent(_step: Step) -> None:
+    """Tell nobody."""

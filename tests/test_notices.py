@@ -1,0 +1,77 @@
+"""Two modules speak, and nothing else; what they warn of is told on the user's line."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import fwlasso
+from fwlasso import Lasso, lasso_cv, lasso_path
+from fwlasso.notices import warn_of_standin
+
+HOME = Path(fwlasso.__file__).parent
+SPEAKERS = {
+    "notices.py": "warnings and the log of the package",
+    "cli_show.py": "all that the command line shows",
+    "peers/serve.py": "a process that answers on its stdout",
+    "paper/beyond/footprint.py": "a process that answers on its stdout",
+}
+SPEECH = {"print", "warnings.warn", "typer.echo", "Console", "sys.stdout", "sys.stderr"}
+
+
+def speech_in(source):
+    """What a module says, or could say, by the names that it calls or takes."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            found.add(ast.unparse(node.func))
+        elif isinstance(node, ast.Attribute):
+            found.add(ast.unparse(node))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+            found |= {"logging" for module in modules if module == "logging"}
+    return found & (SPEECH | {"logging"})
+
+
+def test_nothing_else_speaks():
+    said = {str(file.relative_to(HOME)): speech_in(file.read_text(encoding="utf-8")) for file in HOME.rglob("*.py")}
+    assert {name for name, speech in said.items() if speech} == set(SPEAKERS), said
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("print(1)", "print"),
+        ("import warnings; warnings.warn('no')", "warnings.warn"),
+        ("import logging", "logging"),
+        ("from logging import getLogger", "logging"),
+        ("sys.stdout.write('')", "sys.stdout"),
+        ("console = Console()", "Console"),
+    ],
+)
+def test_speech_is_found(line, found):
+    assert speech_in(line) == {found}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, y: lasso_path(X, y, tol=1e-12, max_iter=1, alphas=2),
+        lambda X, y: lasso_cv(X, y, tol=1e-12, max_iter=1, alphas=2, cv=2),
+        lambda X, y: Lasso(alpha=0.01, tol=1e-12, max_iter=1).fit(X, y),
+    ],
+)
+def test_warning_is_told_on_the_line_of_the_user(call):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 40)), rng.standard_normal(20)
+    with pytest.warns(ConvergenceWarning, match="did not meet") as caught:
+        call(X, y)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_standin_is_warned_of():
+    with pytest.warns(UserWarning, match="a stand-in is used for E2006: there is no file") as caught:
+        warn_of_standin("E2006", FileNotFoundError("there is no file"))
+    assert caught[0].filename == __file__
