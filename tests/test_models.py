@@ -18,18 +18,9 @@ from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
 from fwlasso.choice import Choice
 from fwlasso.datasets import Table
+from model_cases import M, P, X, Y
 
-M, P = 40, 12
 NAMES = tuple(f"f{j}" for j in range(P))
-
-
-def make_data():
-    rng = np.random.default_rng(2)
-    X = rng.integers(0, 3, (M, P)).astype(np.float64)
-    return X, 3.0 * X[:, 1] - 2.0 * X[:, 7] + rng.standard_normal(M) + 5.0
-
-
-X, Y = make_data()
 
 
 @pytest.fixture(scope="module")

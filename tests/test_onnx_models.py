@@ -8,17 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fwlasso import Lasso, LassoCV, LinearModel, lasso_path
 from fwlasso.onnx_models import OnnxModel, register_estimators, save_onnx, to_onnx
-
-M, P = 40, 12
-
-
-def make_data():
-    rng = np.random.default_rng(2)
-    X = rng.integers(0, 3, (M, P)).astype(np.float64)
-    return X, 3.0 * X[:, 1] - 2.0 * X[:, 7] + rng.standard_normal(M) + 5.0
-
-
-X, Y = make_data()
+from model_cases import P, X, Y
 
 
 @pytest.fixture(scope="module")

@@ -231,7 +231,7 @@ def test_certify_false_leaves_the_gaps_out(data):
 def test_many_points_are_priced_in_batches(data, monkeypatch):
     values, y = data
     whole = lasso_path(values, y, radii=np.linspace(0.1, 2, 7), solver="sfw", random_state=0)
-    monkeypatch.setattr("fwlasso.path._RESIDUAL_BYTES", 3 * 31 * 8)
+    monkeypatch.setattr("fwlasso.assembly._RESIDUAL_BYTES", 3 * 31 * 8)
     batched = lasso_path(values, y, radii=np.linspace(0.1, 2, 7), solver="sfw", random_state=0)
     np.testing.assert_allclose(batched.gaps, whole.gaps, rtol=1e-12, atol=1e-15)
     assert batched.counters.passes == whole.counters.passes + 2
@@ -391,7 +391,7 @@ def test_the_first_of_duplicate_columns_gets_the_coefficient(rng, solver):
 )
 @BOTH
 def test_a_bad_argument_is_named_before_any_work(bad, name, solver, monkeypatch):
-    monkeypatch.setattr("fwlasso.path.as_design", lambda X: pytest.fail("work started"))
+    monkeypatch.setattr("fwlasso.data.as_design", lambda X: pytest.fail("work started"))
     with pytest.raises(ValueError, match=name):
         lasso_path(np.eye(3), np.ones(3), **{"solver": solver, **bad})
 

@@ -60,25 +60,15 @@ def paper(
     fwlasso paper --part synthetic --seeds 3
     """
     kinds = [kind for kind, wanted in (("tables", tables), ("figures", figures)) if wanted] or ["tables", "figures"]
-    if not _run_study(kinds, sets or [], everything, part or [], seeds, data, out, threads, quiet):
+    setup, parts = _asked(sets or [], everything, part or [], seeds, data, out, threads)
+    if not _run_study(setup, parts, kinds, quiet):
         raise typer.Exit(EXIT_INCOMPLETE)
 
 
-def _run_study(
-    kinds: Sequence[Any],
-    sets: Sequence[str],
-    everything: bool,
-    parts: Sequence[str],
-    n_seeds: int,
-    data: Path | None,
-    out: Path,
-    n_threads: int | None,
-    quiet: bool,
-) -> bool:
+def _run_study(setup: "Setup", parts: "list[Part]", kinds: Sequence[Any], quiet: bool) -> bool:
     """Run the study; tell whether all of it ran."""
     from .paper.main import run_study
 
-    setup, chosen = _asked(sets, everything, parts, n_seeds, data, out, n_threads)
     console = Detail(quiet=quiet).aside()
     show_log(errors_only=True)  # compiling is no news among tasks of seconds
     console.print(f"[bold]The paper's experiments[/bold] on {', '.join(setup.sets)}")
@@ -90,7 +80,7 @@ def _run_study(
             description = escape(now.key or "writing")
             bar.update(task, description=description, total=now.n_tasks, completed=now.n_done, end=end)
 
-        done = run_study(setup, chosen, kinds, show)
+        done = run_study(setup, parts, kinds, show)
     _say(console, done)
     return not done.outcome.interrupted and not done.outcome.failures
 

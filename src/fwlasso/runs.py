@@ -2,9 +2,9 @@
 
 ``settings.json`` tells what was asked, of which data, by which version, and on which grid, and whether all points are
 there (`complete`) and the command line has written what comes of them (`kept`); ``segments/`` holds the solved points,
-a file for every segment. Paths on subsets of the samples, such as folds, are runs of their own in
-``subsets/``. Every file appears in one step and is on the disk before the work goes on. A
-process may be killed at any moment: what it leaves is a run that can be gone on with.
+a file for every segment. Paths on subsets of the samples, such as folds, are runs of their own in ``subsets/``. Every
+file appears in one step and is on the disk before the work goes on. A process may be killed at any moment: what it
+leaves is a run that can be gone on with.
 """
 
 import json

@@ -7,13 +7,12 @@ import numpy as np
 
 from ...columns import Vector
 from ...datasets import PAPER_SETS
-from ..figures import L1_LABEL
 from ..methods import METHODS, Method
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import power, share
 from ..units import EPS, STOPPING
 from .curves import curve, path_tasks, runs_of, sets_of, values
-from .pictures import legend_below, line_of, panels
+from .pictures import legend_below, line_of, name_axes, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -130,10 +129,7 @@ def _draw(found: Mapping[str, Runs]) -> "Picture":
             ax.loglog(l1[drawn], np.maximum(gaps[drawn], _LEAST), label=_ALL[key].label, **line_of(key))
         largest = max(curve(runs, "l1")[-1] for runs in of_set.values())
         ax.set_xlim(0.8 * EPS * largest, 1.2 * largest)  # a grid of penalties has points near zero
-        ax.set_title(PAPER_SETS[name].title)
-        ax.set_xlabel(L1_LABEL)
-        ax.set_ylabel("duality gap / (1/2 ||y||²)")
-        ax.grid(alpha=0.3)
+        name_axes(ax, PAPER_SETS[name].title, "duality gap / (1/2 ||y||²)")
     legend_below(figure, axes)
     return figure
 

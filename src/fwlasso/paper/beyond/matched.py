@@ -14,14 +14,13 @@ import numpy as np
 from ...columns import Vector
 from ...datasets import PAPER_SETS
 from ...path import lasso_path
-from ..figures import L1_LABEL
 from ..methods import METHODS, Method
 from ..sets import Loaded
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import number, power, share
 from ..units import UNITS
 from .curves import curve, path_tasks, runs_of, sets_of
-from .pictures import legend_below, line_of, panels
+from .pictures import legend_below, line_of, name_axes, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -181,10 +180,7 @@ def _draw(found: list[Matched]) -> "Picture":
             l1, active = (curve(matched.runs[key], field) for field in ("l1", "n_active"))
             ax.plot(l1, active, label=label, **line_of(key))
         ax.set_xscale("log")
-        ax.set_title(matched.title)
-        ax.set_xlabel(L1_LABEL)
-        ax.set_ylabel("active features")
-        ax.grid(alpha=0.3)
+        name_axes(ax, matched.title, "active features")
     legend_below(figure, axes)
     return figure
 

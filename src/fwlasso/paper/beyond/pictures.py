@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ...plots import COLOURS
-from ..figures import LOOKS, Look
+from ..figures import L1_LABEL, LOOKS, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +64,14 @@ def whole_decades(ax: "Axes") -> None:
         # A little more than the data: no marker is cut.
         limit(10.0 ** np.floor(np.log10(low / 1.1)), 10.0 ** np.ceil(np.log10(high * 1.1)))
         axis.set_minor_formatter(NullFormatter())
+
+
+def name_axes(ax: "Axes", title: str, y_label: str) -> None:
+    """Finish a panel over the l1 norm."""
+    ax.set_title(title)
+    ax.set_xlabel(L1_LABEL)
+    ax.set_ylabel(y_label)
+    ax.grid(alpha=0.3)
 
 
 def legend_below(figure: "Figure", axes: "list[Axes]", n_columns: int = 6) -> None:
