@@ -36,6 +36,7 @@ paper: .venv/.demo
 
 # The documentation: docs/_build/html/index.html. Warnings are errors; nothing is fetched, and the tutorials are run.
 docs: .venv/.docs
+	rm -rf docs/api/generated # pages of names that are gone
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 .venv/bin/python:
