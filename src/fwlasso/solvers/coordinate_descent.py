@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..certificate import gap_of
-from ..columns import add_column
-from ..forms import ROUNDING, Penalty, soft_threshold
+from ..forms import ROUNDING, Penalty
 from ..iterate import Iterate, correlation, refresh
 from ..problem import Problem
 from ..status import Status
+from .coordinate import minimise_along
 from .covariances import Covariances, cycle_by_covariances
 from .pricing import correlations, largest
 from .run import BURST_BYTES, Advance, Stopping, Task
@@ -168,7 +168,7 @@ def _cycle_over(
 ) -> tuple[float, int]:
     """Cycle over the columns at `places` until a cycle's change is small; return that change and the cycles.
 
-    a_j <- soft(a_j z_j'z_j + z_j'(y - q), lambda) / z_j'z_j, on `iterate` with scale 1, in place.
+    `iterate` has scale 1, and is changed in place.
     """
     active, weights, fitted = iterate.active, iterate.weights, iterate.fitted
     n_cycles = 0
@@ -178,16 +178,11 @@ def _cycle_over(
         largest = 0.0
         for k in places:
             j = active[k]
-            norm2 = problem.norms2[j]
-            if norm2 > 0.0:
-                corr = correlation(problem, iterate, j)
-                new = soft_threshold(weights[k] * norm2 + corr, weight) / norm2
-                step = new - weights[k]
-                if step != 0.0:
-                    add_column(problem.X, j, step, fitted)
-                    weights[k] = new
-                    change = max(change, abs(step))
+            if problem.norms2[j] > 0.0:
+                new = minimise_along(problem, j, weights[k], correlation(problem, iterate, j), weight, fitted)
+                change = max(change, abs(new - weights[k]))
                 largest = max(largest, abs(new))
+                weights[k] = new
         n_cycles += 1
         if change <= ROUNDING * largest:  # nothing but rounding
             change = 0.0

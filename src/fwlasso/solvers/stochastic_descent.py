@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..certificate import gap_of
-from ..columns import Vector, add_column, center, dot_column
-from ..forms import ROUNDING, Penalty, soft_threshold
+from ..columns import Vector, center, dot_column
+from ..forms import ROUNDING, Penalty
 from ..iterate import Iterate, refresh
 from ..problem import Problem
 from ..sampling import below
 from ..status import Status
+from .coordinate import minimise_along
 from .pricing import correlations, largest, spread
 from .run import Advance, Task
 
@@ -87,15 +88,11 @@ def _epoch(problem: Problem, weight: float, coefs: Vector, fitted: Vector, state
     largest = 0.0
     for _ in range(coefs.size):
         j = below(state, coefs.size)
-        norm2 = problem.norms2[j]
-        if norm2 > 0.0:
+        if problem.norms2[j] > 0.0:
             corr = problem.xty[j] - dot_column(problem.X, j, fitted)
-            new = soft_threshold(coefs[j] * norm2 + corr, weight) / norm2
-            step = new - coefs[j]
-            if step != 0.0:
-                add_column(problem.X, j, step, fitted)
-                coefs[j] = new
-                change = max(change, abs(step))
+            new = minimise_along(problem, j, coefs[j], corr, weight, fitted)
+            change = max(change, abs(new - coefs[j]))
             largest = max(largest, abs(new))
+            coefs[j] = new
     center(problem.X, fitted)
     return change if change > ROUNDING * largest else 0.0  # what is left is rounding
