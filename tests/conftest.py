@@ -170,6 +170,13 @@ def storage(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def data(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Thirty samples, forty columns, a response of three of them with noise."""
+    values = random_values(rng, 30, 40)
+    return values, values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
+
+
+@pytest.fixture
 def case(storage: str, units: str, rng: np.random.Generator) -> Case:
     """Thirty samples, forty columns, in every storage and every unit."""
     values = held(storage, random_values(rng, 30, 40))

@@ -1,13 +1,23 @@
 """LIBSVM files and what they hold, for the tests of reading and of writing."""
 
+import bz2
 import functools
+import gzip
 import io
+import lzma
+from contextlib import ExitStack, contextmanager
+from unittest import mock
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
+from fwlasso.datasets import libsvm, libsvm_parts, load_libsvm
+
+MOST_COLUMNS = 10_000  # so that no large index takes all memory
+PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 HARD_NUMBERS = [
     *["0", "-0", "+0.0", "00000000000000000000", "0e999", "0.0000000000000000000000000000000000000000000001"],
@@ -59,3 +69,23 @@ def some_text(n_rows=3000, seed=0):
 @functools.cache
 def some_matrix():
     return load_svmlight_file(io.BytesIO(some_text()))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return tmp_path_factory.mktemp("libsvm") / "data.svm"
+
+
+def load(file, data, pack=bytes, **options):
+    file.write_bytes(pack(data))
+    return load_libsvm(file, **options)
+
+
+@contextmanager
+def small_pieces(block=64, part=64):
+    """Read blocks and parts that are so small that short files have many of them."""
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(libsvm_parts, "_BLOCK_BYTES", block))
+        patches.enter_context(mock.patch.object(libsvm_parts, "_LEAST_PART_BYTES", part))
+        patches.enter_context(mock.patch.object(libsvm, "_most_columns", return_value=MOST_COLUMNS))
+        yield

@@ -8,15 +8,11 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import libsvm_cases
 from fwlasso.datasets import dump_libsvm, libsvm_dump, load_libsvm
 from libsvm_cases import FINITE, assert_same, some_matrix
 
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    return tmp_path_factory.mktemp("libsvm") / "data.svm"
-
-
+file = libsvm_cases.file
 KINDS = [np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array, sp.coo_array, sp.csc_matrix, sp.lil_array]
 
 

@@ -6,7 +6,7 @@ import re
 import struct
 import time
 import zlib
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from unittest import mock
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import libsvm_cases
 from fwlasso.datasets import gzip_stream, libsvm, libsvm_parts, load_libsvm
 from fwlasso.datasets.compressed import line_blocks
 from gzip_cases import cut_anywhere, pack, some_text
@@ -21,11 +22,7 @@ from gzip_cases import cut_anywhere, pack, some_text
 
 @contextmanager
 def small_pieces(block, chunk, part=64):
-    with ExitStack() as patches:
-        patches.enter_context(mock.patch.object(libsvm_parts, "_BLOCK_BYTES", block))
-        patches.enter_context(mock.patch.object(libsvm_parts, "_LEAST_PART_BYTES", part))
-        patches.enter_context(mock.patch.object(gzip_stream, "_CHUNK_BYTES", chunk))
-        patches.enter_context(mock.patch.object(libsvm, "_most_columns", return_value=10_000))
+    with libsvm_cases.small_pieces(block, part), mock.patch.object(gzip_stream, "_CHUNK_BYTES", chunk):
         yield
 
 

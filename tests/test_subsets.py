@@ -83,6 +83,17 @@ def test_subsamples_go_on_where_they_stopped(tmp_path):
     assert_same_bits(found.path, whole.path)
 
 
+def test_samples_that_are_drawn_need_a_seed_to_go_on(tmp_path):
+    X, y = make_data()
+    for call in (
+        lambda: lasso_cv(X, y, validation=0.25, checkpoint=tmp_path / "run"),
+        lambda: stability_selection(X, y, n_subsamples=2, checkpoint=tmp_path / "run"),
+    ):
+        with pytest.raises(ValueError, match="random_state must be given with a checkpoint"):
+            call()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_run_is_removed_with_its_subsets_and_nothing_else(tmp_path):
     X, y = make_data()
     lasso_cv(X, y, alphas=5, cv=2, checkpoint=tmp_path)

@@ -14,7 +14,7 @@ from .columns import Vector
 from .criteria import INFORMATION_RULES, best_point, information, within_one_error
 from .data import Data, as_data
 from .design import Design
-from .options import Options, check, options_of
+from .options import Options, check, check_seeded, options_of
 from .parallel import one_blas_thread
 from .plan import Plan, Rule, Split
 from .problem import as_response
@@ -113,6 +113,8 @@ def lasso_cv(
 def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidation:
     """Compute a path and the paths of its folds, and choose a model, as `plan` says; see `lasso_cv`."""
     scoring = make_scoring(plan.scoring, plan.score_params)
+    if isinstance(plan.validation, float):
+        check_seeded(options, "the held-out samples")
     data = as_data(X, y)
     splits = plan.splits(data.response, options.random_state)
     path, fold_paths = path_and_subset_paths(data, options, [split.kept for split in splits])

@@ -154,6 +154,12 @@ def options_of(caller: str, settings: dict[str, Any]) -> Options:
     return Options(**settings)
 
 
+def check_seeded(options: Options, what: str) -> None:
+    """Raise a ValueError where a run would draw other samples when it is gone on with."""
+    if options.checkpoint is not None and options.random_state is None:
+        raise ValueError(f"random_state must be given with a checkpoint: {what} must be drawn again as they were")
+
+
 def check(name: str, value: Any, valid: bool, what: str) -> None:
     """Raise a ValueError that names an argument which is not what it must be."""
     if not valid:

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from .columns import Vector
 from .data import as_data
-from .options import check, is_count, options_of
+from .options import check, check_seeded, is_count, options_of
 from .result import LassoPath
 from .subsets import Mask, path_and_subset_paths
 
@@ -98,6 +98,7 @@ def stability_selection(
     options = options_of("stability_selection", path_options)
     check("n_subsamples", n_subsamples, is_count(n_subsamples), "an integer >= 1")
     check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
+    check_seeded(options, "the subsamples")
     data = as_data(X, y)
     masks = _subsamples(data.design.n_samples, n_subsamples, fraction, options.random_state)
     path, paths = path_and_subset_paths(data, options, masks)

@@ -89,12 +89,12 @@ def _open_runs(data: Data, options: Options, seed: int, masks: Sequence[Mask], s
         return [None] * (1 + len(masks))
     marks = data.fingerprint()
     run = stack.enter_context(open_checkpoint(options, seed, marks))
-    runs = [run]
+    runs: list[Run | None] = [run]
     for number, kept in enumerate(masks):
         own = replace(options, checkpoint=subset_folder(options.checkpoint, number))
         which = f"{np.count_nonzero(kept)} of {kept.size}, {zlib.crc32(np.packbits(kept).data):08x}"
         runs.append(stack.enter_context(open_checkpoint(own, run.seed, {**marks, "samples": which})))
-    return list(runs)
+    return runs
 
 
 def _n_affordable(columns: Whole, n_threads: int) -> int:

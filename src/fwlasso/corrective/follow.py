@@ -29,7 +29,7 @@ from ..status import Status
 from .duplicates import Duplicates
 from .gram import Indices
 from .nodes import Node, Span, extend, make_span, mix_coefs, zero_node
-from .references import Anchors, Reach, Reference, first_reference, make_reach, with_room
+from .references import Anchors, Reach, Reference, first_reference, make_reach, near_columns
 from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
@@ -46,8 +46,6 @@ _MANY_SUSPECTS = 0.02
 _FEW_SUSPECTS, _LONGER, _LONGEST_STRIDE = 0.005, 1.25, 0.8
 # The smallest penalty that is solved, as a share of the largest: it answers alpha = 0, or radii beyond all solutions.
 _SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR = 1e-9, 1e-15, 1e-3
-# Columns that are looked at together for a prediction.
-_BLOCK = 256
 
 _NO_COLUMNS = np.empty(0, np.int64)
 
@@ -225,7 +223,7 @@ class _Follower:
         """Return the columns that are likely to matter down to `weight`."""
         # Above lambda_max the solution is zero, and the correlations do not change.
         before = before or Reference(2.0 * reference.weight, reference.ratios / np.float32(2.0))
-        found, ratios = _extrapolate(reference, before, weight)
+        found, ratios = near_columns(reference, before, weight, _NEAR)
         n_most = max(_MOST_PREDICTED, n_most)
         if found.size > n_most:  # copies of a column have the same ratio, and come or go together
             found = found[ratios >= np.partition(ratios, -n_most)[-n_most]]
@@ -397,33 +395,3 @@ def _correlate(
             largest[row] = max(largest[row], corr)
             violates[k] |= corr > weights[row]
     return largest
-
-
-@kernel
-def _extrapolate(reference: Reference, before: Reference, weight: float) -> tuple[Indices, Vector]:
-    """Return the columns with |c| > _NEAR lambda here or at `weight`, and |c| / lambda; c taken as linear in lambda."""
-    # c / lambda at `weight` is a mix of the ratios at the two references.
-    factor = (weight - reference.weight) / (reference.weight - before.weight)
-    here, past = (1.0 + factor) * reference.weight / weight, factor * before.weight / weight
-    ratios, past_ratios = reference.ratios, before.ratios
-    found = np.empty(_BLOCK, np.int64)
-    n = int(np.int64(0))  # for a literal number numba would compile `with_room` once more
-    for first in range(0, ratios.size, _BLOCK):  # they are few: most blocks are only looked at, by vector instructions
-        block, past_block = ratios[first : first + _BLOCK], past_ratios[first : first + _BLOCK]
-        n_more = 0
-        for i in range(block.size):
-            n_more += (abs(here * block[i] - past * past_block[i]) > _NEAR) | (abs(block[i]) > _NEAR)
-        if n_more == 0:
-            continue
-        if n + n_more > found.size:
-            found = with_room(found, n, n + n_more)
-        for i in range(block.size):
-            if abs(here * block[i] - past * past_block[i]) > _NEAR or abs(block[i]) > _NEAR:
-                found[n] = first + i
-                n += 1
-    found = found[:n]
-    sizes = np.empty(n)
-    for i in range(n):
-        j = found[i]
-        sizes[i] = max(abs(here * ratios[j] - past * past_ratios[j]), abs(ratios[j]))
-    return found, sizes

@@ -180,7 +180,7 @@ def _distance(left: Vector, right: Vector, share: float, residual: Vector) -> tu
 def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
     """Return the columns of lo..hi with ceiling + norm eta above 1, rounded up."""
     found = np.empty(_BLOCK, np.int64)
-    n = int(np.int64(0))  # for a literal number numba would compile `with_room` once more
+    n = int(np.int64(0))  # for a literal number numba would compile `_with_room` once more
     for first in range(lo, hi, _BLOCK):  # they are few: most blocks are only counted, by vector instructions
         last = min(first + _BLOCK, hi)
         tops, reaches = ceiling[first:last], norms[first:last]
@@ -190,7 +190,7 @@ def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDAr
         if n_more == 0:
             continue
         if n + n_more > found.size:
-            found = with_room(found, n, n + n_more)
+            found = _with_room(found, n, n + n_more)
         for i in range(tops.size):
             if (float(tops[i]) + float(reaches[i]) * eta) * _ROUND_UP > 1.0:
                 found[n] = first + i
@@ -199,7 +199,39 @@ def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDAr
 
 
 @kernel
-def with_room(items: NDArray[np.int64], n: int, n_least: int) -> NDArray[np.int64]:
+def near_columns(
+    reference: Reference, before: Reference, weight: float, near: float
+) -> tuple[NDArray[np.int64], Vector]:
+    """Return the columns with |c| > near lambda here or at `weight`, and |c| / lambda; c taken as linear in lambda."""
+    # c / lambda at `weight` is a mix of the ratios at the two references.
+    factor = (weight - reference.weight) / (reference.weight - before.weight)
+    here, past = (1.0 + factor) * reference.weight / weight, factor * before.weight / weight
+    ratios, past_ratios = reference.ratios, before.ratios
+    found = np.empty(_BLOCK, np.int64)
+    n = int(np.int64(0))  # as in `_above`
+    for first in range(0, ratios.size, _BLOCK):
+        block, past_block = ratios[first : first + _BLOCK], past_ratios[first : first + _BLOCK]
+        n_more = 0
+        for i in range(block.size):
+            n_more += (abs(here * block[i] - past * past_block[i]) > near) | (abs(block[i]) > near)
+        if n_more == 0:
+            continue
+        if n + n_more > found.size:
+            found = _with_room(found, n, n + n_more)
+        for i in range(block.size):
+            if abs(here * block[i] - past * past_block[i]) > near or abs(block[i]) > near:
+                found[n] = first + i
+                n += 1
+    found = found[:n]
+    sizes = np.empty(n)
+    for i in range(n):
+        j = found[i]
+        sizes[i] = max(abs(here * ratios[j] - past * past_ratios[j]), abs(ratios[j]))
+    return found, sizes
+
+
+@kernel
+def _with_room(items: NDArray[np.int64], n: int, n_least: int) -> NDArray[np.int64]:
     """Return the first n items, with room for `n_least` at least, and for twice as many as there was."""
     larger = np.empty(max(2 * items.size, n_least), np.int64)
     for i in range(n):  # a slice would bring numba's texts for errors of its shape, half a second to compile

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bed import Bed
-from ..columns import Csc
+from .._jit import kernel
+from ..columns import Columns, column_entries
 from ..corrective import BYTES_PER_COLUMN
 from ..corrective.duplicates import Duplicates
 from ..design import as_design
@@ -62,12 +62,12 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
         n_distinct = Duplicates(problem).distinct(varying).size
     m, p = problem.shape
     columns = design.columns
-    lengths = np.diff(columns.indptr) if isinstance(columns, Csc) else np.full(p, m)
+    lengths = _lengths(columns, p)
     return Description(
         m,
         p,
         int(lengths.sum()),
-        "csc" if isinstance(columns, Csc) else "bed" if isinstance(columns, Bed) else "dense",
+        type(columns).__name__.lower(),
         str(columns[0].dtype),
         sum(part.nbytes for part in columns if isinstance(part, np.ndarray)),
         design.conversion,
@@ -77,6 +77,15 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
         BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
         _PASSES * seconds,
     )
+
+
+@kernel
+def _lengths(columns: Columns, p: int) -> NDArray[np.int64]:
+    """Return the number of entries of every column."""
+    lengths = np.empty(p, np.int64)
+    for j in range(p):
+        lengths[j] = column_entries(columns, j)
+    return lengths
 
 
 def _histogram(lengths: NDArray[np.int64]) -> dict[str, int]:

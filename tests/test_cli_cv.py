@@ -1,0 +1,158 @@
+"""The command ``fwlasso cv``: what it keeps, goes on with and refuses."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import test_cli
+import test_cli_models
+from fwlasso import LassoPath, LinearModel, Status, lasso_cv
+from fwlasso.cross_validation import cross_validate
+from test_cli import BAD_INPUT, INCOMPLETE, NAMES, X, Y, call, call_json, plain
+
+call_main = test_cli.call_main
+_wide_and_colourless = test_cli._wide_and_colourless
+folder_of_a_run, run, predictions = test_cli_models.folder_of_a_run, test_cli_models.run, test_cli_models.predictions
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What `cross_validate` is asked for."""
+    settings = {}
+
+    def note(X, y, options, plan):
+        settings.update(vars(options) | vars(plan))
+        return cross_validate(X, y, options, plan)
+
+    monkeypatch.setattr("fwlasso.cli_cv.cross_validate", note)
+    return settings
+
+
+def test_cv_keeps_path_choice_model_and_report(run, asked):
+    options = ("--rule", "1se", "--folds", 3, "--relax", "--alphas", 10, "--standardize", "--out", "chosen")
+    text = plain(call("cv", "table.csv", *options).stdout)
+    expected = {"cv": 3, "rule": "1se", "relax": True, "validation": None, "alphas": 10, "standardize": True}
+    assert {name: asked[name] for name in expected} == expected
+    folder = run.parent / "chosen"
+    results = ["choice.json", "model.json", "path.npz", "path.png", "report.html"]
+    assert sorted(file.name for file in folder.iterdir()) == [*results, "segments", "settings.json", "subsets"]
+    assert sorted(fold.name for fold in (folder / "subsets").iterdir()) == ["1", "2", "3"]
+    choice = json.loads((folder / "choice.json").read_text())
+    assert choice["rule"] == "1se"
+    score = choice["scores"][choice["point"]]
+    assert f"mean squared error: {score:.6g} at point {choice['point'] + 1}, chosen by the rule 1se" in text
+    path = LassoPath.load(folder / "path.npz")
+    assert path.feature_names == NAMES
+    model = lasso_cv(X, Y, cv=3, rule="1se", relax=True, alphas=10, standardize=True).choice
+    np.testing.assert_allclose(
+        predictions("chosen", "table.csv"), X @ model.coef.toarray().ravel() + model.intercept, rtol=1e-9
+    )
+
+
+def test_settings_have_the_names_of_the_command_line(run, asked):
+    call("cv", "table.csv", "--quiet", "--alphas", 5, "--no-intercept", "--seed", 7, "--threads", 1, "--tol", 1e-5)
+    expected = {"fit_intercept": False, "random_state": 7, "n_threads": 1, "tol": 1e-5, "sample_size": None}
+    assert {name: asked[name] for name in expected} == expected
+
+
+def test_cv_as_json(run):
+    record = call_json("cv", "table.csv", "--alphas", 5)
+    assert record["choice"]["point"] == int(np.argmin(record["choice"]["scores"]))
+    assert len(record["points"]) == 5
+    assert [point["mean_squared_error"] for point in record["points"]] == record["choice"]["scores"]
+    assert all(name.isidentifier() for name in record["points"][0])
+
+
+def test_cv_with_held_out_data(run, asked):
+    call("cv", "table.csv", "--alphas", 5, "--quiet", "--validation", "test.csv")
+    held_out_x, held_out_y = asked["validation"]
+    np.testing.assert_array_equal(held_out_x, X)
+    np.testing.assert_array_equal(held_out_y, Y + 0.25)
+    call("cv", "table.csv", "--alphas", 5, "--quiet", "--validation", 0.25)
+    assert asked["validation"] == 0.25
+
+
+def test_cv_that_ends_early_keeps_what_it_has(run, monkeypatch):
+    def without_last_fold(X, y, options, plan):
+        found = cross_validate(X, y, options, plan)
+        last = dataclasses.replace(found.fold_paths[-1], ending=Status.TIMED_OUT)
+        return dataclasses.replace(found, fold_paths=(*found.fold_paths[:-1], last))
+
+    monkeypatch.setattr("fwlasso.cli_cv.cross_validate", without_last_fold)
+    result = call("cv", "table.csv", "--alphas", 5, "--out", "early", exit_code=INCOMPLETE)
+    assert "chosen from what was solved" in plain(result.stderr)
+    assert (run.parent / "early" / "model.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--folds 3 --rule 1se", "--rule bic", "--relax --standardize", "--validation 0.25", "--validation test.csv"],
+)
+def test_cv_as_it_is(run, options):
+    # Paths with and without a folder are equal up to the gap: of a small one.
+    options = f"{options} --tol 1e-9"
+    call("cv", "table.csv", "--alphas", 10, *options.split(), "--quiet", "--out", "chosen")
+    model = LinearModel.load(run.parent / "chosen" / "model.json")
+    np.testing.assert_allclose(predictions("chosen", "table.csv"), model.predict(X), rtol=1e-12)
+    choice = json.loads((run.parent / "chosen" / "choice.json").read_text())
+    assert (len(choice["scores"]), choice["rule"]) == (
+        10,
+        "bic" if "bic" in options else "1se" if "1se" in options else "min",
+    )
+    call("report", "chosen", "--quiet")
+    record = call_json("cv", "table.csv", "--alphas", 10, *options.split())
+    assert record["choice"]["point"] == choice["point"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--rule best", "--rule must be one of min, 1se"),
+        ("--folds 1", "--folds must be at least 2"),
+        ("--folds x", "--folds"),
+        ("--folds 3 --validation 0.5", "give --folds or --validation, not both"),
+        ("--validation 2", "--validation must be a file, or a share"),
+        ("--validation nothing.csv", "nothing.csv: no such file"),
+        ("--out run", "run holds a complete run"),
+        ("--out chosen", "chosen holds a complete run: --resume"),
+        ("--out chosen --resume --alphas 6", "chosen holds another run: points was 5, and is 6"),
+        ("--resume --overwrite --out chosen", "give --resume or --overwrite, not both"),
+        ("--overwrite", "--resume and --overwrite need --out"),
+        ("--tol -1", "tol must be"),
+        ("--target zz", "there is no column 'zz'"),
+    ],
+)
+def test_bad_cv_ends_with_a_line(run, call_main, options, message):
+    call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "chosen")
+    exit_code, stdout, stderr = call_main("cv", "table.csv", *options.split())
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert message in stderr
+
+
+def test_rule_that_needs_no_folds_ends_with_a_line(run, call_main):
+    exit_code, stdout, stderr = call_main("cv", "table.csv", "--rule", "bic", "--folds", 3)
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert "rule='bic' looks at no other samples" in stderr
+
+
+def test_cv_overwrites_when_told(run):
+    call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "run", "--overwrite")
+    assert len(LassoPath.load(run / "path.npz")) == 5
+    call("path", "table.csv", "--alphas", 6, "--quiet", "--out", "run", "--overwrite")
+    assert not (run / "subsets").exists()
+    assert not (run / "model.json").exists()
+
+
+def test_cv_goes_on_with_a_path_and_chooses_again(run):
+    call("path", "table.csv", "--alphas", 10, "--quiet", "--out", "begun")
+    segments = {file: file.stat().st_mtime_ns for file in (run.parent / "begun" / "segments").iterdir()}
+    points = []
+    for rule in ("min", "1se"):
+        record = call_json("cv", "table.csv", "--alphas", 10, "--rule", rule, "--out", "begun", "--resume")
+        points.append(record["choice"]["point"])
+        kept = json.loads((run.parent / "begun" / "choice.json").read_text())
+        assert (kept["rule"], kept["point"]) == (rule, points[-1])
+    assert points[1] <= points[0]
+    assert {file: file.stat().st_mtime_ns for file in segments} == segments
