@@ -28,7 +28,8 @@ def test_constant_columns_become_zero_columns(value, rng):
 def test_coefficients_go_back_to_the_units_of_the_user(case: Case, rng):
     active = np.array([1, 5, 6])
     weights = rng.standard_normal(3)
-    coefs, intercept = case.problem.to_user_units(active, weights)
+    coefs, (intercept, without) = case.problem.to_user_units(np.array([0, 3, 3]), active, weights)
+    assert without == case.problem.y_mean
     raw = case.problem.X.columns if hasattr(case.problem.X, "columns") else case.problem.X
     dense = formed(raw)
     expected = case.Z[:, active] @ weights + case.problem.y_mean
@@ -39,7 +40,7 @@ def test_coefficients_come_back_from_the_units_of_the_user(case: Case, rng):
     active = np.array([1, 5, 6, 33])
     weights = rng.standard_normal(4)
     coefs = np.zeros(40)
-    coefs[active], _ = case.problem.to_user_units(active, weights)
+    coefs[active], _ = case.problem.to_user_units(np.array([0, 4]), active, weights)
     indices, back = case.problem.from_user_units(coefs)
     np.testing.assert_array_equal(indices, active)
     np.testing.assert_allclose(back, weights, rtol=1e-15)
@@ -57,7 +58,7 @@ def test_coefficients_of_constant_columns_do_not_come_back(units, rng):
     problem = make_case(values, rng.standard_normal(7), units=units).problem
     indices, weights = problem.from_user_units(np.array([2.0, 5.0, -1.0]))
     np.testing.assert_array_equal(indices, [0, 2])
-    np.testing.assert_allclose(problem.to_user_units(indices, weights)[0], [2.0, -1.0], rtol=1e-15)
+    np.testing.assert_allclose(problem.to_user_units(np.array([0, 2]), indices, weights)[0], [2.0, -1.0], rtol=1e-15)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])

@@ -74,20 +74,15 @@ def assemble(
         alphas = np.divide(qy - qq, m * l1, out=np.full(l1.size, problem.lambda_max / m), where=l1 > 0.0)
     else:
         radii, alphas = l1, grid / m
-    supports = [it.coefs() for it in points]
-    in_user_units = [problem.to_user_units(*support) for support in supports]
-    indptr = np.concatenate([[0], np.cumsum([active.size for active, _ in supports])])
-    indices = np.concatenate([active for active, _ in supports])
-    coefs, scaled_coefs = (
-        sp.csc_array((np.concatenate(values), indices, indptr), shape=(p, len(points)))
-        for values in ([coefs for coefs, _ in in_user_units], [weights for _, weights in supports])
-    )
+    indptr, columns, weights = iterates.supports(points)
+    coefs, intercepts = problem.to_user_units(indptr, columns, weights)
+    shape = p, len(points)
     return LassoPath(
         alphas=alphas,
         radii=radii,
-        coefs=coefs,
-        scaled_coefs=scaled_coefs,
-        intercepts=np.array([intercept for _, intercept in in_user_units]),
+        coefs=sp.csc_array((coefs, columns, indptr), shape=shape),
+        scaled_coefs=sp.csc_array((weights, columns, indptr), shape=shape),
+        intercepts=intercepts,
         gaps=gaps,
         r2=(0.5 * problem.yy - loss) / problem.null_loss,
         statuses=tuple(outcome.status for outcome in outcomes),

@@ -1,5 +1,6 @@
 """What moves: the solution so far, as a list of active columns and their fitted values."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +29,8 @@ class Iterate(NamedTuple):
 
     def coefs(self) -> tuple[NDArray[np.int64], Vector]:
         """Return the columns with a nonzero coefficient, in increasing order, and the coefficients."""
-        active, weights = self.active[: self.n_active], self.scale * self.weights[: self.n_active]
-        kept = np.flatnonzero(weights)
-        order = kept[np.argsort(active[kept])]
-        return active[order], weights[order]
+        _, columns, coefs = supports([self])
+        return columns, coefs
 
     def copy(self) -> "Iterate":
         """Return the point in arrays of its own, without its fitted values."""
@@ -55,6 +54,25 @@ NOTHING = np.empty(0)
 _REFRESH_EVERY, _LARGEST_CONSTANT = 1000, 1e6
 # A lazily scaled vector is folded long before the scale leaves the range of float64.
 _SMALLEST_SCALE = 1e-100
+
+
+class Supports(NamedTuple):
+    """The nonzero coefficients of some points, as the parts of a CSC matrix: columns of X are its rows."""
+
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int64]  # in increasing order for every point
+    coefs: Vector
+
+
+def supports(points: Sequence[Iterate]) -> Supports:
+    """Return the nonzero coefficients of some points."""
+    point_of = np.repeat(np.arange(len(points)), [point.n_active for point in points])
+    columns = np.concatenate([point.active[: point.n_active] for point in points])
+    coefs = np.concatenate([point.scale * point.weights[: point.n_active] for point in points])
+    order = np.lexsort((columns, point_of))
+    order = order[coefs[order] != 0.0]
+    indptr = np.searchsorted(point_of[order], np.arange(len(points) + 1))
+    return Supports(indptr, columns[order], coefs[order])
 
 
 def zero(problem: Problem) -> Iterate:

@@ -60,15 +60,20 @@ class Problem(NamedTuple):
         """The smallest penalty with a zero solution: ||X'y||_inf."""
         return float(max(np.max(self.xty, initial=0.0), -np.min(self.xty, initial=0.0)))  # no temporary of size p
 
-    def to_user_units(self, indices: NDArray[np.int64], weights: Vector) -> tuple[Vector, float]:
-        """Return the coefficients of the user's columns `indices`, and the intercept.
+    def to_user_units(
+        self, indptr: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the coefficients of the user's columns, and the intercepts, of points as the parts of a CSC matrix.
 
         X b + b0 = Z w + y_mean with z_j = f_j (x_j - mu_j 1) gives b_j = f_j w_j, b0 = y_mean - sum mu_j b_j.
         """
+        n = indptr.size - 1
         if not isinstance(self.X, Standardized):
-            return weights, self.y_mean
-        coefs = self.X.factors[indices] * weights
-        return coefs, float(self.y_mean - self.X.means[indices] @ coefs)
+            return weights, np.full(n, self.y_mean)
+        coefs = self.X.factors[columns] * weights
+        point_of = np.repeat(np.arange(n), np.diff(indptr))
+        shifts = np.bincount(point_of, weights=self.X.means[columns] * coefs, minlength=n)
+        return coefs, self.y_mean - shifts
 
     def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
         """Return the columns with a nonzero coefficient and w_j = b_j / f_j; constant columns have none."""

@@ -23,7 +23,7 @@ from . import __version__
 from .columns import Vector
 from .datasets.atomic import lock, sync
 from .datasets.compressed import replacing, write_text
-from .iterate import NOTHING, Iterate
+from .iterate import NOTHING, Iterate, supports
 from .solvers.run import Outcome
 from .status import Status
 
@@ -255,11 +255,11 @@ def _sweep(folder: Path) -> None:
 
 
 def _pack(points: list[Outcome]) -> dict[str, NDArray[Any]]:
-    supports = [point.iterate.coefs() for point in points]
+    indptr, columns, coefs = supports([point.iterate for point in points])
     return {
-        "columns": np.concatenate([columns for columns, _ in supports]),
-        "coefs": np.concatenate([coefs for _, coefs in supports]),
-        "ends": np.cumsum([columns.size for columns, _ in supports]),
+        "columns": columns,
+        "coefs": coefs,
+        "ends": indptr[1:],
         "numbers": np.array([(*point.iterate[5:8], point.gap) for point in points]),
         "counts": np.array([(point.n_iter, point.n_dots, point.n_priced) for point in points]),
         "statuses": np.array([point.status.value for point in points]),

@@ -121,7 +121,7 @@ class _Follower:
         problem = self._problem
         left = self._last
         while self._rest and _is_zero(self._rest[0], problem):
-            self._emit(left)
+            self._emit(left.iterate(), left.max_corr)
         if not self._rest:
             return
         floor = self._floor = self._smallest_penalty()
@@ -150,14 +150,14 @@ class _Follower:
                 chain = [a, *self._between(make_span(problem, a, b), 0, anchors), b]
                 for span in itertools.starmap(make_span, ((problem, *pair) for pair in itertools.pairwise(chain))):
                     while self._rest and 0.0 < (share := span.share(self._rest[0])) <= 1.0:
-                        self._emit(span.mix(share))
+                        self._emit(*span.mix(share))
             left = nodes[-1]
             if len(self.outcomes) == n_done:
                 stride *= 2.0  # there was nothing to answer
             else:
                 stride = min(_LONGER * stride, _LONGEST_STRIDE) if self._was_easy else _STRIDE
         while self._rest:
-            self._emit(left)
+            self._emit(left.iterate(), left.max_corr)
 
     def first_guess(self, ending: Status) -> Outcome:
         """Return the zero solution for the first point: there is always an answer."""
@@ -201,18 +201,17 @@ class _Follower:
         gap, radius = self._gap(Penalty(node.weight), node), self._radius(node.weight)
         return gap if radius < 0.0 else max(gap, self._gap(Ball(max(radius, node.l1)), node))
 
-    def _emit(self, node: Node) -> None:
+    def _emit(self, iterate: Iterate, max_corr: float) -> None:
         point = len(self.outcomes)
-        form = self._forms[point]
-        gap = self._gap(form, node)
+        gap = gap_of(self._problem, self._forms[point], iterate, max_corr)
         status = Status.CERTIFIED if gap <= self._goal else self._limited
-        outcome = Outcome(node.iterate(), status, self._n_rounds, self._n_dots, gap, self._n_priced)
+        outcome = Outcome(iterate, status, self._n_rounds, self._n_dots, gap, self._n_priced)
         self._n_rounds = self._n_dots = self._n_priced = 0
         self.outcomes.append(outcome)
-        self._look(point, node, outcome.n_iter, gap, done=True)
+        self._look(point, iterate, outcome.n_iter, gap, done=True)
 
-    def _look(self, point: int, node: Node, n_iter: int, gap: float, *, done: bool) -> None:
-        ending = self._tell(point, node.iterate(), n_iter, gap, done=done)
+    def _look(self, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool) -> None:
+        ending = self._tell(point, iterate, n_iter, gap, done=done)
         if ending is not None:
             raise PathEnded(ending)
 
@@ -255,17 +254,17 @@ class _Follower:
     def _solve(self, columns: Indices, coefs: Vector, weight: float, accuracy: float = _SOLVE) -> Node:
         """Solve on the working set from some coefficients."""
         self._members = _union(self._members, self._work.start_at(columns, coefs))
-        point = len(self.outcomes)
+        point, last = len(self.outcomes), self._last.iterate()
         solved = self._work.solve(
             self._members, weight, self._radius(weight), accuracy * self._goal, self._max_iter,
-            lambda n_rounds, gap: self._look(point, self._last, self._n_rounds + n_rounds, gap, done=False),
+            lambda n_rounds, gap: self._look(point, last, self._n_rounds + n_rounds, gap, done=False),
         )  # fmt: skip
         self._n_rounds += solved.n_rounds
         self._n_dots += solved.n_dots
         if solved.status is not Status.CERTIFIED:
             self._limited = solved.status
         self._last = self._work.node(self._members, weight)
-        self._look(point, self._last, self._n_rounds, solved.gap, done=False)
+        self._look(point, self._last.iterate(), self._n_rounds, solved.gap, done=False)
         return self._last
 
     def _between(self, span: Span, depth: int, anchors: Anchors | None) -> list[Node]:

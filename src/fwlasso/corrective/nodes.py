@@ -67,15 +67,14 @@ class Span(NamedTuple):
         qq, qy, l1, max_corr = self._mixed(share)
         return max(0.0, float(duality_gap(form, problem.yy, qq, qy, l1, max_corr)))
 
-    def mix(self, share: float) -> Node:
-        """Return (1 - t) left + t right."""
+    def mix(self, share: float) -> tuple[Iterate, float]:
+        """Return (1 - t) left + t right, and a bound of its correlations over all columns."""
         if share == 1.0:
-            return self.right
-        left, right, rest = self.left, self.right, 1.0 - share
-        columns, coefs = mix_coefs(left, right, share)
+            return self.right.iterate(), self.right.max_corr
+        columns, coefs = mix_coefs(self.left, self.right, share)
         qq, qy, _, max_corr = self._mixed(share)
-        residual = rest * left.residual + share * right.residual
-        return Node(self.weight(share), columns, coefs, residual, qq, qy, float(np.abs(coefs).sum()), max_corr)
+        l1 = float(np.abs(coefs).sum())
+        return Iterate(columns, coefs, NOTHING, columns.size, 1.0, qq, qy, l1, 0), max_corr
 
     def _mixed(self, t: float) -> tuple[float, float, float, float]:
         left, right, s = self.left, self.right, 1.0 - t
