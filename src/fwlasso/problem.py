@@ -68,12 +68,13 @@ class Problem(NamedTuple):
         X b + b0 = Z w + y_mean with z_j = f_j (x_j - mu_j 1) gives b_j = f_j w_j, b0 = y_mean - sum mu_j b_j.
         """
         n = indptr.size - 1
+        intercepts = np.full(n, self.y_mean)
         if not isinstance(self.X, Standardized):
-            return weights, np.full(n, self.y_mean)
+            return weights, intercepts
         coefs = self.X.factors[columns] * weights
         point_of = np.repeat(np.arange(n), np.diff(indptr))
-        shifts = np.bincount(point_of, weights=self.X.means[columns] * coefs, minlength=n)
-        return coefs, self.y_mean - shifts
+        intercepts -= np.bincount(point_of, weights=self.X.means[columns] * coefs, minlength=n)
+        return coefs, intercepts
 
     def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
         """Return the columns with a nonzero coefficient and w_j = b_j / f_j; constant columns have none."""
