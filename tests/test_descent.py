@@ -75,5 +75,25 @@ def test_of_many_that_should_be_active_the_worst_are_listed(rng):
     assert listed_places(work, members, 1.0).tolist() == [3, 5]
     work.corrs[10:20] = np.linspace(1.1, 3.0, 10)
     work.coefs[0] = 0.1
-    violates = np.abs(work.corrs) > 1.0 + 0.5 * (3.0 - 1.0)
+    violates = np.abs(work.corrs) >= 1.0 + 0.5 * (3.0 - 1.0)
     assert listed_places(work, members, 1.0).tolist() == [0, *np.flatnonzero(violates)]
+
+
+@pytest.mark.parametrize("n_active", [0, 5, 8, 12])
+def test_no_more_columns_are_listed_than_samples_but_for_a_few(rng, n_active):
+    case = make_case(random_values(rng, 10, 40), rng.standard_normal(10))
+    work, members = work_on(case, np.zeros(40))
+    work.coefs[:n_active] = 1.0
+    work.corrs[:] = np.linspace(3.0, 1.01, 40)
+    listed = listed_places(work, members, 1.0)
+    assert n_active + 1 <= listed.size <= max(10, n_active + 4)
+    np.testing.assert_array_equal(listed, np.arange(listed.size))  # the worst ones
+
+
+def test_columns_that_violate_alike_are_listed_together(rng):
+    case = make_case(random_values(rng, 10, 40), rng.standard_normal(10))
+    work, members = work_on(case, np.zeros(40))
+    for largest in (2.0, np.nextafter(1.0, 2.0)):
+        work.corrs[:] = 0.5
+        work.corrs[10:35] = -largest
+        assert listed_places(work, members, 1.0).tolist() == list(range(10, 35))

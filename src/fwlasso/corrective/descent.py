@@ -83,7 +83,8 @@ def price(problem: Problem, work: Work, members: Indices, weight: float, radius:
 def listed_places(work: Work, members: Indices, weight: float) -> Indices:
     """Return the members that are active or should be; of many that should, those that should most.
 
-    Columns that violate are often correlated: with the worst of them active, the others cease to violate.
+    Columns that violate are often correlated: with the worst of them active, the others cease to violate. And more
+    active columns than samples are dependent: they would have to leave again, one by one.
     """
     n_active = n_violate = 0
     largest = weight
@@ -93,16 +94,22 @@ def listed_places(work: Work, members: Indices, weight: float) -> Indices:
         elif abs(work.corrs[k]) > weight:
             n_violate += 1
             largest = max(largest, abs(work.corrs[k]))
+    n_most = n_active + max(_FEW, work.residual.size - 1 - n_active)
     least = weight
     if n_violate > max(_FEW, _FEW_SHARE * n_active):
         least += _WORST * (largest - weight)
     listed = np.empty(n_active + n_violate, np.int64)
-    n = 0
-    for k in members:
-        if work.coefs[k] != 0.0 or abs(work.corrs[k]) > least:
-            listed[n] = k
-            n += 1
-    return listed[:n]
+    while True:  # some sixty times at most: then nothing is between `least` and `largest`
+        n = 0
+        for k in members:
+            size = abs(work.corrs[k])
+            if work.coefs[k] != 0.0 or (size > weight and size >= least):
+                listed[n] = k
+                n += 1
+        more = _WORST * (largest - least)
+        if n <= n_most or least + more == least:
+            return listed[:n]
+        least += more
 
 
 @kernel

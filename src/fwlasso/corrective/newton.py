@@ -183,8 +183,10 @@ def _shorten(problem: Problem, work: Work, active: Indices, step: Vector, weight
         a = work.coefs[active[i]]
         if a * (a + step[i]) < 0.0 and -a / step[i] < share:
             first, share = i, -a / step[i]
+    # With as many columns as samples X a hardly changes, and the step is as long as the ridge is small: no share does.
+    least = _SHORTEST if active.size < work.residual.size - 1 else 1.0
     factor = 1.0
-    while factor > share and factor > _SHORTEST:
+    while factor > share and factor > least:
         if _falls(problem, work, active, step, weight):
             return
         factor *= 0.5
