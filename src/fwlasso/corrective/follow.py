@@ -136,7 +136,7 @@ class _Follower:
             if not nodes:
                 end = _next_penalty(stops, left.weight, stride, floor)
                 predicted = self._predict(reference, before, end, _TIMES_ACTIVE * left.columns.size)
-                self._members = np.union1d(self._work.places(predicted), self._work.places(left.columns))
+                self._members = self._work.together(self._work.places(predicted), self._work.places(left.columns))
                 nodes = self._solve_to(end, left, stops)
             anchors = Anchors(self._reach, reference.weight, anchor)
             priced = nodes if self._price_together else nodes[-1:]
@@ -253,7 +253,7 @@ class _Follower:
 
     def _solve(self, columns: Indices, coefs: Vector, weight: float, accuracy: float = _SOLVE) -> Node:
         """Solve on the working set from some coefficients."""
-        self._members = _union(self._members, self._work.start_at(columns, coefs))
+        self._members = self._work.together(self._members, self._work.start_at(columns, coefs))
         point, last = len(self.outcomes), self._last.iterate()
         solved = self._work.solve(
             self._members, weight, self._radius(weight), accuracy * self._goal, self._max_iter,
@@ -315,7 +315,7 @@ class _Follower:
             still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > _ACCEPT * self._goal]
             if not still_open:
                 break
-            members = _union(self._members, self._work.places(self._duplicates.distinct(violators)))
+            members = self._work.together(self._members, self._work.places(self._duplicates.distinct(violators)))
             if n_solved > 0 and members.size == self._members.size:
                 break  # these are worked with: the gap is as it is
             self._members = members
@@ -352,14 +352,6 @@ class _Follower:
         self._n_priced += suspects.size
         self._n_dots += suspects.size * len(which)
         return suspects[violates], suspects.size
-
-
-def _union(members: Indices, places: Indices) -> Indices:
-    """Return the union of `members`, which increase, with `places`; most often these are among them."""
-    if members.size == 0:
-        return np.unique(places)
-    at = np.minimum(np.searchsorted(members, places), members.size - 1)
-    return members if (members[at] == places).all() else np.union1d(members, places)
 
 
 def _is_zero(form: Form, problem: Problem) -> bool:

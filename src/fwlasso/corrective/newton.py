@@ -35,12 +35,12 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
     Return what is asked for, and the dot products. The correlations of the active columns must be those of r.
     """
     n_dots = n_steps = 0
-    n = _active(work, members).size
+    n = active_places(work, members).size
     n_most = _STEPS if n <= LARGEST_GRAM else _STEPS_WITHOUT_FACTOR
     n_most += max(0, n - work.residual.size)  # dependent columns leave one by one
     while n_steps < n_most:
         n_steps += 1
-        active = _active(work, members)
+        active = active_places(work, members)
         if active.size == 0:
             break
         if active.size <= LARGEST_GRAM:
@@ -71,7 +71,7 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
 
 
 @kernel
-def _active(work: Work, members: Indices) -> Indices:
+def active_places(work: Work, members: Indices) -> Indices:
     """Return the members with a nonzero coefficient."""
     active = np.empty(members.size, np.int64)
     n = 0

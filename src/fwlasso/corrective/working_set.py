@@ -14,7 +14,7 @@ from ..solvers.run import BURST_BYTES
 from ..status import Status
 from .descent import EPOCHS, SETTLED, Work, descend, listed_places, price, refresh
 from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosines, with_places
-from .newton import CG_ITERATIONS, COSINES, DONE, FACTOR, newton
+from .newton import CG_ITERATIONS, COSINES, DONE, FACTOR, active_places, newton
 from .nodes import Node
 
 # In so many Newton steps the objective must fall by this share of the gap: else rounding is what is left of it.
@@ -74,6 +74,13 @@ class WorkingSet:
             self._n_places = n_all
         return places
 
+    def together(self, *places: Indices) -> Indices:
+        """Return the union of some lists of places, in increasing order."""
+        is_in = np.zeros(self._n_places, np.bool_)
+        for some in places:
+            is_in[some] = True
+        return np.flatnonzero(is_in)
+
     def start_at(self, columns: Indices, coefs: Vector) -> Indices:
         """Go to these coefficients; return their places."""
         places = self.places(columns)
@@ -114,13 +121,10 @@ class WorkingSet:
     def node(self, members: Indices, weight: float) -> Node:
         """Return where we stand after `solve` as a node."""
         work = self._work
-        active = members[work.coefs[members] != 0.0]
+        active, qy, qr, l1, largest = _summarize(self._problem, work, members, weight)
         active = active[np.argsort(work.columns[active])]
-        columns, coefs, corrs = work.columns[active], work.coefs[active], work.corrs[members]
-        qy = float(coefs @ self._problem.xty[columns])
-        qq = max(0.0, qy - float(coefs @ work.corrs[active]))
-        largest = max(weight, float(corrs.max(initial=0.0)), -float(corrs.min(initial=0.0)))
-        return Node(weight, columns, coefs, work.residual.copy(), qq, qy, float(np.abs(coefs).sum()), largest)
+        qq = max(0.0, qy - qr)
+        return Node(weight, work.columns[active], work.coefs[active], work.residual.copy(), qq, qy, l1, largest)
 
 
 class Rounds(NamedTuple):
@@ -167,7 +171,10 @@ def _solve(
         if settled and goal > 0.0:  # at the rate of the last epochs
             n_more = last_epochs * np.log(gap / goal) / np.log(last_gap / gap) if gap < last_gap else np.inf
         listed = listed_places(work, members, weight)
-        if n_epochs == 0.0 or n_epochs + n_more < _affordable_epochs(problem, work, gram, listed):
+        n_affordable = _affordable_epochs(problem, work, gram, listed)
+        # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
+        knows_signs = n_affordable < EPOCHS and listed.size == active_places(work, members).size
+        if not knows_signs and (n_epochs == 0.0 or n_epochs + n_more < n_affordable):
             n_flips, last_epochs = descend(problem, work, listed, weight)
             settled = n_flips <= SETTLED * listed.size
             n_epochs += last_epochs
@@ -183,6 +190,24 @@ def _solve(
         n += 1
         if n_dots > n_dots_in_burst:
             return _LOOK, gap, Rounds(n, n_epochs, best, n_idle), n_dots
+
+
+@kernel
+def _summarize(
+    problem: Problem, work: Work, members: Indices, weight: float
+) -> tuple[Indices, float, float, float, float]:
+    """Return the active members, q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|)."""
+    active = active_places(work, members)
+    qy = qr = l1 = 0.0
+    for k in active:
+        a = work.coefs[k]
+        qy += a * problem.xty[work.columns[k]]
+        qr += a * work.corrs[k]
+        l1 += abs(a)
+    largest = weight
+    for k in members:
+        largest = max(largest, abs(work.corrs[k]))
+    return active, qy, qr, l1, largest
 
 
 @kernel
