@@ -58,7 +58,7 @@ def test_epochs_lead_to_the_solution(case):
         objectives.append(objective)
         if gap <= 1e-9 * case.problem.yy:
             break
-        descend(case.problem, work, listed_places(work, members, weight), weight)
+        descend(case.problem, work, listed_places(case.problem, work, members, weight), weight)
     assert gap <= 1e-9 * case.problem.yy
     assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
     best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
@@ -72,11 +72,11 @@ def test_of_many_that_should_be_active_the_worst_are_listed(rng):
     work, members = work_on(case, np.zeros(40))
     work.corrs[:] = 0.0
     work.corrs[[3, 5]] = 1.5, -2.0
-    assert listed_places(work, members, 1.0).tolist() == [3, 5]
+    assert listed_places(case.problem, work, members, 1.0).tolist() == [3, 5]
     work.corrs[10:20] = np.linspace(1.1, 3.0, 10)
     work.coefs[0] = 0.1
     violates = np.abs(work.corrs) >= 1.0 + 0.5 * (3.0 - 1.0)
-    assert listed_places(work, members, 1.0).tolist() == [0, *np.flatnonzero(violates)]
+    assert listed_places(case.problem, work, members, 1.0).tolist() == [0, *np.flatnonzero(violates)]
 
 
 @pytest.mark.parametrize("n_active", [0, 5, 8, 12])
@@ -85,7 +85,7 @@ def test_no_more_columns_are_listed_than_samples_but_for_a_few(rng, n_active):
     work, members = work_on(case, np.zeros(40))
     work.coefs[:n_active] = 1.0
     work.corrs[:] = np.linspace(3.0, 1.01, 40)
-    listed = listed_places(work, members, 1.0)
+    listed = listed_places(case.problem, work, members, 1.0)
     assert n_active + 1 <= listed.size <= max(10, n_active + 4)
     np.testing.assert_array_equal(listed, np.arange(listed.size))  # the worst ones
 
@@ -96,4 +96,4 @@ def test_columns_that_violate_alike_are_listed_together(rng):
     for largest in (2.0, np.nextafter(1.0, 2.0)):
         work.corrs[:] = 0.5
         work.corrs[10:35] = -largest
-        assert listed_places(work, members, 1.0).tolist() == list(range(10, 35))
+        assert listed_places(case.problem, work, members, 1.0).tolist() == list(range(10, 35))

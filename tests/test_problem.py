@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from conftest import Case, formed, make_case
 from fwlasso.design import as_design
 from fwlasso.parallel import Workers
-from fwlasso.problem import as_response, build_problem
+from fwlasso.problem import as_response, build_problem, rank_bound
 
 
 def test_one_pass_tells_products_and_norms(case: Case):
@@ -84,3 +84,14 @@ def test_nan_infinity_and_overflow_in_x_are_found_in_the_first_pass(bad, wrap):
 def test_bad_responses_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         as_response(y, 3)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("n_kept", [10, 7])
+def test_no_more_columns_are_independent_than_the_rank_bound(rng, fit_intercept, n_kept):
+    X = np.asfortranarray(rng.standard_normal((10, 20)))
+    kept = None if n_kept == 10 else np.arange(10) < n_kept
+    with Workers(1) as workers:
+        problem = build_problem(as_design(X), rng.standard_normal(10), fit_intercept, False, workers, kept)
+    rows = X[:n_kept] - fit_intercept * X[:n_kept].mean(axis=0)
+    assert rank_bound(problem) == np.linalg.matrix_rank(rows) == n_kept - fit_intercept

@@ -85,6 +85,12 @@ class Problem(NamedTuple):
         return indices[factors > 0.0], coefs[indices[factors > 0.0]] / factors[factors > 0.0]
 
 
+@kernel
+def rank_bound(problem: Problem) -> int:
+    """Return how many columns can be independent: as many as there are samples, less one for the intercept."""
+    return int(shape(problem.X)[0] - problem.centred)
+
+
 def as_response(y: Any, n_samples: int) -> Vector:
     """Return y as finite float64 of length `n_samples`, or raise a ValueError that names it."""
     if y is None:

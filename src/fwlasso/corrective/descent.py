@@ -7,7 +7,7 @@ import numpy as np
 from .._jit import kernel
 from ..columns import Vector, add_column, dot_column, holds, shape
 from ..forms import Penalty, duality_gap, soft_threshold
-from ..problem import Problem
+from ..problem import Problem, rank_bound
 from .gram import Indices, Matrix
 
 #: Epochs between two looks at the gap; an epoch that changes the signs of no more than this share is the last.
@@ -80,11 +80,11 @@ def price(problem: Problem, work: Work, members: Indices, weight: float, radius:
 
 
 @kernel
-def listed_places(work: Work, members: Indices, weight: float) -> Indices:
+def listed_places(problem: Problem, work: Work, members: Indices, weight: float) -> Indices:
     """Return the members that are active or should be; of many that should, those that should most.
 
-    Columns that violate are often correlated: with the worst of them active, the others cease to violate. And more
-    active columns than samples are dependent: they would have to leave again, one by one.
+    Columns that violate are often correlated: with the worst of them active, the others cease to violate. And of
+    more active columns than can be independent, the dependent ones would have to leave again, one by one.
     """
     n_active = n_violate = 0
     largest = weight
@@ -94,7 +94,7 @@ def listed_places(work: Work, members: Indices, weight: float) -> Indices:
         elif abs(work.corrs[k]) > weight:
             n_violate += 1
             largest = max(largest, abs(work.corrs[k]))
-    n_most = n_active + max(_FEW, work.residual.size - 1 - n_active)
+    n_most = max(n_active + _FEW, rank_bound(problem))
     least = weight
     if n_violate > max(_FEW, _FEW_SHARE * n_active):
         least += _WORST * (largest - weight)

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._jit import kernel
 from ..columns import Vector, add_column, center, column_entries, dot_column
-from ..problem import Problem
+from ..problem import Problem, rank_bound
 from .descent import Work
 from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fill_from_old, substitute, take_slots
 
@@ -37,7 +37,7 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
     n_dots = n_steps = 0
     n = active_places(work, members).size
     n_most = _STEPS if n <= LARGEST_GRAM else _STEPS_WITHOUT_FACTOR
-    n_most += max(0, n - work.residual.size)  # dependent columns leave one by one
+    n_most += max(0, n - rank_bound(problem))  # dependent columns leave one by one
     while n_steps < n_most:
         n_steps += 1
         active = active_places(work, members)
@@ -183,8 +183,8 @@ def _shorten(problem: Problem, work: Work, active: Indices, step: Vector, weight
         a = work.coefs[active[i]]
         if a * (a + step[i]) < 0.0 and -a / step[i] < share:
             first, share = i, -a / step[i]
-    # With as many columns as samples X a hardly changes, and the step is as long as the ridge is small: no share does.
-    least = _SHORTEST if active.size < work.residual.size - 1 else 1.0
+    # Along dependent columns X a hardly changes, and a step is as long as the ridge is small: no share of it will do.
+    least = _SHORTEST if active.size <= rank_bound(problem) else 1.0
     factor = 1.0
     while factor > share and factor > least:
         if _falls(problem, work, active, step, weight):

@@ -170,7 +170,7 @@ def _solve(
         n_more = 0.0
         if settled and goal > 0.0:  # at the rate of the last epochs
             n_more = last_epochs * np.log(gap / goal) / np.log(last_gap / gap) if gap < last_gap else np.inf
-        listed = listed_places(work, members, weight)
+        listed = listed_places(problem, work, members, weight)
         n_affordable = _affordable_epochs(problem, work, gram, listed)
         # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
         knows_signs = n_affordable < EPOCHS and listed.size == active_places(work, members).size
