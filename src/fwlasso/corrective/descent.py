@@ -56,27 +56,45 @@ def refresh(problem: Problem, work: Work, members: Indices) -> None:
 def price(problem: Problem, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
     """Compute the correlations of `members`; return the gap over them and the objective.
 
-    q'y = sum a_j z_j'y and q'q = q'y - q'r = q'y - sum a_j z_j'r. Of the other columns no more will be known than that
-    |z_j'r| <= lambda, so that no smaller bound is used here. For a path over radii (`radius` is not negative) it is
-    the larger one of the gaps of both forms: for the penalty, and for a ball of this radius or up to where we stand.
+    q'q = q'y - q'r. Of the other columns no more will be known than that |z_j'r| <= lambda, so that no smaller bound
+    is used here. For a path over radii (`radius` is not negative) it is the larger one of the gaps of both forms: for
+    the penalty, and for a ball of this radius or up to where we stand.
     """
-    qy = qr = l1 = 0.0
-    largest = weight
     for k in members:
-        j = work.columns[k]
-        corr = dot_column(problem.X, j, work.residual)
-        work.corrs[k] = corr
-        largest = max(largest, abs(corr))
-        a = work.coefs[k]
-        if a != 0.0:
-            qy += a * problem.xty[j]
-            qr += a * corr
-            l1 += abs(a)
+        work.corrs[k] = dot_column(problem.X, work.columns[k], work.residual)
+    qy, qr, l1, largest = totals(problem, work, members, weight)
     gap = duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)
     objective = 0.5 * (problem.yy - qy - qr) + weight * l1
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
     return max(gap, 0.0), objective  # what rounding leaves of a difference
+
+
+@kernel
+def totals(problem: Problem, work: Work, members: Indices, weight: float) -> tuple[float, float, float, float]:
+    """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|), from priced `members`."""
+    qy = qr = l1 = 0.0
+    largest = weight
+    for k in members:
+        largest = max(largest, abs(work.corrs[k]))
+        a = work.coefs[k]
+        if a != 0.0:
+            qy += a * problem.xty[work.columns[k]]
+            qr += a * work.corrs[k]
+            l1 += abs(a)
+    return qy, qr, l1, largest
+
+
+@kernel
+def active_places(work: Work, members: Indices) -> Indices:
+    """Return the members with a nonzero coefficient."""
+    active = np.empty(members.size, np.int64)
+    n = 0
+    for k in members:
+        if work.coefs[k] != 0.0:
+            active[n] = k
+            n += 1
+    return active[:n]
 
 
 @kernel

@@ -5,7 +5,7 @@ import numpy as np
 from .._jit import kernel
 from ..columns import Vector, add_column, center, column_entries, dot_column
 from ..problem import Problem, rank_bound
-from .descent import Work
+from .descent import Work, active_places
 from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fill_from_old, substitute, take_slots
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization.
@@ -68,18 +68,6 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
             if work.coefs[k] != 0.0:
                 work.corrs[k] = dot_column(problem.X, work.columns[k], work.residual)
     return DONE, n_dots
-
-
-@kernel
-def active_places(work: Work, members: Indices) -> Indices:
-    """Return the members with a nonzero coefficient."""
-    active = np.empty(members.size, np.int64)
-    n = 0
-    for k in members:
-        if work.coefs[k] != 0.0:
-            active[n] = k
-            n += 1
-    return active[:n]
 
 
 @kernel

@@ -12,9 +12,9 @@ from ..parallel import Workers
 from ..problem import Problem
 from ..solvers.run import BURST_BYTES
 from ..status import Status
-from .descent import EPOCHS, SETTLED, Work, descend, listed_places, price, refresh
+from .descent import EPOCHS, SETTLED, Work, active_places, descend, listed_places, price, refresh, totals
 from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosines, with_places
-from .newton import CG_ITERATIONS, COSINES, DONE, FACTOR, active_places, newton
+from .newton import CG_ITERATIONS, COSINES, DONE, FACTOR, newton
 from .nodes import Node
 
 # In so many Newton steps the objective must fall by this share of the gap: else rounding is what is left of it.
@@ -102,7 +102,7 @@ class WorkingSet:
             if asked == DONE:
                 limit = Status.MAX_ITER if rounds.n >= max_rounds else Status.PRECISION
                 return Solved(Status.CERTIFIED if gap <= goal else limit, gap, rounds.n, n_dots)
-            active = members[work.coefs[members] != 0.0]
+            active = active_places(work, members)
             if asked == COSINES:
                 self._gram = with_cosines(problem, self._gram, active, work.columns, self._workers)
             elif asked == FACTOR:
@@ -112,16 +112,16 @@ class WorkingSet:
 
     def penalty(self, members: Indices) -> float:
         """Return the penalty that the coefficients belong to, a'X'r / ||a||_1."""
-        work = self._work
-        refresh(self._problem, work, members)
-        price(self._problem, work, members, 0.0, -1.0)
-        coefs = work.coefs[members]
-        return float(coefs @ work.corrs[members] / np.abs(coefs).sum())
+        refresh(self._problem, self._work, members)
+        price(self._problem, self._work, members, 0.0, -1.0)
+        _, qr, l1, _ = totals(self._problem, self._work, members, 0.0)
+        return qr / l1
 
     def node(self, members: Indices, weight: float) -> Node:
         """Return where we stand after `solve` as a node."""
         work = self._work
-        active, qy, qr, l1, largest = _summarize(self._problem, work, members, weight)
+        qy, qr, l1, largest = totals(self._problem, work, members, weight)
+        active = active_places(work, members)
         active = active[np.argsort(work.columns[active])]
         qq = max(0.0, qy - qr)
         return Node(weight, work.columns[active], work.coefs[active], work.residual.copy(), qq, qy, l1, largest)
@@ -173,7 +173,7 @@ def _solve(
         listed = listed_places(problem, work, members, weight)
         n_affordable = _affordable_epochs(problem, work, gram, listed)
         # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
-        knows_signs = n_affordable < EPOCHS and listed.size == active_places(work, members).size
+        knows_signs = n_affordable < EPOCHS and active_places(work, listed).size == listed.size
         if not knows_signs and (n_epochs == 0.0 or n_epochs + n_more < n_affordable):
             n_flips, last_epochs = descend(problem, work, listed, weight)
             settled = n_flips <= SETTLED * listed.size
@@ -190,24 +190,6 @@ def _solve(
         n += 1
         if n_dots > n_dots_in_burst:
             return _LOOK, gap, Rounds(n, n_epochs, best, n_idle), n_dots
-
-
-@kernel
-def _summarize(
-    problem: Problem, work: Work, members: Indices, weight: float
-) -> tuple[Indices, float, float, float, float]:
-    """Return the active members, q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|)."""
-    active = active_places(work, members)
-    qy = qr = l1 = 0.0
-    for k in active:
-        a = work.coefs[k]
-        qy += a * problem.xty[work.columns[k]]
-        qr += a * work.corrs[k]
-        l1 += abs(a)
-    largest = weight
-    for k in members:
-        largest = max(largest, abs(work.corrs[k]))
-    return active, qy, qr, l1, largest
 
 
 @kernel
