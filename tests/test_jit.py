@@ -4,6 +4,7 @@ Every process of these tests has its own cache directory, so that none of them s
 """
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -112,6 +113,16 @@ def test_an_edit_of_another_file_is_not_lost_to_the_cache(tmp_path, package_copy
     assert edited != before
     source.write_text(edited)
     assert xty() == 14.0
+
+
+@pytest.mark.compiled
+def test_a_type_by_another_name_is_no_obstacle_in_the_cache(tmp_path, package_copy):
+    env = {"NUMBA_CACHE_DIR": tmp_path / "cache", "PYTHONPATH": package_copy}
+    run_python(SMALL_PATH, **env)
+    for source in package_copy.rglob("*.py"):
+        source.write_text(re.sub(r"\bDense\b", "ColumnMajor", source.read_text()))
+    hits, _ = run_python(SMALL_PATH + COUNT_CACHE, **env).stdout.split()
+    assert hits == "0"
 
 
 @pytest.mark.compiled

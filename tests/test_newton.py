@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from conftest import Case, make_case, random_values
-from fwlasso.corrective import newton as steps
 from fwlasso.corrective.descent import Work, price, refresh
 from fwlasso.corrective.gram import empty_gram, factorize, with_cosines, with_places
 from fwlasso.corrective.newton import COSINES, DONE, FACTOR, newton
+from fwlasso.corrective.preconditioner import no_preconditioner
 from fwlasso.parallel import Workers
 
 PENALIZED = -1.0  # a radius that asks for nothing
@@ -29,7 +29,7 @@ def take_steps(case: Case, columns: np.ndarray, coefs: np.ndarray, weight: float
     asked = COSINES
     with Workers(1) as workers:
         while asked != DONE:
-            asked, _ = newton(problem, work, gram, members, weight)
+            asked, _ = newton(problem, work, gram, no_preconditioner(), members, weight)
             active = members[work.coefs != 0.0]
             if asked == COSINES:
                 gram = with_cosines(problem, gram, active, work.columns, workers)
@@ -80,18 +80,3 @@ def test_of_dependent_columns_one_leaves(rng):
     coefs, before, after = take_steps(case, np.arange(5), np.ones(5), 1e-3 * case.problem.lambda_max)
     assert after < before
     assert (coefs[[0, 1, 4]] == 0.0).any()
-
-
-def test_conjugate_gradients_solve_for_the_step(rng):
-    case = make_case(random_values(rng, 40, 8, density=1.0), rng.standard_normal(40))
-    problem, members = case.problem, np.arange(8)
-    work = Work(np.arange(8), np.ones(8), np.zeros(8), np.zeros(41))
-    refresh(problem, work, members)
-    price(problem, work, members, 0.0, PENALIZED)
-    norms = np.sqrt(problem.norms2)
-    aim = work.corrs / norms
-    x = aim.copy()
-    n_dots = steps._conjugate_gradients(problem, work, members, norms, x)
-    assert 0 < n_dots <= 2 * 8 * steps.CG_ITERATIONS
-    unit = case.Z / norms
-    assert np.linalg.norm(unit.T @ (unit @ x) - aim) <= 1.01 * steps._CG_ACCURACY * np.linalg.norm(aim)

@@ -43,12 +43,22 @@ def package_stamp() -> str:
     return digest.hexdigest()
 
 
+class _IndexFile(IndexDataCacheFile):  # type: ignore[misc]
+    """numba's index of what is cached, empty where it names types that the package no longer has."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+
 class _StampedCache(FunctionCache):  # type: ignore[misc]
     """numba's on-disk cache, valid for one state of the whole package."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, package_stamp())
+        self._cache_file = _IndexFile(self._cache_path, self._impl.filename_base, package_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         loaded = super().load_overload(sig, target_context)
@@ -69,12 +79,17 @@ def kernel(function: F, **options: Any) -> F:
     if numba.config.DISABLE_JIT:
         # Compiled numbers overflow, wrap around and become NaN silently; numpy's scalars do so with a warning.
         return np.errstate(all="ignore")(function)  # type: ignore[return-value]
-    dispatcher = numba.njit(**_VECTORISED, **options)(function)
+    dispatcher = numba.njit(**(_VECTORISED | options))(function)
     try:
         dispatcher._cache = _StampedCache(function)
     except RuntimeError:  # no writable place for a cache: compile in every process
         dispatcher._cache = _NoCache()
     return dispatcher  # type: ignore[no-any-return]
+
+
+def kernel_in_order(function: F) -> F:
+    """Compile `function` as `kernel` does, but let it add up numbers as they come: see `IN_ORDER`."""
+    return kernel(function, **IN_ORDER)
 
 
 def part_of_kernel(function: F) -> F:

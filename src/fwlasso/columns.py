@@ -95,8 +95,8 @@ def column_entries(X: Columns, j: int) -> int:
 
 
 @by_type
-def column_entry(X: Whole, j: int, k: int) -> tuple[int, float]:
-    """Return the row and the value of the k-th number in memory of column j."""
+def column_entry(X: Columns, j: int, k: int) -> tuple[int, float]:
+    """Return the row and the value of the k-th number in memory of column j: of z_j + column_shift 1."""
 
 
 @by_type
@@ -224,9 +224,9 @@ def _(X, j, v):
 
 @add_column.register(Masked)
 def _(X, j, a, v):
-    for k in range(column_entries(X.columns, j)):
-        i, value = column_entry(X.columns, j, k)
-        v[i] += a * value * X.kept[i]
+    for k in range(column_entries(X, j)):
+        i, value = column_entry(X, j, k)
+        v[i] += a * value
 
 
 @column_moments.register(Masked)
@@ -252,6 +252,12 @@ def _(X, j):
 @column_entries.register(Masked)
 def _(X, j):
     return column_entries(X.columns, j)
+
+
+@column_entry.register(Masked)
+def _(X, j, k):
+    i, value = column_entry(X.columns, j, k)
+    return i, value * X.kept[i]
 
 
 @shape.register(Masked)
@@ -300,6 +306,12 @@ def _(X, j):
 @column_entries.register(Standardized)
 def _(X, j):
     return column_entries(X.columns, j)
+
+
+@column_entry.register(Standardized)
+def _(X, j, k):
+    i, value = column_entry(X.columns, j, k)
+    return i, X.factors[j] * value
 
 
 @shape.register(Standardized)

@@ -40,6 +40,7 @@ _STRIDE, _FIRST_STEP = 0.4, 0.1
 _MAX_ROUNDS, _MAX_DEPTH = 50, 40
 # Columns predicted to be this close to the penalty are worked with, at most so many or so many times the active ones.
 _NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 4
+_LEAST_NEAR, _NEARER = 0.85, 0.04
 # All nodes are priced with their knot where the lazy oracle would leave more than this share of all columns.
 _MANY_SUSPECTS = 0.02
 # The next stride is longer after a knot that left fewer, and at most one node to solve again; but not too long.
@@ -110,6 +111,7 @@ class _Follower:
         self._members = _NO_COLUMNS  # places in the working set
         self._last = zero_node(problem)
         self._step = _FIRST_STEP
+        self._near = _NEAR
         self._floor = 0.0
         self._price_together = self._was_easy = False
         self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
@@ -222,7 +224,7 @@ class _Follower:
         """Return the columns that are likely to matter down to `weight`."""
         # Above lambda_max the solution is zero, and the correlations do not change.
         before = before or Reference(2.0 * reference.weight, reference.ratios / np.float32(2.0))
-        found, ratios = near_columns(reference, before, weight, _NEAR)
+        found, ratios = near_columns(reference, before, weight, self._near)
         n_most = max(_MOST_PREDICTED, n_most)
         if found.size > n_most:  # copies of a column have the same ratio, and come or go together
             found = found[ratios >= np.partition(ratios, -n_most)[-n_most]]
@@ -324,6 +326,8 @@ class _Follower:
             n_solved += len(still_open)
             violators, n_suspects = self._price(anchors, nodes, still_open)
             n_most = max(n_most, n_suspects)
+        if n_solved > 0:
+            self._near = max(_LEAST_NEAR, self._near - _NEARER)
         p = self._problem.xty.size
         self._price_together |= n_most > _MANY_SUSPECTS * p
         self._was_easy = not self._price_together and n_most < _FEW_SUSPECTS * p and n_solved <= 1

@@ -5,26 +5,29 @@ import numpy as np
 from .._jit import kernel
 from ..columns import Vector, add_column, center, column_entries, dot_column
 from ..problem import Problem, rank_bound
+from .conjugate import conjugate_gradients, inner
 from .descent import Work, active_places
 from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fill_from_old, substitute, take_slots
+from .preconditioner import Preconditioner, is_outdated
 
-#: What a step asks for, that compiled code does not do: cosines of new columns, a factorization.
-DONE, COSINES, FACTOR = 0, 1, 2
-#: Iterations for a step without a factor; each costs as much as an epoch of coordinate descent.
-CG_ITERATIONS = 60
-_CG_ACCURACY, _CG_RIDGE = 1e-1, 1e-7
+#: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, a preconditioner.
+DONE, COSINES, FACTOR, PRECONDITIONER = 0, 1, 2, 3
 # Steps in a row, with fewer columns each; without a factor, epochs of coordinate descent settle signs at less cost.
 _STEPS, _STEPS_WITHOUT_FACTOR = 6, 1
 # Up to so many changes a factor is changed column by column, and always if it has no more columns than this.
 _FEW_CHANGES, _COLUMNS_PER_CHANGE, _FEW_COLUMNS = 5, 20, 64
 # Cosines of new columns that take more products of entries than this are asked for: threads compute them.
 _MANY_ENTRIES = 1_000_000
+# Ridges on the cosines without a factor: each one where a step with the one before leads nowhere.
+_RIDGES = (1e-7, 1e-3, 1e-2, 1e-1)
 # A step is halved down to this share of it before it is cut at the first zero.
 _SHORTEST = 0.05
 
 
 @kernel
-def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: float) -> tuple[int, int]:
+def newton(
+    problem: Problem, work: Work, gram: Gram, preconditioner: Preconditioner, members: Indices, weight: float
+) -> tuple[int, int]:
     """Take Newton steps on the active columns, as far as no sign changes or as the objective falls.
 
     With c = X_A'r a step goes to a + d, G_AA d = c - lambda sign(a): the minimum where the signs are right. The
@@ -48,13 +51,9 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
             if asked != DONE:
                 return asked, n_dots
             active = gram.place_of[: active.size].copy()
-        step, dots = _direction(problem, work, gram, active, weight)
-        n_flips = 0
-        for i in range(active.size):
-            a = work.coefs[active[i]]
-            n_flips += a * (a + step[i]) < 0.0
-        if n_flips > 0:
-            _shorten(problem, work, active, step, weight)
+        elif is_outdated(preconditioner, active):
+            return PRECONDITIONER, n_dots
+        step, n_flips, dots = _step(problem, work, gram, preconditioner, active, weight)
         for i in range(active.size):
             k = active[i]
             a = work.coefs[k]
@@ -71,7 +70,38 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
 
 
 @kernel
-def _direction(problem: Problem, work: Work, gram: Gram, active: Indices, weight: float) -> tuple[Vector, int]:
+def _step(
+    problem: Problem, work: Work, gram: Gram, preconditioner: Preconditioner, active: Indices, weight: float
+) -> tuple[Vector, int, int]:
+    """Return Newton's step for `active`, shortened if signs change; how many would have; and the dot products.
+
+    Without a factor, a step that leads nowhere is computed again with a larger ridge: of columns that are nearly
+    dependent the steps are long and cancel, but for those that are held at zero.
+    """
+    n_dots = n_flips = 0
+    step = np.empty(0)
+    for ridge in _RIDGES:
+        step, dots = _direction(problem, work, gram, preconditioner, active, weight, ridge)
+        n_dots += dots
+        n_flips = 0
+        for i in range(active.size):
+            a = work.coefs[active[i]]
+            n_flips += a * (a + step[i]) < 0.0
+        if n_flips == 0 or _shorten(problem, work, active, step, weight) or active.size <= LARGEST_GRAM:
+            break
+    return step, n_flips, n_dots
+
+
+@kernel
+def _direction(
+    problem: Problem,
+    work: Work,
+    gram: Gram,
+    preconditioner: Preconditioner,
+    active: Indices,
+    weight: float,
+    ridge: float,
+) -> tuple[Vector, int]:
     """Return Newton's step for `active`, which are the rows of the factor if there is one, and the dot products."""
     n = active.size
     norms, step = np.empty(n), np.empty(n)
@@ -83,7 +113,7 @@ def _direction(problem: Problem, work: Work, gram: Gram, active: Indices, weight
     if n <= LARGEST_GRAM:
         substitute(gram, step)
     else:
-        n_dots = _conjugate_gradients(problem, work, active, norms, step)
+        n_dots = conjugate_gradients(problem, preconditioner, active, work.columns[active], norms, ridge, step)
     for i in range(n):
         step[i] /= norms[i]
     return step, n_dots
@@ -119,53 +149,11 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
 
 
 @kernel
-def _conjugate_gradients(problem: Problem, work: Work, active: Indices, norms: Vector, x: Vector) -> int:
-    """Replace x by the solution d of (cosines + ridge) d = x, as far as some iterations go; return the dots."""
-    n = active.size
-    v, image = np.empty(work.residual.size), np.empty(n)
-    rest, direction = x.copy(), x.copy()
-    _clear(x)
-    rr = _square(rest)
-    enough = _CG_ACCURACY**2 * rr
-    n_iterations = 0
-    while n_iterations < CG_ITERATIONS and rr > enough:
-        _clear(v)
-        for i in range(n):
-            add_column(problem.X, work.columns[active[i]], direction[i] / norms[i], v)
-        center(problem.X, v)
-        curvature = 0.0
-        for i in range(n):
-            image[i] = dot_column(problem.X, work.columns[active[i]], v) / norms[i] + _CG_RIDGE * direction[i]
-            curvature += image[i] * direction[i]
-        a = rr / curvature
-        for i in range(n):
-            x[i] += a * direction[i]
-            rest[i] -= a * image[i]
-        last, rr = rr, _square(rest)
-        for i in range(n):
-            direction[i] = rest[i] + rr / last * direction[i]
-        n_iterations += 1
-    return 2 * n * n_iterations
+def _shorten(problem: Problem, work: Work, active: Indices, step: Vector, weight: float) -> bool:
+    """Shorten a step along which signs change, until the objective falls; at last to the first change.
 
-
-@kernel
-def _clear(v: Vector) -> None:
-    for i in range(v.size):
-        v[i] = 0.0
-
-
-@kernel
-def _square(v: Vector) -> float:
-    """Return v'v."""
-    total = 0.0
-    for i in range(v.size):
-        total += v[i] * v[i]
-    return total
-
-
-@kernel
-def _shorten(problem: Problem, work: Work, active: Indices, step: Vector, weight: float) -> None:
-    """Shorten a step along which signs change, until the objective falls; at last to the first change."""
+    Tell whether it falls before that.
+    """
     first, share = -1, np.inf
     for i in range(active.size):
         a = work.coefs[active[i]]
@@ -176,13 +164,14 @@ def _shorten(problem: Problem, work: Work, active: Indices, step: Vector, weight
     factor = 1.0
     while factor > share and factor > least:
         if _falls(problem, work, active, step, weight):
-            return
+            return True
         factor *= 0.5
         for i in range(active.size):
             step[i] *= 0.5
     for i in range(active.size):
         step[i] *= share / factor
     step[first] = -work.coefs[active[first]]
+    return False
 
 
 @kernel
@@ -200,4 +189,4 @@ def _falls(problem: Problem, work: Work, active: Indices, step: Vector, weight: 
         add_column(problem.X, work.columns[k], after - a, v)
         change += weight * (abs(after) - abs(a)) - work.corrs[k] * (after - a)
     center(problem.X, v)
-    return change + 0.5 * _square(v) < 0.0
+    return change + 0.5 * inner(v, v) < 0.0

@@ -14,13 +14,16 @@ from ..solvers.run import BURST_BYTES
 from ..status import Status
 from .descent import EPOCHS, SETTLED, Work, active_places, descend, listed_places, price, refresh, totals
 from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosines, with_places
-from .newton import CG_ITERATIONS, COSINES, DONE, FACTOR, newton
+from .newton import COSINES, DONE, FACTOR, PRECONDITIONER, newton
 from .nodes import Node
+from .preconditioner import Preconditioner, make_preconditioner, no_preconditioner
 
 # In so many Newton steps the objective must fall by this share of the gap: else rounding is what is left of it.
 _MAX_IDLE, _PROGRESS = 12, 1e-3
+# What a Newton step without a factor costs, in epochs.
+_EPOCHS_PER_STEP = 30.0
 # What the compiled loop asks for beside what a Newton step does: a look at the clock.
-_LOOK = 3
+_LOOK = 4
 # More epochs than are ever affordable: a Newton step is next.
 _NEWTON_NEXT = math.inf
 
@@ -51,6 +54,7 @@ class WorkingSet:
         self._place_of = np.full(problem.xty.size, -1, np.int32)
         self._n_places = 0
         self._gram = empty_gram()
+        self._preconditioner = no_preconditioner()
         self._work = Work(np.empty(0, np.int64), np.empty(0), np.empty(0), np.array(problem.y))
 
     def places(self, columns: Indices) -> Indices:
@@ -96,8 +100,9 @@ class WorkingSet:
         n_dots = 0
         while True:
             asked, gap, rounds, dots = _solve(
-                problem, work, self._gram, members, weight, radius, goal, n_dots_in_burst, rounds, max_rounds
-            )
+                problem, work, self._gram, self._preconditioner,
+                members, weight, radius, goal, n_dots_in_burst, rounds, max_rounds,
+            )  # fmt: skip
             n_dots += dots
             if asked == DONE:
                 limit = Status.MAX_ITER if rounds.n >= max_rounds else Status.PRECISION
@@ -107,6 +112,8 @@ class WorkingSet:
                 self._gram = with_cosines(problem, self._gram, active, work.columns, self._workers)
             elif asked == FACTOR:
                 factorize(self._gram, active)
+            elif asked == PRECONDITIONER:
+                self._preconditioner = make_preconditioner(problem, active, work.columns)
             else:
                 look(rounds.n, gap)
 
@@ -141,6 +148,7 @@ def _solve(
     problem: Problem,
     work: Work,
     gram: Gram,
+    preconditioner: Preconditioner,
     members: Indices,
     weight: float,
     radius: float,
@@ -180,7 +188,7 @@ def _solve(
             n_epochs += last_epochs
             n_dots += last_epochs * listed.size
         else:
-            asked, dots = newton(problem, work, gram, members, weight)
+            asked, dots = newton(problem, work, gram, preconditioner, members, weight)
             n_dots += dots
             if asked != DONE:
                 return asked, gap, Rounds(n, _NEWTON_NEXT, best, n_idle), n_dots
@@ -201,7 +209,7 @@ def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices
     """
     n = listed.size
     if n > LARGEST_GRAM:
-        return CG_ITERATIONS
+        return _EPOCHS_PER_STEP
     entries = n_new = 0
     for k in listed:
         entries += column_entries(problem.X, work.columns[k])

@@ -1,0 +1,208 @@
+"""A preconditioner for Newton's equations on many sparse columns: L'L, near the inverse of their cosines.
+
+Columns that share most of their rows, words of the same texts say, take conjugate gradients many iterations to tell
+apart. L is triangular and sparse. A row of it has one column and the few before it that are closest to it, and solves
+the equations of these alone: with their cosines C C' it is the last row of the inverse of C. So it cannot fail, and of
+fewer columns it is what is left of it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import kernel
+from ..columns import Columns, Vector, column_entries, column_entry, shape
+from ..problem import Problem
+from .gram import Indices, Matrix
+from .rows import MOST_COLUMNS, SparseRows, by_rows, no_rows
+
+# Columns are close beyond this cosine; at most so many are taken, with a ridge.
+_CLOSE, _MOST_CLOSE, _RIDGE = 0.15, 8, 1e-4
+# They are looked for if that takes no more products than this for every entry.
+_MOST_PRODUCTS = 50.0
+# It is made anew if more than this share of the columns is not in it.
+_MANY_NEW = 0.1
+
+
+class Preconditioner(NamedTuple):
+    """The rows of L for some places of the working set."""
+
+    rank_of: Indices  # by place; -1: not in it
+    rows: SparseRows  # by rank; none: the identity
+
+
+def no_preconditioner() -> Preconditioner:
+    """Return a preconditioner of no columns."""
+    return Preconditioner(np.empty(0, np.int64), no_rows())
+
+
+def make_preconditioner(problem: Problem, places: Indices, columns: Indices) -> Preconditioner:
+    """Return the preconditioner of `places`, whose columns are columns[places]; the identity where it would not pay.
+
+    Columns with few entries come first: it is those that are close to one another.
+    """
+    places = places[np.argsort(_count_entries(problem, columns[places]), kind="stable")]
+    rank_of = np.full(columns.size, -1, np.int64)
+    rank_of[places] = np.arange(places.size)
+    chosen = columns[places]
+    return Preconditioner(rank_of, _make_rows(problem, chosen, np.sqrt(problem.norms2[chosen])))
+
+
+@kernel
+def is_outdated(preconditioner: Preconditioner, places: Indices) -> bool:
+    """Tell whether many of `places` are not in it."""
+    n_new = 0
+    for place in places:
+        n_new += _rank(preconditioner, place) < 0
+    return n_new > _MANY_NEW * places.size
+
+
+@kernel
+def restrict(preconditioner: Preconditioner, places: Indices) -> SparseRows:
+    """Return the rows of L for `places`, those of the identity for the ones that are not in it; none if it is that."""
+    n, rows = places.size, preconditioner.rows
+    if rows.starts.size == 0 or n > MOST_COLUMNS:
+        return no_rows()
+    n_ranks, n_entries = rows.starts.size - 1, rows.columns.size + n
+    position_of = np.full(n_ranks, -1, np.int64)
+    starts, columns, values = np.zeros(n + 1, np.int64), np.empty(n_entries, np.uint16), np.empty(n_entries)
+    row = at = 0
+    for i in range(n):
+        rank = _rank(preconditioner, places[i])
+        if rank >= 0:
+            position_of[rank] = i
+        else:
+            columns[at] = i
+            values[at] = 1.0
+            at += 1
+            row += 1
+            starts[row] = at
+    for rank in range(n_ranks):
+        if position_of[rank] >= 0:
+            for k in range(rows.starts[rank], rows.starts[rank + 1]):
+                i = position_of[rows.columns[k]]
+                if i >= 0:
+                    columns[at] = i
+                    values[at] = rows.values[k]
+                    at += 1
+            row += 1
+            starts[row] = at
+    return SparseRows(starts, columns, values, np.zeros(n))
+
+
+@kernel
+def _rank(preconditioner: Preconditioner, place: int) -> int:
+    """Return the rank of a place; -1 if it is not in it, as places are that did not exist when it was made."""
+    rank_of = preconditioner.rank_of
+    return int(rank_of[place]) if place < rank_of.size else -1
+
+
+@kernel
+def _count_entries(problem: Problem, columns: Indices) -> Indices:
+    entries = np.empty(columns.size, np.int64)
+    for i in range(columns.size):
+        entries[i] = column_entries(problem.X, columns[i])
+    return entries
+
+
+@kernel
+def _make_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
+    """Return the rows of L for `columns`, in this order; none where they would not pay."""
+    X, n = problem.X, columns.size
+    given = by_rows(problem, columns, norms)
+    n_products = 0.0
+    for row in range(given.starts.size - 1):
+        n_products += (given.starts[row + 1] - given.starts[row]) ** 2
+    if given.starts.size == 0 or n_products > _MOST_PRODUCTS * given.values.size:
+        return no_rows()
+    n_most = n * (_MOST_CLOSE + 1)
+    starts, names, values = np.zeros(n + 1, np.int64), np.empty(n_most, np.uint16), np.empty(n_most)
+    products, seen_by, spread = np.zeros(n), np.full(n, -1, np.int64), np.zeros(problem.y.size)
+    close, solution = np.empty(_MOST_CLOSE + 1, np.int64), np.empty(_MOST_CLOSE + 1)
+    cosines = np.empty((_MOST_CLOSE + 1, _MOST_CLOSE + 1))
+    for i in range(n):
+        n_close = _find_close(X, columns[i], norms[i], i, given, products, seen_by, close[:_MOST_CLOSE])
+        close[n_close] = i
+        _fill_cosines(X, columns, norms, given.shifts, close[: n_close + 1], spread, cosines)
+        _solve_last(cosines, solution[: n_close + 1])
+        for a in range(n_close + 1):
+            names[starts[i] + a] = close[a]
+            values[starts[i] + a] = solution[a]
+        starts[i + 1] = starts[i] + n_close + 1
+    return SparseRows(starts, names[: starts[n]].copy(), values[: starts[n]].copy(), np.zeros(n))
+
+
+@kernel
+def _find_close(
+    X: Columns, j: int, norm: float, i: int, given: SparseRows, products: Vector, seen_by: Indices, close: Indices
+) -> int:
+    """Fill in those of the first i columns of `given` that are closest to column j, its i-th; return how many."""
+    m = shape(X)[0]
+    seen, n_seen = np.empty(i, np.int64), 0
+    for k in range(column_entries(X, j)):
+        row, value = column_entry(X, j, k)
+        value /= norm
+        for e in range(given.starts[row], given.starts[row + 1]):
+            other = given.columns[e]
+            if other >= i:
+                break
+            if seen_by[other] != i:
+                seen_by[other] = i
+                products[other] = -m * given.shifts[i] * given.shifts[other]
+                seen[n_seen] = other
+                n_seen += 1
+            products[other] += value * given.values[e]
+    n = 0
+    for other in seen[:n_seen]:
+        size = abs(products[other])
+        if size <= _CLOSE or (n == close.size and size <= abs(products[close[n - 1]])):
+            continue
+        n = min(n + 1, close.size)
+        at = n - 1
+        while at > 0 and abs(products[close[at - 1]]) < size:
+            close[at] = close[at - 1]
+            at -= 1
+        close[at] = other
+    return n
+
+
+@kernel
+def _fill_cosines(
+    X: Columns, columns: Indices, norms: Vector, shifts: Vector, chosen: Indices, spread: Vector, cosines: Matrix
+) -> None:
+    """Fill in the lower triangle of the cosines of columns[chosen]; `spread` is zero before and after."""
+    m = shape(X)[0]
+    for a in range(chosen.size):
+        first = columns[chosen[a]]
+        for k in range(column_entries(X, first)):
+            row, value = column_entry(X, first, k)
+            spread[row] = value / norms[chosen[a]]
+        cosines[a, a] = 1.0 + _RIDGE
+        for b in range(a + 1, chosen.size):
+            total = 0.0
+            for k in range(column_entries(X, columns[chosen[b]])):
+                row, value = column_entry(X, columns[chosen[b]], k)
+                total += value * spread[row]
+            cosines[b, a] = total / norms[chosen[b]] - m * shifts[chosen[a]] * shifts[chosen[b]]
+        for k in range(column_entries(X, first)):
+            row, _ = column_entry(X, first, k)
+            spread[row] = 0.0
+
+
+@kernel
+def _solve_last(cosines: Matrix, x: Vector) -> None:
+    """Replace x by the last row of the inverse of C, cosines = C C': the solution of C'x = (0, .., 0, 1)."""
+    n = x.size
+    for k in range(n):
+        for a in range(k):
+            for i in range(k, n):
+                cosines[i, k] -= cosines[i, a] * cosines[k, a]
+        root = np.sqrt(max(cosines[k, k], _RIDGE))
+        for i in range(k, n):
+            cosines[i, k] /= root
+        cosines[k, k] = root
+    for k in range(n - 1, -1, -1):
+        total = 1.0 if k == n - 1 else 0.0
+        for i in range(k + 1, n):
+            total -= cosines[i, k] * x[i]
+        x[k] = total / cosines[k, k]

@@ -1,0 +1,82 @@
+"""Sparse columns copied row by row.
+
+Products with columns gather all over a vector of samples, which costs more than to multiply. By rows, an entry of U d
+and its part of U'(U d) are made at once, and all that is gathered from are vectors over a few columns.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel, kernel_in_order
+from ..columns import Vector, column_entries, column_entry, column_shift
+from ..problem import Problem
+from .gram import Indices
+
+# Columns are copied if no more than this share of their numbers is stored, and at most so many (160 MB).
+_SPARSE, _MOST_ENTRIES = 0.25, 1 << 24
+#: So many columns can be named with 16 bits.
+MOST_COLUMNS = 1 << 16
+
+
+class SparseRows(NamedTuple):
+    """A sparse matrix by rows: of columns u_i + shift_i 1 with u_i orthogonal to 1, or without shifts."""
+
+    starts: Indices
+    columns: NDArray[np.uint16]
+    values: Vector
+    shifts: Vector  # by column
+
+
+@kernel
+def by_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
+    """Return z_j / ||z_j|| of some columns by rows; no rows at all if that would not pay."""
+    X, n, m = problem.X, columns.size, problem.y.size - 1
+    n_entries = 0
+    for j in columns:
+        n_entries += column_entries(X, j)
+    pays = n <= MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m)
+    if not pays:
+        n_entries = 0
+    starts, shifts = np.zeros(m + 1 if pays else 0, np.int64), np.zeros(n)
+    names, values = np.empty(n_entries, np.uint16), np.empty(n_entries)
+    if pays:
+        for j in columns:
+            for k in range(column_entries(X, j)):
+                row, _ = column_entry(X, j, k)
+                starts[row + 1] += 1
+        for row in range(m):
+            starts[row + 1] += starts[row]
+        at = starts.copy()
+        for i in range(n):
+            j = columns[i]
+            shifts[i] = column_shift(X, j) / norms[i]
+            for k in range(column_entries(X, j)):
+                row, value = column_entry(X, j, k)
+                names[at[row]] = i
+                values[at[row]] = value / norms[i]
+                at[row] += 1
+    return SparseRows(starts, names, values, shifts)
+
+
+@kernel
+def no_rows() -> SparseRows:
+    """Return what stands for rows where they would not pay."""
+    return SparseRows(np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0), np.empty(0))
+
+
+@kernel_in_order
+def multiply_twice(rows: SparseRows, d: Vector, image: Vector) -> None:
+    """Replace `image` by U'U d; there must be rows."""
+    constant = 0.0
+    for i in range(d.size):
+        constant += rows.shifts[i] * d[i]
+        image[i] = 0.0
+    for row in range(rows.starts.size - 1):
+        start, stop = np.uintp(rows.starts[row]), np.uintp(rows.starts[row + 1])
+        v = -constant
+        for k in range(start, stop):
+            v += rows.values[k] * d[np.uintp(rows.columns[k])]
+        for k in range(start, stop):  # v is orthogonal to 1: it takes no shifts
+            image[np.uintp(rows.columns[k])] += rows.values[k] * v
