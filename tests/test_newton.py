@@ -7,7 +7,6 @@ from conftest import Case, make_case, random_values
 from fwlasso.corrective.descent import Work, price, refresh
 from fwlasso.corrective.gram import empty_gram, factorize, with_cosines, with_places
 from fwlasso.corrective.newton import COSINES, DONE, FACTOR, newton
-from fwlasso.corrective.preconditioner import no_preconditioner
 from fwlasso.parallel import Workers
 
 PENALIZED = -1.0  # a radius that asks for nothing
@@ -29,7 +28,7 @@ def take_steps(case: Case, columns: np.ndarray, coefs: np.ndarray, weight: float
     asked = COSINES
     with Workers(1) as workers:
         while asked != DONE:
-            asked, _ = newton(problem, work, gram, no_preconditioner(), members, weight)
+            asked, _ = newton(problem, work, gram, members, weight)
             active = members[work.coefs != 0.0]
             if asked == COSINES:
                 gram = with_cosines(problem, gram, active, work.columns, workers)

@@ -1,5 +1,7 @@
 """Newton's equations without a factor: sparse columns by rows, their preconditioner, conjugate gradients."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,9 +9,10 @@ import scipy.sparse as sp
 from conftest import Case, make_case
 from fwlasso.columns import column_entry, shape
 from fwlasso.corrective import conjugate, preconditioner, rows
-from fwlasso.corrective.conjugate import conjugate_gradients
+from fwlasso.corrective.conjugate import Equations, newton_without_factor
+from fwlasso.corrective.descent import Work, price, refresh
 from fwlasso.corrective.preconditioner import is_outdated, make_preconditioner, no_preconditioner, restrict
-from fwlasso.corrective.rows import SparseRows, by_rows, multiply_twice
+from fwlasso.corrective.rows import SparseRows, by_rows, cut_rows, multiply_twice
 from fwlasso.design import as_design
 from fwlasso.parallel import Workers
 from fwlasso.problem import Problem, build_problem
@@ -49,9 +52,9 @@ def factor_of(given: SparseRows, n: int) -> np.ndarray:
 def test_products_by_rows_are_those_by_columns(case, rng):
     columns = rng.permutation(90)[:40]
     given = by_rows(case.problem, columns, norms_of(case.problem, columns))
-    d, image = rng.standard_normal(40), np.empty(40)
-    multiply_twice(given, d, image)
-    np.testing.assert_allclose(image, cosines_of(case, columns) @ d, atol=1e-12)
+    d = rng.standard_normal(40)
+    parts = [multiply_twice(given, d, lo, hi) for lo, hi in itertools.pairwise([0, 7, 100, 300])]
+    np.testing.assert_allclose(np.sum(parts, axis=0), cosines_of(case, columns) @ d, atol=1e-12)
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -61,8 +64,8 @@ def test_products_by_rows_leave_out_masked_samples(rng, standardize):
     design = as_design(sp.csc_array(values))
     problem = build_problem(design, rng.standard_normal(80), True, standardize, Workers(1), kept)
     columns = np.flatnonzero(problem.norms2 > 0.0)
-    d, image = rng.standard_normal(columns.size), np.empty(columns.size)
-    multiply_twice(by_rows(problem, columns, norms_of(problem, columns)), d, image)
+    d = rng.standard_normal(columns.size)
+    image = multiply_twice(by_rows(problem, columns, norms_of(problem, columns)), d, 0, 80)
     U = values[kept][:, columns]
     U = (U - U.mean(axis=0)) / np.linalg.norm(U - U.mean(axis=0), axis=0)
     np.testing.assert_allclose(image, U.T @ (U @ d), atol=1e-12)
@@ -75,7 +78,7 @@ def test_dense_columns_are_not_copied(rng):
     values = rng.standard_normal((30, 20))
     problem = make_case(values, rng.standard_normal(30)).problem
     assert by_rows(problem, np.arange(20), norms_of(problem, np.arange(20))).starts.size == 0
-    made = make_preconditioner(problem, np.arange(20), np.arange(20))
+    made = make(problem, np.arange(20))
     assert made.rows.starts.size == 0
     assert not is_outdated(made, np.arange(20))
 
@@ -91,7 +94,7 @@ def test_of_few_close_columns_it_is_the_inverse(rng):
     base = (rng.random(200) < 0.1) * 1.0
     values = np.column_stack([base * (1.0 + 0.3 * rng.random(200)) for _ in range(5)])
     case = make_case(values, rng.standard_normal(200), "csc64")
-    made = make_preconditioner(case.problem, np.arange(5), np.arange(5))
+    made = make(case.problem, np.arange(5))
     L = factor_of(restrict(made, np.arange(5)), 5)
     with_ridge = cosines_of(case, np.arange(5)) + preconditioner._RIDGE * np.eye(5)
     np.testing.assert_allclose(L.T @ L @ with_ridge, np.eye(5), atol=1e-6)
@@ -99,7 +102,7 @@ def test_of_few_close_columns_it_is_the_inverse(rng):
 
 def test_it_makes_the_equations_easier(case):
     everything = np.arange(90)
-    made = make_preconditioner(case.problem, everything, everything)
+    made = make(case.problem, everything)
     L = factor_of(restrict(made, everything), 90)
     G = cosines_of(case, everything) + preconditioner._RIDGE * np.eye(90)
     eased = L @ G @ L.T
@@ -110,7 +113,7 @@ def test_it_makes_the_equations_easier(case):
 
 def test_of_fewer_and_of_unknown_columns_it_stays_definite(case, rng):
     places = np.arange(60)
-    made = make_preconditioner(case.problem, places, np.arange(90))
+    made = make(case.problem, places)
     others = np.sort(rng.permutation(90)[:50])
     L = factor_of(restrict(made, others), 50)
     assert np.linalg.eigvalsh(L.T @ L).min() > 0.0
@@ -128,32 +131,70 @@ def test_it_is_outdated_when_many_columns_are_new():
 
 
 @pytest.mark.parametrize("eased", [False, True])
-def test_conjugate_gradients_solve_for_the_step(case, rng, eased):
-    places = columns = np.arange(90)
-    made = make_preconditioner(case.problem, places, columns) if eased else no_preconditioner()
+def test_conjugate_gradients_solve_the_equations(case, rng, eased):
+    columns = np.arange(90)
+    made = make(case.problem, columns) if eased else no_preconditioner()
     aim = rng.standard_normal(90)
-    x = aim.copy()
-    n_dots = conjugate_gradients(case.problem, made, places, columns, norms_of(case.problem, columns), RIDGE, x)
+    x, n_iterations = equations(case, columns, made).solve(aim, RIDGE)
     G = cosines_of(case, columns) + RIDGE * np.eye(90)
-    assert 0 < n_dots <= 2 * 90 * conjugate._MOST_ITERATIONS
+    assert 0 < n_iterations <= conjugate._MOST_ITERATIONS
     assert x @ G @ x < 2.0 * aim @ x  # the quadratic form falls
-    if n_dots < 2 * 90 * conjugate._MOST_ITERATIONS:
+    if n_iterations < conjugate._MOST_ITERATIONS:
         assert np.linalg.norm(G @ x - aim) <= 1.01 * conjugate._ACCURACY * np.linalg.norm(aim)
 
 
 def test_it_saves_iterations(case, rng):
-    places = columns = np.arange(90)
-    norms, aim = norms_of(case.problem, columns), rng.standard_normal(90)
-    made = make_preconditioner(case.problem, places, columns)
-    plain = conjugate_gradients(case.problem, no_preconditioner(), places, columns, norms, RIDGE, aim.copy())
-    eased = conjugate_gradients(case.problem, made, places, columns, norms, RIDGE, aim.copy())
+    columns, aim = np.arange(90), rng.standard_normal(90)
+    _, plain = equations(case, columns, no_preconditioner()).solve(aim, RIDGE)
+    _, eased = equations(case, columns, make(case.problem, columns)).solve(aim, RIDGE)
     assert eased < 0.7 * plain
 
 
 def test_dense_columns_are_solved_for_by_columns(rng):
     case = make_case(rng.standard_normal((40, 8)) + 3.0, rng.standard_normal(40), "dense64", "standardized")
-    columns = np.arange(8)
-    aim = rng.standard_normal(8)
-    x = aim.copy()
-    conjugate_gradients(case.problem, no_preconditioner(), columns, columns, norms_of(case.problem, columns), RIDGE, x)
+    columns, aim = np.arange(8), rng.standard_normal(8)
+    x, _ = equations(case, columns, no_preconditioner()).solve(aim, RIDGE)
     assert np.linalg.norm(cosines_of(case, columns) @ x - aim) <= 1.01 * conjugate._ACCURACY * np.linalg.norm(aim)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch, n_threads):
+    monkeypatch.setattr(rows, "_BYTES_PER_ENTRY", 1 << 20)
+    monkeypatch.setattr(preconditioner, "_BYTES_PER_PRODUCT", 1 << 20)
+    columns, aim = np.arange(90), rng.standard_normal(90)
+    assert len(cut_rows(by_rows(case.problem, columns, norms_of(case.problem, columns)))) > 4
+    solutions = []
+    for workers in (Workers(2), Workers(n_threads)):
+        with workers:
+            made = make_preconditioner(case.problem, columns, columns, workers)
+            factor = restrict(made, columns)
+            given = Equations(case.problem, columns, norms_of(case.problem, columns), factor, workers)
+            solutions.append(given.solve(aim, RIDGE)[0])
+    assert solutions[0].tobytes() == solutions[1].tobytes()
+
+
+@pytest.mark.parametrize("weight", [0.3, 0.01])
+def test_a_step_lets_the_objective_fall(case, rng, weight):
+    """However many signs change: there are more columns than the response has parts."""
+    problem, members = case.problem, np.arange(90)
+    work = Work(members, rng.standard_normal(90), np.zeros(90), np.zeros(len(case.y) + 1))
+    weight *= problem.lambda_max
+    refresh(problem, work, members)
+    _, before = price(problem, work, members, weight, -1.0)
+    for _ in range(5):
+        active = members[work.coefs != 0.0]
+        with Workers(1) as workers:
+            assert newton_without_factor(problem, work, make(problem, members), active, weight, workers) > 0
+        refresh(problem, work, members)
+        _, after = price(problem, work, members, weight, -1.0)
+        assert after < before
+        before = after
+
+
+def make(problem: Problem, places: np.ndarray) -> preconditioner.Preconditioner:
+    with Workers(1) as workers:
+        return make_preconditioner(problem, places, np.arange(problem.xty.size), workers)
+
+
+def equations(case: Case, columns: np.ndarray, made: preconditioner.Preconditioner) -> Equations:
+    return Equations(case.problem, columns, norms_of(case.problem, columns), restrict(made, columns), Workers(1))

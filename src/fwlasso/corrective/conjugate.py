@@ -1,89 +1,122 @@
-"""Newton's equations without a factor, by conjugate gradients: for more active columns than a Gram has room for."""
+"""Newton's step without a factor, by conjugate gradients: for more active columns than a Gram has room for."""
 
 import numpy as np
 
 from .._jit import kernel
 from ..columns import Vector, add_column, center, dot_column
+from ..parallel import Workers
 from ..problem import Problem
-from .gram import Indices
+from .descent import Work
+from .gram import Indices, Matrix
+from .newton import take_step
 from .preconditioner import Preconditioner, restrict
-from .rows import SparseRows, by_rows, multiply_twice
+from .rows import SparseRows, by_rows, cut_rows, multiply_twice
 
 # A solution is as exact as this, relative to the right-hand side, or what so many iterations make of it.
 _ACCURACY, _MOST_ITERATIONS = 1e-1, 60
+# Ridges on the cosines: each one where a step with the one before leads nowhere. Of columns that are nearly dependent
+# the steps are long and cancel, but for those of them that are held at zero.
+_RIDGES = (1e-7, 1e-3, 1e-2, 1e-1)
 
 
-@kernel
-def conjugate_gradients(
-    problem: Problem,
-    preconditioner: Preconditioner,
-    places: Indices,
-    columns: Indices,
-    norms: Vector,
-    ridge: float,
-    x: Vector,
+def newton_without_factor(
+    problem: Problem, work: Work, preconditioner: Preconditioner, active: Indices, weight: float, workers: Workers
 ) -> int:
-    """Replace x by the solution d of (cosines + ridge) d = x, as far as some iterations go; return the dot products.
-
-    The cosines are those of `columns`, which are at `places` of the working set.
-    """
-    n = columns.size
-    v, image, step = np.empty(problem.y.size), np.empty(n), np.empty(n)
-    rows, factor = by_rows(problem, columns, norms), restrict(preconditioner, places)
-    rest = x.copy()
-    _precondition(factor, rest, step)
-    direction = step.copy()
-    for i in range(n):
-        x[i] = 0.0
-    fall, enough = inner(rest, step), _ACCURACY**2 * inner(rest, rest)
-    n_iterations = 0
-    while n_iterations < _MOST_ITERATIONS and inner(rest, rest) > enough:
-        if rows.starts.size > 0:
-            multiply_twice(rows, direction, image)
-        else:
-            _multiply_by_columns(problem, columns, norms, direction, v, image)
-        for i in range(n):
-            image[i] += ridge * direction[i]
-        length = fall / inner(image, direction)
-        for i in range(n):
-            x[i] += length * direction[i]
-            rest[i] -= length * image[i]
-        _precondition(factor, rest, step)
-        last, fall = fall, inner(rest, step)
-        for i in range(n):
-            direction[i] = step[i] + fall / last * direction[i]
-        n_iterations += 1
-    return 2 * n * n_iterations
+    """Take a Newton step on the active columns, see `newton`; return the dot products."""
+    columns = work.columns[active]
+    norms = np.sqrt(problem.norms2[columns])
+    aim = (work.corrs[active] - weight * np.sign(work.coefs[active])) / norms
+    equations = Equations(problem, columns, norms, restrict(preconditioner, active), workers)
+    n_dots = 0
+    for ridge in _RIDGES:
+        x, n_iterations = equations.solve(aim, ridge)
+        n_dots += 2 * columns.size * (n_iterations + 1)
+        if take_step(problem, work, active, x / norms, weight, ridge == _RIDGES[-1]) >= 0:
+            break
+    return n_dots
 
 
-@kernel
-def inner(u: Vector, v: Vector) -> float:
-    """Return u'v."""
-    total = 0.0
-    for i in range(u.size):
-        total += u[i] * v[i]
-    return total
+class Equations:
+    """(cosines + ridge) d = x for some columns, with a preconditioner L'L."""
 
+    def __init__(self, problem: Problem, columns: Indices, norms: Vector, factor: SparseRows, workers: Workers) -> None:
+        self._problem = problem
+        self._columns = columns
+        self._norms = norms
+        self._factor = factor
+        self._workers = workers
+        self._rows = by_rows(problem, columns, norms)
+        self._cuts = cut_rows(self._rows)
 
-@kernel
-def _precondition(factor: SparseRows, rest: Vector, step: Vector) -> None:
-    """Replace `step` by L'L times the rest."""
-    if factor.starts.size > 0:
-        multiply_twice(factor, rest, step)
-    else:
-        for i in range(rest.size):
-            step[i] = rest[i]
+    def solve(self, aim: Vector, ridge: float) -> tuple[Vector, int]:
+        """Return the solution for a right-hand side, as far as some iterations go, and their number."""
+        x, rest, direction = np.zeros(aim.size), aim.copy(), np.empty(aim.size)
+        fall = _first_direction(self._factor, rest, direction)
+        enough = _ACCURACY**2 * float(aim @ aim)
+        n_iterations = 0
+        while n_iterations < _MOST_ITERATIONS and float(rest @ rest) > enough:
+            fall = _advance(self._factor, self._multiply(direction), ridge, fall, x, rest, direction)
+            n_iterations += 1
+        return x, n_iterations
+
+    def _multiply(self, d: Vector) -> Matrix:
+        """Return the cosines times d, as rows that are to be added up."""
+        if self._rows.starts.size == 0:
+            return _multiply_by_columns(self._problem, self._columns, self._norms, d)
+        return np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
 
 
 @kernel
-def _multiply_by_columns(
-    problem: Problem, columns: Indices, norms: Vector, d: Vector, v: Vector, image: Vector
-) -> None:
-    """Replace `image` by the cosines of `columns` times d; v is room for a sum of columns."""
-    for i in range(v.size):
-        v[i] = 0.0
+def _first_direction(factor: SparseRows, rest: Vector, direction: Vector) -> float:
+    """Fill the direction that iterations begin with; return its product with the rest."""
+    step = _precondition(factor, rest)
+    fall = 0.0
+    for i in range(rest.size):
+        direction[i] = step[i]
+        fall += step[i] * rest[i]
+    return fall
+
+
+@kernel
+def _advance(
+    factor: SparseRows, parts: Matrix, ridge: float, fall: float, x: Vector, rest: Vector, direction: Vector
+) -> float:
+    """Make an iteration of conjugate gradients, given the image of the direction in parts; return the next `fall`."""
+    image = ridge * direction
+    curvature = 0.0
+    for part in parts:
+        for i in range(x.size):
+            image[i] += part[i]
+    for i in range(x.size):
+        curvature += image[i] * direction[i]
+    length = fall / curvature
+    for i in range(x.size):
+        x[i] += length * direction[i]
+        rest[i] -= length * image[i]
+    step = _precondition(factor, rest)
+    after = 0.0
+    for i in range(x.size):
+        after += step[i] * rest[i]
+    for i in range(x.size):
+        direction[i] = step[i] + after / fall * direction[i]
+    return after
+
+
+@kernel
+def _precondition(factor: SparseRows, rest: Vector) -> Vector:
+    """Return L'L times the rest; no rows of L are the identity."""
+    if factor.starts.size == 0:
+        return rest.copy()
+    return multiply_twice(factor, rest, 0, factor.starts.size - 1)
+
+
+@kernel
+def _multiply_by_columns(problem: Problem, columns: Indices, norms: Vector, d: Vector) -> Matrix:
+    """Return the cosines of `columns` times d, as one row."""
+    v, image = np.zeros(problem.y.size), np.empty((1, columns.size))
     for i in range(columns.size):
         add_column(problem.X, columns[i], d[i] / norms[i], v)
     center(problem.X, v)
     for i in range(columns.size):
-        image[i] = dot_column(problem.X, columns[i], v) / norms[i]
+        image[0, i] = dot_column(problem.X, columns[i], v) / norms[i]
+    return image

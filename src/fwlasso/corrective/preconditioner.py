@@ -9,9 +9,11 @@ fewer columns it is what is left of it.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..columns import Columns, Vector, column_entries, column_entry, shape
+from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .gram import Indices, Matrix
 from .rows import MOST_COLUMNS, SparseRows, by_rows, no_rows
@@ -20,6 +22,8 @@ from .rows import MOST_COLUMNS, SparseRows, by_rows, no_rows
 _CLOSE, _MOST_CLOSE, _RIDGE = 0.15, 8, 1e-4
 # They are looked for if that takes no more products than this for every entry.
 _MOST_PRODUCTS = 50.0
+# The time of a product is that to read so many bytes.
+_BYTES_PER_PRODUCT = 20
 # It is made anew if more than this share of the columns is not in it.
 _MANY_NEW = 0.1
 
@@ -36,7 +40,7 @@ def no_preconditioner() -> Preconditioner:
     return Preconditioner(np.empty(0, np.int64), no_rows())
 
 
-def make_preconditioner(problem: Problem, places: Indices, columns: Indices) -> Preconditioner:
+def make_preconditioner(problem: Problem, places: Indices, columns: Indices, workers: Workers) -> Preconditioner:
     """Return the preconditioner of `places`, whose columns are columns[places]; the identity where it would not pay.
 
     Columns with few entries come first: it is those that are close to one another.
@@ -45,7 +49,16 @@ def make_preconditioner(problem: Problem, places: Indices, columns: Indices) -> 
     rank_of = np.full(columns.size, -1, np.int64)
     rank_of[places] = np.arange(places.size)
     chosen = columns[places]
-    return Preconditioner(rank_of, _make_rows(problem, chosen, np.sqrt(problem.norms2[chosen])))
+    norms = np.sqrt(problem.norms2[chosen])
+    given = by_rows(problem, chosen, norms)
+    n_products = float(np.sum(np.diff(given.starts).astype(np.float64) ** 2))
+    if given.starts.size == 0 or n_products > _MOST_PRODUCTS * given.values.size:
+        return Preconditioner(rank_of, no_rows())
+    cuts = even_cuts(places.size, int(_BYTES_PER_PRODUCT * n_products))
+    made = workers.run(lambda lo, hi: _make_rows(problem, chosen, norms, given, lo, hi), cuts)
+    lengths, names, values = map(np.concatenate, zip(*made, strict=True))
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return Preconditioner(rank_of, SparseRows(starts, names, values, np.zeros(places.size)))
 
 
 @kernel
@@ -106,30 +119,27 @@ def _count_entries(problem: Problem, columns: Indices) -> Indices:
 
 
 @kernel
-def _make_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
-    """Return the rows of L for `columns`, in this order; none where they would not pay."""
-    X, n = problem.X, columns.size
-    given = by_rows(problem, columns, norms)
-    n_products = 0.0
-    for row in range(given.starts.size - 1):
-        n_products += (given.starts[row + 1] - given.starts[row]) ** 2
-    if given.starts.size == 0 or n_products > _MOST_PRODUCTS * given.values.size:
-        return no_rows()
-    n_most = n * (_MOST_CLOSE + 1)
-    starts, names, values = np.zeros(n + 1, np.int64), np.empty(n_most, np.uint16), np.empty(n_most)
-    products, seen_by, spread = np.zeros(n), np.full(n, -1, np.int64), np.zeros(problem.y.size)
+def _make_rows(
+    problem: Problem, columns: Indices, norms: Vector, given: SparseRows, lo: int, hi: int
+) -> tuple[Indices, NDArray[np.uint16], Vector]:
+    """Return rows lo..hi of L for `columns`, which are `given` by rows: how many entries they have, and these."""
+    X, n, n_most = problem.X, columns.size, (hi - lo) * (_MOST_CLOSE + 1)
+    lengths, names, values = np.empty(hi - lo, np.int64), np.empty(n_most, np.uint16), np.empty(n_most)
+    products, seen_by, spread = np.empty(n), np.full(n, -1, np.int64), np.zeros(problem.y.size)
     close, solution = np.empty(_MOST_CLOSE + 1, np.int64), np.empty(_MOST_CLOSE + 1)
     cosines = np.empty((_MOST_CLOSE + 1, _MOST_CLOSE + 1))
-    for i in range(n):
+    at = 0
+    for i in range(lo, hi):
         n_close = _find_close(X, columns[i], norms[i], i, given, products, seen_by, close[:_MOST_CLOSE])
         close[n_close] = i
         _fill_cosines(X, columns, norms, given.shifts, close[: n_close + 1], spread, cosines)
         _solve_last(cosines, solution[: n_close + 1])
         for a in range(n_close + 1):
-            names[starts[i] + a] = close[a]
-            values[starts[i] + a] = solution[a]
-        starts[i + 1] = starts[i] + n_close + 1
-    return SparseRows(starts, names[: starts[n]].copy(), values[: starts[n]].copy(), np.zeros(n))
+            names[at + a] = close[a]
+            values[at + a] = solution[a]
+        lengths[i - lo] = n_close + 1
+        at += n_close + 1
+    return lengths, names[:at].copy(), values[:at].copy()
 
 
 @kernel

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from .._jit import kernel, kernel_in_order
 from ..columns import Vector, column_entries, column_entry, column_shift
+from ..parallel import even_cuts
 from ..problem import Problem
 from .gram import Indices
 
 # Columns are copied if no more than this share of their numbers is stored, and at most so many (160 MB).
 _SPARSE, _MOST_ENTRIES = 0.25, 1 << 24
+# The time to multiply twice by an entry is that to read so many bytes.
+_BYTES_PER_ENTRY = 40
 #: So many columns can be named with 16 bits.
 MOST_COLUMNS = 1 << 16
 
@@ -66,17 +69,25 @@ def no_rows() -> SparseRows:
     return SparseRows(np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0), np.empty(0))
 
 
+def cut_rows(rows: SparseRows) -> list[int]:
+    """Cut the rows into chunks of about equal work, for `multiply_twice`."""
+    shares = even_cuts(rows.values.size, _BYTES_PER_ENTRY * rows.values.size)
+    n_rows = max(0, rows.starts.size - 1)
+    return sorted({0, n_rows, *np.searchsorted(rows.starts, shares[1:-1]).tolist()})
+
+
 @kernel_in_order
-def multiply_twice(rows: SparseRows, d: Vector, image: Vector) -> None:
-    """Replace `image` by U'U d; there must be rows."""
+def multiply_twice(rows: SparseRows, d: Vector, lo: int, hi: int) -> Vector:
+    """Return what rows lo..hi make of U'U d."""
+    image = np.zeros(d.size)
     constant = 0.0
     for i in range(d.size):
         constant += rows.shifts[i] * d[i]
-        image[i] = 0.0
-    for row in range(rows.starts.size - 1):
+    for row in range(lo, hi):
         start, stop = np.uintp(rows.starts[row]), np.uintp(rows.starts[row + 1])
         v = -constant
         for k in range(start, stop):
             v += rows.values[k] * d[np.uintp(rows.columns[k])]
         for k in range(start, stop):  # v is orthogonal to 1: it takes no shifts
             image[np.uintp(rows.columns[k])] += rows.values[k] * v
+    return image

@@ -12,16 +12,17 @@ from ..parallel import Workers
 from ..problem import Problem
 from ..solvers.run import BURST_BYTES
 from ..status import Status
+from .conjugate import newton_without_factor
 from .descent import EPOCHS, SETTLED, Work, active_places, descend, listed_places, price, refresh, totals
 from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosines, with_places
-from .newton import COSINES, DONE, FACTOR, PRECONDITIONER, newton
+from .newton import COSINES, DONE, FACTOR, NO_FACTOR, newton
 from .nodes import Node
-from .preconditioner import Preconditioner, make_preconditioner, no_preconditioner
+from .preconditioner import is_outdated, make_preconditioner, no_preconditioner
 
 # In so many Newton steps the objective must fall by this share of the gap: else rounding is what is left of it.
 _MAX_IDLE, _PROGRESS = 12, 1e-3
 # What a Newton step without a factor costs, in epochs.
-_EPOCHS_PER_STEP = 30.0
+_EPOCHS_PER_STEP = 20.0
 # What the compiled loop asks for beside what a Newton step does: a look at the clock.
 _LOOK = 4
 # More epochs than are ever affordable: a Newton step is next.
@@ -100,9 +101,8 @@ class WorkingSet:
         n_dots = 0
         while True:
             asked, gap, rounds, dots = _solve(
-                problem, work, self._gram, self._preconditioner,
-                members, weight, radius, goal, n_dots_in_burst, rounds, max_rounds,
-            )  # fmt: skip
+                problem, work, self._gram, members, weight, radius, goal, n_dots_in_burst, rounds, max_rounds
+            )
             n_dots += dots
             if asked == DONE:
                 limit = Status.MAX_ITER if rounds.n >= max_rounds else Status.PRECISION
@@ -112,8 +112,10 @@ class WorkingSet:
                 self._gram = with_cosines(problem, self._gram, active, work.columns, self._workers)
             elif asked == FACTOR:
                 factorize(self._gram, active)
-            elif asked == PRECONDITIONER:
-                self._preconditioner = make_preconditioner(problem, active, work.columns)
+            elif asked == NO_FACTOR:
+                if is_outdated(self._preconditioner, active):
+                    self._preconditioner = make_preconditioner(problem, active, work.columns, self._workers)
+                n_dots += newton_without_factor(problem, work, self._preconditioner, active, weight, self._workers)
             else:
                 look(rounds.n, gap)
 
@@ -148,7 +150,6 @@ def _solve(
     problem: Problem,
     work: Work,
     gram: Gram,
-    preconditioner: Preconditioner,
     members: Indices,
     weight: float,
     radius: float,
@@ -188,13 +189,15 @@ def _solve(
             n_epochs += last_epochs
             n_dots += last_epochs * listed.size
         else:
-            asked, dots = newton(problem, work, gram, preconditioner, members, weight)
+            asked, dots = newton(problem, work, gram, members, weight)
             n_dots += dots
-            if asked != DONE:
+            if asked in (COSINES, FACTOR):
                 return asked, gap, Rounds(n, _NEWTON_NEXT, best, n_idle), n_dots
             n_epochs = 0.0
             settled = False
             n_idle += 1
+            if asked == NO_FACTOR:  # the step is taken elsewhere
+                return asked, gap, Rounds(n + 1, n_epochs, best, n_idle), n_dots
         n += 1
         if n_dots > n_dots_in_burst:
             return _LOOK, gap, Rounds(n, n_epochs, best, n_idle), n_dots
