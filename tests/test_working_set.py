@@ -283,6 +283,7 @@ def test_short_bursts_make_progress_and_the_look_between_them_can_end_the_work(m
 def test_more_active_columns_than_cosines_are_kept_for(units):
     rng = np.random.default_rng(5)
     m, p = 3000, 2500
+    looks: list[tuple[int, float]] = []
     X = sp.csc_array(sp.random(m, p, density=0.002, random_state=7) + sp.eye(m, p))
     y = X @ rng.standard_normal(p) + 0.1 * rng.standard_normal(m)
     with Workers(1) as workers:
@@ -290,9 +291,12 @@ def test_more_active_columns_than_cosines_are_kept_for(units):
         work = WorkingSet(problem, workers)
         members = work.places(np.arange(p))
         weight = 1e-4 * problem.lambda_max
-        result = work.solve(members, weight, PENALIZED, 1e-7 * 0.5 * problem.yy, 10_000, look)
+        result = work.solve(
+            members, weight, PENALIZED, 1e-7 * 0.5 * problem.yy, 10_000, lambda *seen: looks.append(seen)
+        )
         node = work.node(members, weight)
     assert node.columns.size > 1500
+    assert looks  # these steps are long: the clock is looked at after each
     assert result.status is Status.CERTIFIED
     a = np.zeros(p)
     a[node.columns] = node.coefs

@@ -116,7 +116,7 @@ class WorkingSet:
                 if is_outdated(self._preconditioner, active):
                     self._preconditioner = make_preconditioner(problem, active, work.columns, self._workers)
                 n_dots += newton_without_factor(problem, work, self._preconditioner, active, weight, self._workers)
-            else:
+            if asked in (NO_FACTOR, _LOOK):
                 look(rounds.n, gap)
 
     def penalty(self, members: Indices) -> float:
