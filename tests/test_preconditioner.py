@@ -191,6 +191,21 @@ def test_a_step_lets_the_objective_fall(case, rng, weight):
         before = after
 
 
+def test_more_columns_than_samples_leave_one_by_one(rng):
+    case = make_case(rng.standard_normal((5, 12)), rng.standard_normal(5))
+    problem, members = case.problem, np.arange(12)
+    work = Work(members, np.sign(problem.xty) * 0.01, np.zeros(12), np.zeros(6))
+    weight = 1e-3 * problem.lambda_max
+    refresh(problem, work, members)
+    _, before = price(problem, work, members, weight, -1.0)
+    with Workers(1) as workers:
+        newton_without_factor(problem, work, no_preconditioner(), members, weight, workers)
+    refresh(problem, work, members)
+    _, after = price(problem, work, members, weight, -1.0)
+    assert after < before
+    assert np.count_nonzero(work.coefs) <= 5
+
+
 def make(problem: Problem, places: np.ndarray) -> preconditioner.Preconditioner:
     with Workers(1) as workers:
         return make_preconditioner(problem, places, np.arange(problem.xty.size), workers)

@@ -5,8 +5,8 @@ import numpy as np
 from .._jit import kernel
 from ..columns import Vector, add_column, center, dot_column
 from ..parallel import Workers
-from ..problem import Problem
-from .descent import Work
+from ..problem import Problem, rank_bound
+from .descent import Work, active_places, price
 from .gram import Indices, Matrix
 from .newton import take_step
 from .preconditioner import Preconditioner, restrict
@@ -22,18 +22,36 @@ _RIDGES = (1e-7, 1e-3, 1e-2, 1e-1)
 def newton_without_factor(
     problem: Problem, work: Work, preconditioner: Preconditioner, active: Indices, weight: float, workers: Workers
 ) -> int:
-    """Take a Newton step on the active columns, see `newton`; return the dot products."""
+    """Take a Newton step on the active columns, see `newton`, more if they are dependent; return the dot products."""
+    n_dependent = max(0, active.size - rank_bound(problem))
+    n_dots = 0
+    for _ in range(1 + n_dependent):  # the dependent leave one by one
+        n_flips, dots = _take_step(problem, work, preconditioner, active, weight, workers)
+        n_dots += dots
+        active = active_places(work, active)
+        if n_flips == 0 or n_dependent == 0 or active.size == 0:
+            break
+        price(problem, work, active, weight, -1.0)
+    return n_dots
+
+
+def _take_step(
+    problem: Problem, work: Work, preconditioner: Preconditioner, active: Indices, weight: float, workers: Workers
+) -> tuple[int, int]:
+    """Take a step; return how many signs would have changed, and the dot products."""
     columns = work.columns[active]
     norms = np.sqrt(problem.norms2[columns])
     aim = (work.corrs[active] - weight * np.sign(work.coefs[active])) / norms
     equations = Equations(problem, columns, norms, restrict(preconditioner, active), workers)
-    n_dots = 0
+    are_dependent = active.size > rank_bound(problem)
+    n_flips, n_dots = -1, 0
     for ridge in _RIDGES:
         x, n_iterations = equations.solve(aim, ridge)
         n_dots += 2 * columns.size * (n_iterations + 1)
-        if take_step(problem, work, active, x / norms, weight, ridge == _RIDGES[-1]) >= 0:
+        n_flips = take_step(problem, work, active, x / norms, weight, are_dependent or ridge == _RIDGES[-1])
+        if n_flips >= 0:
             break
-    return n_dots
+    return n_flips, n_dots
 
 
 class Equations:
