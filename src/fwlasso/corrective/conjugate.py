@@ -6,9 +6,9 @@ from .._jit import kernel
 from ..columns import Vector, add_column, center, dot_column
 from ..parallel import Workers
 from ..problem import Problem, rank_bound
-from .descent import Work, active_places, price
+from .descent import Work, active_places, correlate
 from .gram import Indices, Matrix
-from .newton import take_step
+from .newton import right_side, take_step
 from .preconditioner import Preconditioner, restrict
 from .rows import SparseRows, by_rows, cut_rows, multiply_twice
 
@@ -31,7 +31,7 @@ def newton_without_factor(
         active = active_places(work, active)
         if n_flips == 0 or n_dependent == 0 or active.size == 0:
             break
-        price(problem, work, active, weight, -1.0)
+        correlate(problem, work, active)
     return n_dots
 
 
@@ -40,8 +40,7 @@ def _take_step(
 ) -> tuple[int, int]:
     """Take a step; return how many signs would have changed, and the dot products."""
     columns = work.columns[active]
-    norms = np.sqrt(problem.norms2[columns])
-    aim = (work.corrs[active] - weight * np.sign(work.coefs[active])) / norms
+    aim, norms = right_side(problem, work, active, weight)
     equations = Equations(problem, columns, norms, restrict(preconditioner, active), workers)
     are_dependent = active.size > rank_bound(problem)
     n_flips, n_dots = -1, 0
@@ -68,8 +67,9 @@ class Equations:
 
     def solve(self, aim: Vector, ridge: float) -> tuple[Vector, int]:
         """Return the solution for a right-hand side, as far as some iterations go, and their number."""
-        x, rest, direction = np.zeros(aim.size), aim.copy(), np.empty(aim.size)
-        fall = _first_direction(self._factor, rest, direction)
+        x, rest = np.zeros(aim.size), aim.copy()
+        direction = _precondition(self._factor, rest)
+        fall = float(rest @ direction)
         enough = _ACCURACY**2 * float(aim @ aim)
         n_iterations = 0
         while n_iterations < _MOST_ITERATIONS and float(rest @ rest) > enough:
@@ -82,17 +82,6 @@ class Equations:
         if self._rows.starts.size == 0:
             return _multiply_by_columns(self._problem, self._columns, self._norms, d)
         return np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
-
-
-@kernel
-def _first_direction(factor: SparseRows, rest: Vector, direction: Vector) -> float:
-    """Fill the direction that iterations begin with; return its product with the rest."""
-    step = _precondition(factor, rest)
-    fall = 0.0
-    for i in range(rest.size):
-        direction[i] = step[i]
-        fall += step[i] * rest[i]
-    return fall
 
 
 @kernel

@@ -60,14 +60,20 @@ def price(problem: Problem, work: Work, members: Indices, weight: float, radius:
     is used here. For a path over radii (`radius` is not negative) it is the larger one of the gaps of both forms: for
     the penalty, and for a ball of this radius or up to where we stand.
     """
-    for k in members:
-        work.corrs[k] = dot_column(problem.X, work.columns[k], work.residual)
+    correlate(problem, work, members)
     qy, qr, l1, largest = totals(problem, work, members, weight)
     gap = duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)
     objective = 0.5 * (problem.yy - qy - qr) + weight * l1
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
     return max(gap, 0.0), objective  # what rounding leaves of a difference
+
+
+@kernel
+def correlate(problem: Problem, work: Work, places: Indices) -> None:
+    """Compute the correlations of some places with the residual."""
+    for k in places:
+        work.corrs[k] = dot_column(problem.X, work.columns[k], work.residual)
 
 
 @kernel

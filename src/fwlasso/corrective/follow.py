@@ -40,7 +40,8 @@ _STRIDE, _FIRST_STEP = 0.4, 0.1
 _MAX_ROUNDS, _MAX_DEPTH = 50, 40
 # Columns predicted to be this close to the penalty are worked with, at most so many or so many times the active ones.
 _NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 4
-_LEAST_NEAR, _NEARER = 0.85, 0.04
+# After a knot that missed one they may be farther away by so much, down to this: solving again costs more than pricing.
+_FARTHER, _FARTHEST = 0.04, 0.85
 # All nodes are priced with their knot where the lazy oracle would leave more than this share of all columns.
 _MANY_SUSPECTS = 0.02
 # The next stride is longer after a knot that left fewer, and at most one node to solve again; but not too long.
@@ -327,7 +328,7 @@ class _Follower:
             violators, n_suspects = self._price(anchors, nodes, still_open)
             n_most = max(n_most, n_suspects)
         if n_solved > 0:
-            self._near = max(_LEAST_NEAR, self._near - _NEARER)
+            self._near = max(_FARTHEST, self._near - _FARTHER)
         p = self._problem.xty.size
         self._price_together |= n_most > _MANY_SUSPECTS * p
         self._was_easy = not self._price_together and n_most < _FEW_SUSPECTS * p and n_solved <= 1

@@ -3,9 +3,9 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, center, column_entries, dot_column
+from ..columns import Vector, add_column, center, column_entries
 from ..problem import Problem, rank_bound
-from .descent import Work, active_places
+from .descent import Work, active_places, correlate
 from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fill_from_old, substitute, take_slots
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, or all of it, where
@@ -45,14 +45,13 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
         if asked != DONE:
             return asked, n_dots
         active = gram.place_of[: active.size].copy()
-        step = _direction(problem, work, gram, active, weight)
-        n_flips = take_step(problem, work, active, step, weight, True)
+        step, norms = right_side(problem, work, active, weight)
+        substitute(gram, step)
+        n_flips = take_step(problem, work, active, step / norms, weight, True)
         n_dots += 2 * active.size
         if n_flips == 0:
             break
-        for k in active:
-            if work.coefs[k] != 0.0:
-                work.corrs[k] = dot_column(problem.X, work.columns[k], work.residual)
+        correlate(problem, work, active_places(work, active))
     return DONE, n_dots
 
 
@@ -78,18 +77,15 @@ def take_step(problem: Problem, work: Work, active: Indices, step: Vector, weigh
 
 
 @kernel
-def _direction(problem: Problem, work: Work, gram: Gram, active: Indices, weight: float) -> Vector:
-    """Return Newton's step for `active`, which are the rows of the factor."""
+def right_side(problem: Problem, work: Work, active: Indices, weight: float) -> tuple[Vector, Vector]:
+    """Return Newton's right-hand side for columns of unit norm, (c - lambda sign(a)) / ||z||, and the norms."""
     n = active.size
-    norms, step = np.empty(n), np.empty(n)
+    side, norms = np.empty(n), np.empty(n)
     for i in range(n):
         k = active[i]
         norms[i] = np.sqrt(problem.norms2[work.columns[k]])
-        step[i] = (work.corrs[k] - weight * np.sign(work.coefs[k])) / norms[i]
-    substitute(gram, step)
-    for i in range(n):
-        step[i] /= norms[i]
-    return step
+        side[i] = (work.corrs[k] - weight * np.sign(work.coefs[k])) / norms[i]
+    return side, norms
 
 
 @kernel
