@@ -58,7 +58,8 @@ def test_epochs_lead_to_the_solution(case):
         objectives.append(objective)
         if gap <= 1e-9 * case.problem.yy:
             break
-        descend(case.problem, work, listed_places(case.problem, work, members, weight), weight)
+        listed, _ = listed_places(case.problem, work, members, weight)
+        descend(case.problem, work, listed, weight, 0.0)
     assert gap <= 1e-9 * case.problem.yy
     assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
     best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
@@ -67,16 +68,39 @@ def test_epochs_lead_to_the_solution(case):
     np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4 * np.linalg.norm(case.y))
 
 
-def test_of_many_that_should_be_active_the_worst_are_listed(rng):
+def test_what_is_active_or_should_be_is_listed_and_the_largest_violation_told(rng):
     case = make_case(random_values(rng, 30, 40), rng.standard_normal(30))
     work, members = work_on(case, np.zeros(40))
     work.corrs[:] = 0.0
     work.corrs[[3, 5]] = 1.5, -2.0
-    assert listed_places(case.problem, work, members, 1.0).tolist() == [3, 5]
-    work.corrs[10:20] = np.linspace(1.1, 3.0, 10)
-    work.coefs[0] = 0.1
-    violates = np.abs(work.corrs) >= 1.0 + 0.5 * (3.0 - 1.0)
-    assert listed_places(case.problem, work, members, 1.0).tolist() == [0, *np.flatnonzero(violates)]
+    listed, violation = listed_places(case.problem, work, members, 1.0)
+    assert (listed.tolist(), violation) == ([3, 5], 1.0)
+    work.coefs[[5, 0, 1]] = -0.1, 0.1, 0.2
+    work.corrs[[0, 1]] = 1.0, -0.75  # the sign of the latter is wrong
+    listed, violation = listed_places(case.problem, work, members, 1.0)
+    assert (listed.tolist(), violation) == ([0, 1, 3, 5], 1.75)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.01])
+def test_epochs_end_when_violations_are_small_enough(case, share):
+    weight = 0.3 * case.problem.lambda_max
+    work, members = work_on(case, np.zeros(40))
+    price(case.problem, work, members, weight, PENALIZED)
+    listed, first = listed_places(case.problem, work, members, weight)
+    violation = first
+    for _ in range(1000):
+        before = violation
+        _, n_epochs, violation, rate = descend(case.problem, work, listed, weight, share * first)
+        assert 1 <= n_epochs <= 5
+        assert rate >= 0.0
+        if violation <= share * first:
+            break
+        assert n_epochs > 1 or before == first
+    assert violation <= share * first
+    # What was met in the last epoch bounds no more than that; after it, violations are of the same size.
+    price(case.problem, work, listed, weight, PENALIZED)
+    _, left = listed_places(case.problem, work, listed, weight)
+    assert left <= 10.0 * share * first
 
 
 @pytest.mark.parametrize("n_active", [0, 5, 8, 12])
@@ -85,7 +109,7 @@ def test_no_more_columns_are_listed_than_samples_but_for_a_few(rng, n_active):
     work, members = work_on(case, np.zeros(40))
     work.coefs[:n_active] = 1.0
     work.corrs[:] = np.linspace(3.0, 1.01, 40)
-    listed = listed_places(case.problem, work, members, 1.0)
+    listed, _ = listed_places(case.problem, work, members, 1.0)
     assert n_active + 1 <= listed.size <= max(10, n_active + 4)
     np.testing.assert_array_equal(listed, np.arange(listed.size))  # the worst ones
 
@@ -96,4 +120,5 @@ def test_columns_that_violate_alike_are_listed_together(rng):
     for largest in (2.0, np.nextafter(1.0, 2.0)):
         work.corrs[:] = 0.5
         work.corrs[10:35] = -largest
-        assert listed_places(case.problem, work, members, 1.0).tolist() == list(range(10, 35))
+        listed, _ = listed_places(case.problem, work, members, 1.0)
+        assert listed.tolist() == list(range(10, 35))

@@ -104,24 +104,23 @@ def active_places(work: Work, members: Indices) -> Indices:
 
 
 @kernel
-def listed_places(problem: Problem, work: Work, members: Indices, weight: float) -> Indices:
-    """Return the members that are active or should be; of many that should, those that should most.
+def listed_places(problem: Problem, work: Work, members: Indices, weight: float) -> tuple[Indices, float]:
+    """Return the members that are active or should be, and the largest violation of the optimality conditions.
 
-    Columns that violate are often correlated: with the worst of them active, the others cease to violate. And of
-    more active columns than can be independent, the dependent ones would have to leave again, one by one.
+    Of more columns than can be independent those are taken that should be active most: the dependent ones would have to
+    leave again, one by one.
     """
     n_active = n_violate = 0
-    largest = weight
+    largest, violation = weight, 0.0
     for k in members:
         if work.coefs[k] != 0.0:
             n_active += 1
+            violation = max(violation, abs(work.corrs[k] - weight * np.sign(work.coefs[k])))
         elif abs(work.corrs[k]) > weight:
             n_violate += 1
             largest = max(largest, abs(work.corrs[k]))
     n_most = max(n_active + _FEW, rank_bound(problem))
     least = weight
-    if n_violate > max(_FEW, _FEW_SHARE * n_active):
-        least += _WORST * (largest - weight)
     listed = np.empty(n_active + n_violate, np.int64)
     while True:  # some sixty times at most: then nothing is between `least` and `largest`
         n = 0
@@ -132,19 +131,24 @@ def listed_places(problem: Problem, work: Work, members: Indices, weight: float)
                 n += 1
         more = _WORST * (largest - least)
         if n <= n_most or least + more == least:
-            return listed[:n]
+            return listed[:n], max(violation, largest - weight)
         least += more
 
 
 @kernel
-def descend(problem: Problem, work: Work, listed: Indices, weight: float) -> tuple[int, int]:
-    """Take epochs of coordinate descent and extrapolate them; end early where hardly a sign changes.
+def descend(
+    problem: Problem, work: Work, listed: Indices, weight: float, enough: float
+) -> tuple[int, int, float, float]:
+    """Take epochs of coordinate descent and extrapolate them; end early where violations are small or signs settled.
 
-    Return how many signs changed in the last epoch, and the number of epochs.
+    Return how many signs changed in the last epoch, the number of epochs, the largest violation of the optimality
+    conditions that was met in the last one, and its share of that in the one before.
     """
     coefs, residual = work.coefs, work.residual
     past_coefs, past_residuals = np.empty((EPOCHS + 1, listed.size)), np.empty((EPOCHS + 1, residual.size))
     n_flips = 0
+    violation = np.inf
+    last = np.inf
     for epoch in range(EPOCHS + 1):
         for i in range(listed.size):
             past_coefs[epoch, i] = coefs[listed[i]]
@@ -153,19 +157,21 @@ def descend(problem: Problem, work: Work, listed: Indices, weight: float) -> tup
         if epoch == EPOCHS:
             break
         n_flips = 0
+        last, violation = violation, 0.0
         for k in listed:
             j = work.columns[k]
             norm2 = problem.norms2[j]
             aim = coefs[k] * norm2 + dot_column(problem.X, j, residual)
             new = soft_threshold(aim, weight) / norm2
             if new != coefs[k]:
+                violation = max(violation, abs(new - coefs[k]) * norm2)
                 add_column(problem.X, j, coefs[k] - new, residual)
                 n_flips += coefs[k] * new <= 0.0
                 coefs[k] = new
-        if epoch > 0 and n_flips <= SETTLED * listed.size:
-            return n_flips, epoch + 1
+        if violation <= enough or (epoch > 0 and n_flips <= SETTLED * listed.size):
+            return n_flips, epoch + 1, violation, violation / last
     _extrapolate(work, listed, weight, past_coefs, past_residuals)
-    return n_flips, EPOCHS
+    return n_flips, EPOCHS, violation, violation / last
 
 
 @kernel

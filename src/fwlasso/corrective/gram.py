@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf
 
 from .._jit import kernel
-from ..columns import Vector, add_column, center, column_entries, dot_column
+from ..columns import Vector, add_column, center, column_entries, column_entry, column_shift, dot_column, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
+from .rows import Indices, SparseRows, by_rows
 
-Indices = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
 #: Cosines of at most this many columns are kept: 128 MB, and as much again for their factor.
@@ -61,12 +61,9 @@ def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices
     if n_all > gram.column_of.size:
         gram = _with_room(gram, min(LARGEST_GRAM, max(64, n_all, 2 * gram.column_of.size)))
     take_slots(gram, places, columns)
+    rows = rows_of_new(problem, gram, n_old)
     work = n_missing * n_all * (problem.nbytes // problem.xty.size)
-    for fill, n_scattered in ((fill_from_new, n_missing), (fill_from_old, n_all)):
-        workers.run(
-            lambda lo, hi, fill=fill: fill(problem, gram, n_old, lo, hi),  # type: ignore[misc]
-            even_cuts(n_scattered, work),
-        )
+    workers.run(lambda lo, hi: fill_cosines(problem, gram, n_old, rows, lo, hi), even_cuts(n_all, work))
     return gram
 
 
@@ -107,39 +104,43 @@ def factorize(gram: Gram, places: Indices) -> None:
             append(gram, place)
 
 
-# Of two columns the one with more entries is spread over a vector, and the other one is multiplied with it.
+@kernel
+def rows_of_new(problem: Problem, gram: Gram, n_old: int) -> SparseRows:
+    """Return the columns of slots from `n_old` on by rows, if that pays."""
+    columns = gram.column_of[n_old : gram.size[1]]
+    return by_rows(problem, columns, np.sqrt(problem.norms2[columns]))
 
 
 @kernel
-def fill_from_new(problem: Problem, gram: Gram, n_old: int, lo: int, hi: int) -> None:
-    """Fill the cosines of new slots n_old + lo..hi with those before them that have no more entries."""
-    X, v = problem.X, np.empty(problem.y.size)
+def fill_cosines(problem: Problem, gram: Gram, n_old: int, rows: SparseRows, lo: int, hi: int) -> None:
+    """Fill the cosines of slots lo..hi with new ones, those from `n_old` on, that come after them.
+
+    Columns by rows meet only where both have entries: the cosine is that of the columns in memory, less what centring
+    takes off it. Otherwise a column is spread over a vector, and multiplied with all others.
+    """
+    X, m, n_all = problem.X, shape(problem.X)[0], gram.size[1]
     columns, cosines = gram.column_of, gram.cosines
-    for slot in range(n_old + lo, n_old + hi):
+    v, products = np.empty(problem.y.size), np.zeros(n_all - n_old)
+    for slot in range(lo, hi):
         j = columns[slot]
-        _spread(problem, j, v)
-        for other in range(slot):
-            k = columns[other]
-            if column_entries(X, k) <= column_entries(X, j):
-                cosines[slot, other] = cosines[other, slot] = dot_column(X, k, v) / np.sqrt(problem.norms2[k])
+        norm = np.sqrt(problem.norms2[j])
+        first = max(n_old, slot + 1)
+        if rows.starts.size == 0:
+            _spread(problem, j, v)
+            for other in range(first, n_all):
+                k = columns[other]
+                products[other - n_old] = dot_column(X, k, v) / np.sqrt(problem.norms2[k])
+        else:
+            shift = m * column_shift(X, j) / norm
+            for i in range(products.size):
+                products[i] = -shift * rows.shifts[i]
+            for e in range(column_entries(X, j)):
+                row, value = column_entry(X, j, e)
+                for at in range(rows.starts[row], rows.starts[row + 1]):
+                    products[rows.columns[at]] += value / norm * rows.values[at]
+        for other in range(first, n_all):
+            cosines[slot, other] = cosines[other, slot] = products[other - n_old]
         cosines[slot, slot] = 1.0 + _RIDGE
-
-
-@kernel
-def fill_from_old(problem: Problem, gram: Gram, n_old: int, lo: int, hi: int) -> None:
-    """Fill the cosines of slots lo..hi with new ones after them that have fewer entries."""
-    X, v = problem.X, np.empty(problem.y.size)
-    columns, cosines = gram.column_of, gram.cosines
-    for other in range(lo, hi):
-        k = columns[other]
-        is_spread = False
-        for slot in range(max(n_old, other + 1), gram.size[1]):
-            j = columns[slot]
-            if column_entries(X, k) > column_entries(X, j):
-                if not is_spread:
-                    _spread(problem, k, v)
-                    is_spread = True
-                cosines[slot, other] = cosines[other, slot] = dot_column(X, j, v) / np.sqrt(problem.norms2[j])
 
 
 @kernel

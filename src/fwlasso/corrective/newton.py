@@ -6,7 +6,7 @@ from .._jit import kernel
 from ..columns import Vector, add_column, center, column_entries
 from ..problem import Problem, rank_bound
 from .descent import Work, active_places, correlate
-from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_from_new, fill_from_old, substitute, take_slots
+from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_cosines, rows_of_new, substitute, take_slots
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, or all of it, where
 #: there are too many columns for a factor.
@@ -102,8 +102,7 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
         if n_old + n_missing > gram.column_of.size or n_missing * n_entries > _MANY_ENTRIES:
             return COSINES
         take_slots(gram, active, work.columns)
-        fill_from_new(problem, gram, n_old, first, n_missing)
-        fill_from_old(problem, gram, n_old, first, gram.size[1])
+        fill_cosines(problem, gram, n_old, rows_of_new(problem, gram, n_old), first, gram.size[1])
     for row in range(gram.size[0]):
         n_gone += work.coefs[gram.place_of[row]] == 0.0
     if n_gone + n_new > _FEW_CHANGES + active.size // _COLUMNS_PER_CHANGE and active.size > _FEW_COLUMNS:

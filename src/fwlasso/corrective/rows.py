@@ -13,7 +13,8 @@ from .._jit import kernel, kernel_in_order
 from ..columns import Vector, column_entries, column_entry, column_shift
 from ..parallel import even_cuts
 from ..problem import Problem
-from .gram import Indices
+
+Indices = NDArray[np.int64]
 
 # Columns are copied if no more than this share of their numbers is stored, and at most so many (160 MB).
 _SPARSE, _MOST_ENTRIES = 0.25, 1 << 24

@@ -13,20 +13,20 @@ from ..problem import Problem
 from ..solvers.run import BURST_BYTES
 from ..status import Status
 from .conjugate import newton_without_factor
-from .descent import EPOCHS, SETTLED, Work, active_places, descend, listed_places, price, refresh, totals
+from .descent import EPOCHS, SETTLED, Work, active_places, correlate, descend, listed_places, price, refresh, totals
 from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosines, with_places
 from .newton import COSINES, DONE, FACTOR, NO_FACTOR, newton
 from .nodes import Node
 from .preconditioner import is_outdated, make_preconditioner, no_preconditioner
 
-# In so many Newton steps the objective must fall by this share of the gap: else rounding is what is left of it.
-_MAX_IDLE, _PROGRESS = 12, 1e-3
+# In so many rounds the objective must fall by this share of the gap, or the gap to half of what it was: else rounding is
+# what is left of it.
+_MAX_IDLE, _PROGRESS = 20, 1e-3
 # What a Newton step without a factor costs, in epochs.
 _EPOCHS_PER_STEP = 20.0
 # What the compiled loop asks for beside what a Newton step does: a look at the clock.
 _LOOK = 4
-# More epochs than are ever affordable: a Newton step is next.
-_NEWTON_NEXT = math.inf
+_ENOUGH, _SHARE = 0.7, 0.1
 
 
 class Solved(NamedTuple):
@@ -97,7 +97,8 @@ class WorkingSet:
         """Minimise over `members` from where we stand, until the gap over them is at most `goal`; see `price`."""
         problem, work = self._problem, self._work
         n_dots_in_burst = int(BURST_BYTES / self._bytes_per_column)
-        rounds = Rounds(0, 0.0, math.inf, 0)
+        refresh(problem, work, members)
+        rounds = Rounds(0, math.inf, math.inf, 0, False)
         n_dots = 0
         while True:
             asked, gap, rounds, dots = _solve(
@@ -140,9 +141,10 @@ class Rounds(NamedTuple):
     """Where the rounds on a problem are, kept over the calls of `_solve`."""
 
     n: int
-    n_epochs: float  # since the last Newton step
     best: float  # objective
-    n_idle: int  # Newton steps since it fell
+    least: float  # gap
+    n_idle: int  # since one of them fell
+    newton_next: bool
 
 
 @kernel
@@ -159,48 +161,68 @@ def _solve(
     max_rounds: int,
 ) -> tuple[int, float, Rounds, int]:
     """Take rounds of coordinate descent and Newton steps; return what is asked for, the gap, the rounds and dots."""
-    refresh(problem, work, members)
-    n, n_epochs, best, n_idle = rounds
+    n, best, least, n_idle, newton_next = rounds
     n_dots = 0
     gap = np.inf
-    settled = False
-    last_epochs = EPOCHS
     while True:
-        last_gap = gap
-        gap, objective = price(problem, work, members, weight, radius)
-        n_dots += members.size
-        if objective < best - _PROGRESS * gap:  # the gap bounds what there is to gain
-            n_idle = 0
-            best = objective
-        if gap <= goal or n >= max_rounds or n_idle > _MAX_IDLE:
-            refresh(problem, work, members)
-            gap, _ = price(problem, work, members, weight, radius)
-            return DONE, gap, Rounds(n, n_epochs, best, n_idle), n_dots + members.size
-        n_more = 0.0
-        if settled and goal > 0.0:  # at the rate of the last epochs
-            n_more = last_epochs * np.log(gap / goal) / np.log(last_gap / gap) if gap < last_gap else np.inf
-        listed = listed_places(problem, work, members, weight)
-        n_affordable = _affordable_epochs(problem, work, gram, listed)
-        # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
-        knows_signs = n_affordable < EPOCHS and active_places(work, listed).size == listed.size
-        if not knows_signs and (n_epochs == 0.0 or n_epochs + n_more < n_affordable):
-            n_flips, last_epochs = descend(problem, work, listed, weight)
-            settled = n_flips <= SETTLED * listed.size
-            n_epochs += last_epochs
-            n_dots += last_epochs * listed.size
-        else:
+        if not newton_next:
+            gap, objective = price(problem, work, members, weight, radius)
+            n_dots += members.size
+            n_idle += 1
+            if objective < best - _PROGRESS * gap or gap < 0.5 * least:  # the gap bounds what there is to gain
+                n_idle = 0
+                best, least = min(best, objective), min(least, gap)
+            if gap <= goal or n >= max_rounds or n_idle > _MAX_IDLE:
+                refresh(problem, work, members)
+                gap, _ = price(problem, work, members, weight, radius)
+                return DONE, gap, Rounds(n, best, least, n_idle, False), n_dots + members.size
+            newton_next, dots = _approach(problem, work, gram, members, weight, goal / gap)
+            n_dots += dots
+        if newton_next:
             asked, dots = newton(problem, work, gram, members, weight)
             n_dots += dots
             if asked in (COSINES, FACTOR):
-                return asked, gap, Rounds(n, _NEWTON_NEXT, best, n_idle), n_dots
-            n_epochs = 0.0
-            settled = False
-            n_idle += 1
+                return asked, gap, Rounds(n, best, least, n_idle, True), n_dots
+            newton_next = False
             if asked == NO_FACTOR:  # the step is taken elsewhere
-                return asked, gap, Rounds(n + 1, n_epochs, best, n_idle), n_dots
+                return asked, gap, Rounds(n + 1, best, least, n_idle, False), n_dots
         n += 1
         if n_dots > n_dots_in_burst:
-            return _LOOK, gap, Rounds(n, n_epochs, best, n_idle), n_dots
+            return _LOOK, gap, Rounds(n, best, least, n_idle, False), n_dots
+
+
+@kernel
+def _approach(
+    problem: Problem, work: Work, gram: Gram, members: Indices, weight: float, share: float
+) -> tuple[bool, int]:
+    """Descend on the members that are active or should be; tell whether a Newton step is next, and the dot products.
+
+    The gap is about proportional to the largest violation of the optimality conditions. It is to become a `share`, but
+    with less than a tenth of it there may be others to look after. A Newton step is taken where epochs would cost more.
+    """
+    listed, violation = listed_places(problem, work, members, weight)
+    enough = max(_ENOUGH * share, _SHARE) * violation
+    n_affordable = _affordable_epochs(problem, work, gram, listed)
+    # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
+    if n_affordable < EPOCHS and active_places(work, listed).size == listed.size:
+        correlate(problem, work, listed)
+        return True, listed.size
+    n_epochs = n_dots = 0
+    while True:
+        n_flips, epochs, violation, rate = descend(problem, work, listed, weight, enough)
+        n_epochs += epochs
+        n_dots += epochs * listed.size
+        if violation <= enough:
+            return False, n_dots
+        n_more = 0.0
+        if n_flips <= SETTLED * listed.size:
+            n_more = np.log(violation / enough) / -np.log(rate) if rate < 1.0 else np.inf
+        if n_epochs + n_more >= n_affordable:
+            correlate(problem, work, listed)
+            return True, n_dots + listed.size
+        listed = active_places(work, listed)
+        if listed.size == 0:
+            return False, n_dots
 
 
 @kernel
