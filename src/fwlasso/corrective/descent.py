@@ -11,7 +11,7 @@ from ..problem import Problem, rank_bound
 from .gram import Indices, Matrix
 
 #: Epochs between two looks at the gap; an epoch that changes the signs of no more than this share is the last.
-EPOCHS, SETTLED = 5, 0.01
+EPOCHS, _SETTLED = 5, 0.01
 # Violators are many if more than so many and more than this share of the active; then only the worst are taken, those
 # beyond this share of the largest violation.
 _FEW, _FEW_SHARE, _WORST = 4, 0.1, 0.5
@@ -137,18 +137,16 @@ def listed_places(problem: Problem, work: Work, members: Indices, weight: float)
 
 @kernel
 def descend(
-    problem: Problem, work: Work, listed: Indices, weight: float, enough: float
-) -> tuple[int, int, float, float]:
-    """Take epochs of coordinate descent and extrapolate them; end early where violations are small or signs settled.
+    problem: Problem, work: Work, listed: Indices, weight: float, enough: float, n_left: float
+) -> tuple[int, float, bool]:
+    """Take epochs of coordinate descent and extrapolate them, until violations of optimality are small enough.
 
-    Return how many signs changed in the last epoch, the number of epochs, the largest violation of the optimality
-    conditions that was met in the last one, and its share of that in the one before.
+    They end early where hardly a sign changes, and more than `n_left` epochs would be needed at the rate of the last.
+    Return the number of epochs, the largest violation that was met in the last one, and whether they ended so.
     """
     coefs, residual = work.coefs, work.residual
     past_coefs, past_residuals = np.empty((EPOCHS + 1, listed.size)), np.empty((EPOCHS + 1, residual.size))
-    n_flips = 0
     violation = np.inf
-    last = np.inf
     for epoch in range(EPOCHS + 1):
         for i in range(listed.size):
             past_coefs[epoch, i] = coefs[listed[i]]
@@ -168,10 +166,14 @@ def descend(
                 add_column(problem.X, j, coefs[k] - new, residual)
                 n_flips += coefs[k] * new <= 0.0
                 coefs[k] = new
-        if violation <= enough or (epoch > 0 and n_flips <= SETTLED * listed.size):
-            return n_flips, epoch + 1, violation, violation / last
+        if violation <= enough:
+            return epoch + 1, violation, False
+        if epoch > 0 and n_flips <= _SETTLED * listed.size:
+            n_more = np.log(violation / enough) / np.log(last / violation) if violation < last else np.inf
+            if epoch + n_more >= n_left:
+                return epoch + 1, violation, True
     _extrapolate(work, listed, weight, past_coefs, past_residuals)
-    return n_flips, EPOCHS, violation, violation / last
+    return EPOCHS, violation, EPOCHS >= n_left
 
 
 @kernel

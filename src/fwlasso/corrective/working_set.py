@@ -13,7 +13,7 @@ from ..problem import Problem
 from ..solvers.run import BURST_BYTES
 from ..status import Status
 from .conjugate import newton_without_factor
-from .descent import EPOCHS, SETTLED, Work, active_places, correlate, descend, listed_places, price, refresh, totals
+from .descent import EPOCHS, Work, active_places, correlate, descend, listed_places, price, refresh, totals
 from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosines, with_places
 from .newton import COSINES, DONE, FACTOR, NO_FACTOR, newton
 from .nodes import Node
@@ -208,21 +208,17 @@ def _approach(
         correlate(problem, work, listed)
         return True, listed.size
     n_epochs = n_dots = 0
-    while True:
-        n_flips, epochs, violation, rate = descend(problem, work, listed, weight, enough)
+    while listed.size > 0:
+        epochs, violation, is_slow = descend(problem, work, listed, weight, enough, n_affordable - n_epochs)
         n_epochs += epochs
         n_dots += epochs * listed.size
         if violation <= enough:
-            return False, n_dots
-        n_more = 0.0
-        if n_flips <= SETTLED * listed.size:
-            n_more = np.log(violation / enough) / -np.log(rate) if rate < 1.0 else np.inf
-        if n_epochs + n_more >= n_affordable:
+            break
+        if is_slow:
             correlate(problem, work, listed)
             return True, n_dots + listed.size
         listed = active_places(work, listed)
-        if listed.size == 0:
-            return False, n_dots
+    return False, n_dots
 
 
 @kernel
