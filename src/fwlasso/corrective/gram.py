@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from .._jit import kernel
 from ..columns import Vector, add_column, center, column_entries, column_entry, column_shift, dot_column, shape
@@ -89,19 +90,52 @@ def take_slots(gram: Gram, places: Indices, columns: Indices) -> None:
 
 
 def factorize(gram: Gram, places: Indices) -> None:
-    """Compute the factor of `places` anew: by LAPACK, or column by column where that fails."""
-    gram.row_of[gram.place_of[: gram.size[0]]] = -1
-    n = places.size
-    lower, info = dpotrf(_gather(gram.cosines, gram.slot_of[places]).T, lower=True, overwrite_a=True)
+    """Bring the factor to `places` by LAPACK: rows before the first that is gone stay, all others are computed anew.
+
+    With L_1 of the rows that stay and cosines B between them and the others, whose cosines are S, the other rows of the
+    factor are [W' C] with L_1 W = B and C C' = S - W'W. Where that fails, they are appended column by column.
+    """
+    n_stay, others = _split_rows(gram, places)
+    lower, n = gram.lower, n_stay + others.size
+    gram.row_of[gram.place_of[n_stay : gram.size[0]]] = -1
+    gram.size[0] = n_stay
+    if others.size == 0:
+        return
+    slots = gram.slot_of[others]
+    rest = _gather(gram.cosines, slots, slots)
+    if n_stay > 0:
+        W = _gather(gram.cosines, gram.slot_of[gram.place_of[:n_stay]], slots)
+        W, _ = dtrtrs(lower[:, :n_stay], W, lower=1, overwrite_b=1)
+        rest = dsyrk(-1.0, W, 1.0, rest, trans=1, lower=1, overwrite_c=1)
+        lower[n_stay:n, :n_stay] = W.T
+    rest, info = dpotrf(rest, lower=1, overwrite_a=1)
     if info == 0:
-        gram.lower[:n, :n] = lower
-        gram.place_of[:n] = places
-        gram.row_of[places] = np.arange(n)
+        lower[n_stay:n, n_stay:n] = rest
+        gram.place_of[n_stay:n] = others
+        gram.row_of[others] = np.arange(n_stay, n)
         gram.size[0] = n
     else:
-        gram.size[0] = 0
-        for place in places:
+        for place in others:
             append(gram, place)
+
+
+@kernel
+def _split_rows(gram: Gram, places: Indices) -> tuple[int, Indices]:
+    """Return how many rows of the factor stay before the first that is not of `places`, and the places of all others."""
+    is_wanted = np.zeros(gram.row_of.size, np.bool_)
+    for place in places:
+        is_wanted[place] = True
+    n_stay = 0
+    while n_stay < gram.size[0] and is_wanted[gram.place_of[n_stay]]:
+        is_wanted[gram.place_of[n_stay]] = False
+        n_stay += 1
+    others = np.empty(places.size - n_stay, np.int64)
+    n = 0
+    for place in places:
+        if is_wanted[place]:
+            others[n] = place
+            n += 1
+    return n_stay, others
 
 
 @kernel
@@ -152,15 +186,18 @@ def _spread(problem: Problem, j: int, v: Vector) -> None:
     center(problem.X, v)
 
 
+def _gather(cosines: Matrix, rows: Indices, columns: Indices) -> Matrix:
+    """Return the cosines of some slots with others, column-major."""
+    return _gather_rows(cosines, columns, rows).T  # they are symmetric
+
+
 @kernel
-def _gather(cosines: Matrix, slots: Indices) -> Matrix:
-    """Return the cosines of `slots`, those on and above the diagonal."""
-    n = slots.size
-    out = np.empty((n, n))
-    for a in range(n):
-        row = cosines[slots[a]]
-        for b in range(a, n):
-            out[a, b] = row[slots[b]]
+def _gather_rows(cosines: Matrix, rows: Indices, columns: Indices) -> Matrix:
+    out = np.empty((rows.size, columns.size))
+    for a in range(rows.size):
+        row = cosines[rows[a]]
+        for b in range(columns.size):
+            out[a, b] = row[columns[b]]
     return out
 
 

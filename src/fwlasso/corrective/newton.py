@@ -13,8 +13,6 @@ from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_cosines, row
 DONE, COSINES, FACTOR, NO_FACTOR = 0, 1, 2, 3
 # Steps in a row, with fewer columns each.
 _STEPS = 6
-# Up to so many changes a factor is changed column by column, and always if it has no more columns than this.
-_FEW_CHANGES, _COLUMNS_PER_CHANGE, _FEW_COLUMNS = 5, 20, 64
 # Cosines of new columns that take more products of entries than this are asked for: threads compute them.
 _MANY_ENTRIES = 1_000_000
 # A step is halved down to this share of it before it is cut at the first zero.
@@ -91,7 +89,7 @@ def right_side(problem: Problem, work: Work, active: Indices, weight: float) -> 
 @kernel
 def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
     """Bring the factor to the active columns, or ask for what it takes."""
-    n_new = n_gone = n_entries = 0
+    n_new = n_entries = 0
     first = n_missing = int(np.int64(0))  # for a literal number numba would compile once more
     for k in active:
         n_new += gram.row_of[k] < 0
@@ -103,9 +101,7 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
             return COSINES
         take_slots(gram, active, work.columns)
         fill_cosines(problem, gram, n_old, rows_of_new(problem, gram, n_old), first, gram.size[1])
-    for row in range(gram.size[0]):
-        n_gone += work.coefs[gram.place_of[row]] == 0.0
-    if n_gone + n_new > _FEW_CHANGES + active.size // _COLUMNS_PER_CHANGE and active.size > _FEW_COLUMNS:
+    if _is_batch_cheaper(work, gram, active, n_new):
         return FACTOR
     for row in range(gram.size[0] - 1, -1, -1):
         if work.coefs[gram.place_of[row]] == 0.0:
@@ -114,6 +110,19 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
         if gram.row_of[k] < 0:
             append(gram, k)
     return DONE
+
+
+@kernel
+def _is_batch_cheaper(work: Work, gram: Gram, active: Indices, n_new: int) -> bool:
+    """Tell whether it costs less to factorize than to change the factor column by column; in nanoseconds, roughly."""
+    n = gram.size[0]
+    n_stay, by_columns = n, 0.3 * n_new * active.size**2
+    for row in range(n - 1, -1, -1):
+        if work.coefs[gram.place_of[row]] == 0.0:
+            n_stay = row
+            by_columns += n * (n - row)
+    n_other = active.size - n_stay
+    return by_columns > 1e5 + n_other * (2.0 * active.size + 0.04 * (n_stay * active.size + n_other**2 / 3.0))
 
 
 @kernel

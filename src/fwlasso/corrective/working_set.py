@@ -111,8 +111,9 @@ class WorkingSet:
             active = active_places(work, members)
             if asked == COSINES:
                 self._gram = with_cosines(problem, self._gram, active, work.columns, self._workers)
-            elif asked == FACTOR:
-                factorize(self._gram, active)
+            elif asked == FACTOR:  # those that are likely to leave come last: rows before the first that leaves stay
+                sizes = np.abs(work.coefs[active]) * np.sqrt(problem.norms2[work.columns[active]])
+                factorize(self._gram, active[np.argsort(-sizes, kind="stable")])
             elif asked == NO_FACTOR:
                 if is_outdated(self._preconditioner, active):
                     self._preconditioner = make_preconditioner(problem, active, work.columns, self._workers)
