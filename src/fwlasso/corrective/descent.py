@@ -54,13 +54,19 @@ def refresh(problem: Problem, work: Work, members: Indices) -> None:
 
 @kernel
 def price(problem: Problem, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
-    """Compute the correlations of `members`; return the gap over them and the objective.
+    """Compute the correlations of `members`; return the gap over them and the objective."""
+    correlate(problem, work, members)
+    return appraise(problem, work, members, weight, radius)
+
+
+@kernel
+def appraise(problem: Problem, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
+    """Return the gap over `members`, whose correlations are known, and the objective.
 
     q'q = q'y - q'r. Of the other columns no more will be known than that |z_j'r| <= lambda, so that no smaller bound
     is used here. For a path over radii (`radius` is not negative) it is the larger one of the gaps of both forms: for
     the penalty, and for a ball of this radius or up to where we stand.
     """
-    correlate(problem, work, members)
     qy, qr, l1, largest = totals(problem, work, members, weight)
     gap = duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)
     objective = 0.5 * (problem.yy - qy - qr) + weight * l1

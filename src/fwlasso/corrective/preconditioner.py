@@ -45,14 +45,16 @@ def make_preconditioner(problem: Problem, places: Indices, columns: Indices, wor
 
     Columns with few entries come first: it is those that are close to one another.
     """
-    places = places[np.argsort(_count_entries(problem, columns[places]), kind="stable")]
+    entries, n_products = _count_entries(problem, columns[places])
+    places = places[np.argsort(entries, kind="stable")]
     rank_of = np.full(columns.size, -1, np.int64)
     rank_of[places] = np.arange(places.size)
+    if n_products > _MOST_PRODUCTS * entries.sum():
+        return Preconditioner(rank_of, no_rows())
     chosen = columns[places]
     norms = np.sqrt(problem.norms2[chosen])
     given = by_rows(problem, chosen, norms)
-    n_products = float(np.sum(np.diff(given.starts).astype(np.float64) ** 2))
-    if given.starts.size == 0 or n_products > _MOST_PRODUCTS * given.values.size:
+    if given.starts.size == 0:
         return Preconditioner(rank_of, no_rows())
     cuts = even_cuts(places.size, int(_BYTES_PER_PRODUCT * n_products))
     made = workers.run(lambda lo, hi: _make_rows(problem, chosen, norms, given, lo, hi), cuts)
@@ -111,11 +113,18 @@ def _rank(preconditioner: Preconditioner, place: int) -> int:
 
 
 @kernel
-def _count_entries(problem: Problem, columns: Indices) -> Indices:
-    entries = np.empty(columns.size, np.int64)
+def _count_entries(problem: Problem, columns: Indices) -> tuple[Indices, float]:
+    """Return the entries of every column, and the products of two entries in the same row."""
+    X, entries, by_row = problem.X, np.empty(columns.size, np.int64), np.zeros(problem.y.size)
     for i in range(columns.size):
-        entries[i] = column_entries(problem.X, columns[i])
-    return entries
+        entries[i] = column_entries(X, columns[i])
+        for k in range(entries[i]):
+            row, _ = column_entry(X, columns[i], k)
+            by_row[row] += 1.0
+    n_products = 0.0
+    for n in by_row:
+        n_products += n * n
+    return entries, n_products
 
 
 @kernel

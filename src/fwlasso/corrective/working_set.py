@@ -13,7 +13,7 @@ from ..problem import Problem
 from ..solvers.run import BURST_BYTES
 from ..status import Status
 from .conjugate import newton_without_factor
-from .descent import EPOCHS, Work, active_places, correlate, descend, listed_places, price, refresh, totals
+from .descent import EPOCHS, Work, active_places, appraise, correlate, descend, listed_places, price, refresh, totals
 from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosines, with_places
 from .newton import COSINES, DONE, FACTOR, NO_FACTOR, newton
 from .nodes import Node
@@ -174,9 +174,11 @@ def _solve(
                 n_idle = 0
                 best, least = min(best, objective), min(least, gap)
             if gap <= goal or n >= max_rounds or n_idle > _MAX_IDLE:
-                refresh(problem, work, members)
-                gap, _ = price(problem, work, members, weight, radius)
-                return DONE, gap, Rounds(n, best, least, n_idle, False), n_dots + members.size
+                refresh(problem, work, members)  # of columns that are not active no more will be used than this price
+                active = active_places(work, members)
+                correlate(problem, work, active)
+                gap, _ = appraise(problem, work, members, weight, radius)
+                return DONE, gap, Rounds(n, best, least, n_idle, False), n_dots + active.size
             newton_next, dots = _approach(problem, work, gram, members, weight, goal / gap)
             n_dots += dots
         if newton_next:
