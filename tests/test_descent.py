@@ -59,7 +59,7 @@ def test_epochs_lead_to_the_solution(case):
         if gap <= 1e-9 * case.problem.yy:
             break
         listed, _ = listed_places(case.problem, work, members, weight)
-        descend(case.problem, work, listed, weight, 0.0)
+        descend(case.problem, work, listed, weight, 0.0, np.inf)
     assert gap <= 1e-9 * case.problem.yy
     assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
     best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
@@ -87,20 +87,32 @@ def test_epochs_end_when_violations_are_small_enough(case, share):
     work, members = work_on(case, np.zeros(40))
     price(case.problem, work, members, weight, PENALIZED)
     listed, first = listed_places(case.problem, work, members, weight)
-    violation = first
     for _ in range(1000):
-        before = violation
-        _, n_epochs, violation, rate = descend(case.problem, work, listed, weight, share * first)
-        assert 1 <= n_epochs <= 5
-        assert rate >= 0.0
+        n_epochs, violation, is_slow = descend(case.problem, work, listed, weight, share * first, np.inf)
+        assert not is_slow
         if violation <= share * first:
             break
-        assert n_epochs > 1 or before == first
+        assert n_epochs == 5
     assert violation <= share * first
-    # What was met in the last epoch bounds no more than that; after it, violations are of the same size.
+    # This is what the last epoch has met and mended; what it leaves is of the same size.
     price(case.problem, work, listed, weight, PENALIZED)
     _, left = listed_places(case.problem, work, listed, weight)
     assert left <= 10.0 * share * first
+
+
+def test_epochs_end_early_where_they_would_take_too_long(rng):
+    values = rng.standard_normal((30, 1)) + 0.03 * rng.standard_normal((30, 40))  # nearly the same columns
+    case = make_case(values, rng.standard_normal(30))
+    weight = 0.1 * case.problem.lambda_max
+    work, members = work_on(case, np.full(40, 1e-3))
+    n_epochs, violation, is_slow = descend(case.problem, work, members, weight, 1e-12 * weight, 1e9)
+    assert (n_epochs, is_slow) == (5, False)
+    for _ in range(100):
+        n_epochs, violation, is_slow = descend(case.problem, work, members, weight, 1e-12 * weight, 4.5)
+        if n_epochs < 5:  # the signs are known
+            break
+    assert (n_epochs, is_slow) == (2, True)
+    assert violation > 1e-12 * weight
 
 
 @pytest.mark.parametrize("n_active", [0, 5, 8, 12])

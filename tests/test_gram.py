@@ -76,6 +76,39 @@ def test_cosines_of_columns_with_a_mean_are_those_of_the_rest(units, rng):
     np.testing.assert_allclose(cosines_between(gram, np.arange(10)), unit.T @ unit, rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("mean", [0.0, 10.0, 1e6])
+@pytest.mark.parametrize("order", [1, -1])
+def test_cosines_of_sparse_columns_are_exact_beside_a_full_one_with_a_mean(mean, order, rng):
+    values = random_values(rng, 60, 12, density=0.1)
+    values[:, 0] = rng.standard_normal(60) + mean
+    values[:2] = rng.standard_normal((2, 12))  # no zero columns
+    case = make_case(values, rng.standard_normal(60), storage="csc64", units="centred")
+    columns = np.arange(12)
+    gram = gram_of(case, columns, columns[::order][:6])  # the full one is old, or new
+    with Workers(1) as workers:
+        gram = with_cosines(case.problem, gram, columns, columns, workers)
+    Z = values.astype(np.longdouble) - values.astype(np.longdouble).mean(axis=0)
+    unit = (Z / np.sqrt((Z**2).sum(axis=0))).astype(float)
+    wanted = unit.T @ unit + RIDGE * np.eye(12)
+    np.testing.assert_allclose(cosines_between(gram, columns), wanted, rtol=0, atol=1e-13 + 1e-15 * mean)
+
+
+def test_a_factor_keeps_its_rows_before_the_first_that_is_gone(problem):
+    columns = np.arange(20)
+    gram = gram_of(problem, columns)
+    factorize(gram, columns[:12])
+    before = gram.lower[:12, :12].copy()
+    factorize(gram, np.array([*range(13), 15]))
+    assert gram.place_of[:14].tolist() == [*range(13), 15]
+    np.testing.assert_array_equal(gram.lower[:12, :12], before)
+    factorize(gram, np.array([15, 0, 1, 2, 4, 12]))  # 3 is gone: those behind it are computed anew, in the order given
+    assert gram.place_of[:6].tolist() == [0, 1, 2, 15, 4, 12]
+    np.testing.assert_array_equal(gram.lower[:3, :3], before[:3, :3])
+    assert_factor(gram, unit_columns(problem, columns), [0, 1, 2, 4, 12, 15])
+    factorize(gram, np.array([0, 1]))  # nothing is left to compute
+    assert_factor(gram, unit_columns(problem, columns), [0, 1])
+
+
 def test_cosines_that_are_asked_for_later_fit_to_the_others(problem):
     columns = np.arange(20)
     gram = gram_of(problem, columns, [3, 7, 1])

@@ -7,10 +7,10 @@ from ..columns import Vector, add_column, center, dot_column
 from ..parallel import Workers
 from ..problem import Problem, rank_bound
 from .descent import Work, active_places, correlate
-from .gram import Indices, Matrix
+from .gram import Matrix
 from .newton import right_side, take_step
 from .preconditioner import Preconditioner, restrict
-from .rows import SparseRows, by_rows, cut_rows, multiply_twice
+from .rows import Indices, SparseRows, by_rows, cut_rows, multiply_twice
 
 # A solution is as exact as this, relative to the right-hand side, or what so many iterations make of it.
 _ACCURACY, _MOST_ITERATIONS = 1e-1, 60

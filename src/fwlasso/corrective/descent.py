@@ -8,13 +8,14 @@ from .._jit import kernel
 from ..columns import Vector, add_column, dot_column, holds, shape
 from ..forms import Penalty, duality_gap, soft_threshold
 from ..problem import Problem, rank_bound
-from .gram import Indices, Matrix
+from .gram import Matrix
+from .rows import Indices
 
-#: Epochs between two looks at the gap; an epoch that changes the signs of no more than this share is the last.
+#: Epochs that are extrapolated; signs are known if an epoch changes no more than this share of them.
 EPOCHS, _SETTLED = 5, 0.01
-# Violators are many if more than so many and more than this share of the active; then only the worst are taken, those
-# beyond this share of the largest violation.
-_FEW, _FEW_SHARE, _WORST = 4, 0.1, 0.5
+# So many columns may become active whatever the rank; of too many those stay on the list that violate by more than this
+# share of the largest violation, again and again.
+_FEW, _WORST = 4, 0.5
 
 
 class Work(NamedTuple):
@@ -179,7 +180,7 @@ def descend(
             if epoch + n_more >= n_left:
                 return epoch + 1, violation, True
     _extrapolate(work, listed, weight, past_coefs, past_residuals)
-    return EPOCHS, violation, EPOCHS >= n_left
+    return EPOCHS, violation, n_left <= EPOCHS
 
 
 @kernel

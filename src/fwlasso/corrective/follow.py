@@ -27,9 +27,9 @@ from ..problem import Problem
 from ..solvers.run import Outcome
 from ..status import Status
 from .duplicates import Duplicates
-from .gram import Indices
 from .nodes import Node, Span, extend, make_span, mix_coefs, zero_node
 from .references import Anchors, Reach, Reference, first_reference, make_reach, near_columns
+from .rows import Indices
 from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
@@ -44,9 +44,9 @@ _NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 4
 _FARTHER, _FARTHEST = 0.04, 0.85
 # All nodes are priced with their knot where the lazy oracle would leave more than this share of all columns.
 _MANY_SUSPECTS = 0.02
-# The next stride is longer after a knot that left fewer, and at most one node to solve again; but not too long.
-_STEADY = 1.3
-_FEW_SUSPECTS, _LONGER, _LONGEST_STRIDE = 0.005, 1.25, 0.8
+# The next stride is longer after a knot that left fewer, and hardly a node to solve again; but not too long. Where all
+# nodes are priced, it is if there are not so many times more active columns: of many new ones some are not predicted.
+_FEW_SUSPECTS, _LONGER, _LONGEST_STRIDE, _MANY_MORE = 0.005, 1.25, 0.8, 1.3
 # The smallest penalty that is solved, as a share of the largest: it answers alpha = 0, or radii beyond all solutions.
 _SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR = 1e-9, 1e-15, 1e-3
 
@@ -155,14 +155,12 @@ class _Follower:
                 for span in itertools.starmap(make_span, ((problem, *pair) for pair in itertools.pairwise(chain))):
                     while self._rest and 0.0 < (share := span.share(self._rest[0])) <= 1.0:
                         self._emit(*span.mix(share))
-            n_before = left.columns.size
+            is_calm = not self._price_together or nodes[-1].columns.size < _MANY_MORE * left.columns.size
             left = nodes[-1]
             if len(self.outcomes) == n_done:
                 stride *= 2.0  # there was nothing to answer
             else:
-                steady = n_before > 0 and left.columns.size < _STEADY * n_before
-                easy = self._was_easy and (steady or not self._price_together)
-                stride = min(_LONGER * stride, _LONGEST_STRIDE) if easy else _STRIDE
+                stride = min(_LONGER * stride, _LONGEST_STRIDE) if self._was_easy and is_calm else _STRIDE
         while self._rest:
             self._emit(left.iterate(), left.max_corr)
 
@@ -335,7 +333,7 @@ class _Follower:
             self._near = max(_FARTHEST, self._near - _FARTHER)
         p = self._problem.xty.size
         self._price_together |= n_most > _MANY_SUSPECTS * p
-        self._was_easy = n_most < _FEW_SUSPECTS * p and n_solved <= (not self._price_together)
+        self._was_easy = n_most < _FEW_SUSPECTS * p and n_solved <= (0 if self._price_together else 1)
         return nodes
 
     def _bounded(self, node: Node, largest: float) -> Node:

@@ -15,7 +15,7 @@ from .._jit import kernel
 from ..columns import Vector, add_column, center, column_entries, column_entry, column_shift, dot_column, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
-from .rows import Indices, SparseRows, by_rows
+from .rows import LARGEST_MEAN, Indices, SparseRows, by_rows
 
 Matrix = NDArray[np.float64]
 
@@ -121,7 +121,7 @@ def factorize(gram: Gram, places: Indices) -> None:
 
 @kernel
 def _split_rows(gram: Gram, places: Indices) -> tuple[int, Indices]:
-    """Return how many rows of the factor stay before the first that is not of `places`, and the places of all others."""
+    """Return how many rows of the factor are before the first that is not of `places`, and the other places."""
     is_wanted = np.zeros(gram.row_of.size, np.bool_)
     for place in places:
         is_wanted[place] = True
@@ -158,16 +158,16 @@ def fill_cosines(problem: Problem, gram: Gram, n_old: int, rows: SparseRows, lo:
     for slot in range(lo, hi):
         j = columns[slot]
         norm = np.sqrt(problem.norms2[j])
+        shift = column_shift(X, j) / norm
         first = max(n_old, slot + 1)
-        if rows.starts.size == 0:
+        if rows.starts.size == 0 or m * shift**2 > LARGEST_MEAN**2:
             _spread(problem, j, v)
             for other in range(first, n_all):
                 k = columns[other]
                 products[other - n_old] = dot_column(X, k, v) / np.sqrt(problem.norms2[k])
         else:
-            shift = m * column_shift(X, j) / norm
             for i in range(products.size):
-                products[i] = -shift * rows.shifts[i]
+                products[i] = -m * shift * rows.shifts[i]
             for e in range(column_entries(X, j)):
                 row, value = column_entry(X, j, e)
                 for at in range(rows.starts[row], rows.starts[row + 1]):

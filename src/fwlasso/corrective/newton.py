@@ -6,7 +6,8 @@ from .._jit import kernel
 from ..columns import Vector, add_column, center, column_entries
 from ..problem import Problem, rank_bound
 from .descent import Work, active_places, correlate
-from .gram import LARGEST_GRAM, Gram, Indices, append, delete, fill_cosines, rows_of_new, substitute, take_slots
+from .gram import LARGEST_GRAM, Gram, append, delete, fill_cosines, rows_of_new, substitute, take_slots
+from .rows import Indices
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, or all of it, where
 #: there are too many columns for a factor.
@@ -122,7 +123,8 @@ def _is_batch_cheaper(work: Work, gram: Gram, active: Indices, n_new: int) -> bo
             n_stay = row
             by_columns += n * (n - row)
     n_other = active.size - n_stay
-    return by_columns > 1e5 + n_other * (2.0 * active.size + 0.04 * (n_stay * active.size + n_other**2 / 3.0))
+    in_batch = 1e5 + n_other * (2.0 * active.size + 0.04 * (n_stay * active.size + n_other**2 / 3.0))
+    return bool(by_columns > in_batch)
 
 
 @kernel

@@ -15,8 +15,8 @@ from .._jit import kernel
 from ..columns import Columns, Vector, column_entries, column_entry, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
-from .gram import Indices, Matrix
-from .rows import MOST_COLUMNS, SparseRows, by_rows, no_rows
+from .gram import Matrix
+from .rows import MOST_COLUMNS, Indices, SparseRows, by_rows, no_rows
 
 # Columns are close beyond this cosine; at most so many are taken, with a ridge.
 _CLOSE, _MOST_CLOSE, _RIDGE = 0.15, 8, 1e-4

@@ -18,6 +18,8 @@ Indices = NDArray[np.int64]
 
 # Columns are copied if no more than this share of their numbers is stored, and at most so many (160 MB).
 _SPARSE, _MOST_ENTRIES = 0.25, 1 << 24
+#: With a mean so many times larger than its variation, products of a column in memory lose too many digits.
+LARGEST_MEAN = 30.0
 # The time to multiply twice by an entry is that to read so many bytes.
 _BYTES_PER_ENTRY = 40
 #: So many columns can be named with 16 bits.
@@ -37,13 +39,15 @@ class SparseRows(NamedTuple):
 def by_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
     """Return z_j / ||z_j|| of some columns by rows; no rows at all if that would not pay."""
     X, n, m = problem.X, columns.size, problem.y.size - 1
-    n_entries = 0
-    for j in columns:
-        n_entries += column_entries(X, j)
-    pays = n <= MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m)
+    shifts, n_entries, largest = np.empty(n), 0, 0.0
+    for i in range(n):
+        n_entries += column_entries(X, columns[i])
+        shifts[i] = column_shift(X, columns[i]) / norms[i]
+        largest = max(largest, m * shifts[i] ** 2)
+    pays = n <= MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m) and largest <= LARGEST_MEAN**2
     if not pays:
         n_entries = 0
-    starts, shifts = np.zeros(m + 1 if pays else 0, np.int64), np.zeros(n)
+    starts = np.zeros(m + 1 if pays else 0, np.int64)
     names, values = np.empty(n_entries, np.uint16), np.empty(n_entries)
     if pays:
         for j in columns:
@@ -55,7 +59,6 @@ def by_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
         at = starts.copy()
         for i in range(n):
             j = columns[i]
-            shifts[i] = column_shift(X, j) / norms[i]
             for k in range(column_entries(X, j)):
                 row, value = column_entry(X, j, k)
                 names[at[row]] = i

@@ -14,18 +14,19 @@ from ..solvers.run import BURST_BYTES
 from ..status import Status
 from .conjugate import newton_without_factor
 from .descent import EPOCHS, Work, active_places, appraise, correlate, descend, listed_places, price, refresh, totals
-from .gram import LARGEST_GRAM, Gram, Indices, empty_gram, factorize, with_cosines, with_places
+from .gram import LARGEST_GRAM, Gram, empty_gram, factorize, with_cosines, with_places
 from .newton import COSINES, DONE, FACTOR, NO_FACTOR, newton
 from .nodes import Node
 from .preconditioner import is_outdated, make_preconditioner, no_preconditioner
+from .rows import Indices
 
-# In so many rounds the objective must fall by this share of the gap, or the gap to half of what it was: else rounding is
-# what is left of it.
+# In so many rounds the objective must fall by this share of the gap, or the gap by half: else rounding is what is left.
 _MAX_IDLE, _PROGRESS = 20, 1e-3
 # What a Newton step without a factor costs, in epochs.
 _EPOCHS_PER_STEP = 20.0
 # What the compiled loop asks for beside what a Newton step does: a look at the clock.
 _LOOK = 4
+# Epochs bring violations down to this share of what the goal allows, or to this share of what they were.
 _ENOUGH, _SHARE = 0.7, 0.1
 
 
@@ -200,16 +201,16 @@ def _approach(
 ) -> tuple[bool, int]:
     """Descend on the members that are active or should be; tell whether a Newton step is next, and the dot products.
 
-    The gap is about proportional to the largest violation of the optimality conditions. It is to become a `share`, but
-    with less than a tenth of it there may be others to look after. A Newton step is taken where epochs would cost more.
+    The gap is about proportional to the largest violation of the optimality conditions, and is to become a `share` of
+    what it is. But where little is left of it, columns that are not listed may matter more. A Newton step is next where
+    epochs would cost more. The correlations of all members must be known; those of the active columns are after it.
     """
     listed, violation = listed_places(problem, work, members, weight)
     enough = max(_ENOUGH * share, _SHARE) * violation
     n_affordable = _affordable_epochs(problem, work, gram, listed)
     # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
     if n_affordable < EPOCHS and active_places(work, listed).size == listed.size:
-        correlate(problem, work, listed)
-        return True, listed.size
+        return True, 0
     n_epochs = n_dots = 0
     while listed.size > 0:
         epochs, violation, is_slow = descend(problem, work, listed, weight, enough, n_affordable - n_epochs)
