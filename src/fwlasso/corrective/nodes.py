@@ -87,9 +87,9 @@ class Span(NamedTuple):
 
 
 def make_span(problem: Problem, left: Node, right: Node) -> Span:
-    """Return the span between two nodes."""
-    y = problem.y[:-1]
-    return Span(left, right, float((y - left.residual[:-1]) @ (y - right.residual[:-1])))
+    """Return the span between two nodes: q_L'q_R = (y - r_L)'(y - r_R) with y'r = y'y - y'q."""
+    cross = left.qy + right.qy - problem.yy + float(left.residual[:-1] @ right.residual[:-1])
+    return Span(left, right, cross)
 
 
 def mix_coefs(left: Node, right: Node, share: float) -> tuple[NDArray[np.int64], Vector]:
