@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("python_handles_interrupts")
 RNG = np.random.default_rng(0)
 X = np.asfortranarray(RNG.standard_normal((30, 80)))
 Y = X[:, :4] @ [3.0, -2.0, 2.0, 1.0] + 0.1 * RNG.standard_normal(30)
-RADII = np.array([2.0, 3.0, 4.0, 5.0, 6.0])
+RADII = np.array([2.0, 3.0, 4.0, 5.0, 7.0])
 # Many bursts per point: the gap is looked at after every four steps.
 SLOW = {"solver": "sfw", "stop": "gap", "tol": 1e-3, "sample_size": 20}
 # Many looks per point: working sets are solved at several penalties for it.
