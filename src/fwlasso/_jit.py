@@ -13,10 +13,8 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from llvmlite import ir
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
-from numba.extending import intrinsic, overload
-from numpy.typing import NDArray
+from numba.extending import overload
 
 from .notices import say_compiling
 
@@ -24,6 +22,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # reassoc and contract are what vectorised sums need; NaN and inf keep their meaning.
 _VECTORISED: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+#: Compiled into every kernel that calls it: calls of a few nanoseconds are too dear in inner loops. So is counting
+#: references to arrays, an atomic operation each: such a function must neither make nor return any.
+INLINE: dict[str, Any] = _VECTORISED | {"forceinline": True, "_nrt": False}
 # For sums over gathered numbers: vectorised gathers are twice as slow as scalar loads.
 IN_ORDER: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
 
@@ -93,11 +94,8 @@ def kernel_in_order(function: F) -> F:
 
 
 def part_of_kernel(function: F) -> F:
-    """Compile `function` into every kernel that calls it: calls of a few nanoseconds are too dear in inner loops.
-
-    So is counting references to its arrays, an atomic operation each: it must neither make nor return any.
-    """
-    return kernel(function, forceinline=True, _nrt=False)
+    """Compile `function` into every kernel that calls it: see `INLINE`."""
+    return kernel(function, **INLINE)
 
 
 def by_type(function: Callable[..., Any]) -> Any:
@@ -126,113 +124,3 @@ def by_type(function: Callable[..., Any]) -> Any:
 
     dispatch.register = register  # type: ignore[attr-defined]
     return dispatch
-
-
-# Machine instructions that numba has no name for, each with its meaning in Python ------------------------------
-
-_WORD = ir.IntType(64)
-
-
-def _instruction(build: Callable[..., Any]) -> Callable[[F], F]:
-    """Let compiled code run the instructions that `build` emits instead of a function of two arguments."""
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def emit(_typing: Any, first: Any, second: Any) -> Any:
-        return numba.uint64(first, second), build
-
-    def add(function: F) -> F:
-        @overload(function, strict=False)  # type: ignore[untyped-decorator]
-        def choose(first: Any, second: Any) -> Callable[..., Any]:
-            def run(first: Any, second: Any) -> Any:
-                return emit(first, second)
-
-            return run
-
-        return function
-
-    return add
-
-
-def _build_eight_bytes(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.load(builder.bitcast(builder.gep(array.data, [arguments[1]]), _WORD.as_pointer()), align=1)
-
-
-@_instruction(_build_eight_bytes)
-def eight_bytes(text: NDArray[np.uint8], at: int) -> Any:
-    """Return eight bytes of a text as one little-endian word. Nobody checks that they are there."""
-    return np.uint64(int.from_bytes(text[at : at + 8].tobytes(), "little"))
-
-
-WINDOW = 64  # bytes that are looked at side by side, in vectors of the machine: one bit each is a word
-
-
-def _build_window(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    place = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.VectorType(ir.IntType(8), WINDOW).as_pointer())
-    return builder.load(place, align=1)
-
-
-def _each_byte(value: int) -> Any:
-    return ir.Constant(ir.VectorType(ir.IntType(8), WINDOW), [value] * WINDOW)
-
-
-def _build_non_digits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    digits = builder.sub(_build_window(context, builder, signature, arguments), _each_byte(ord("0")))
-    return builder.bitcast(builder.icmp_unsigned(">", digits, _each_byte(9)), _WORD)
-
-
-@_instruction(_build_non_digits)
-def non_digits(text: NDArray[np.uint8], at: int) -> Any:
-    """Return which of the `WINDOW` bytes from `at` on are no digits, the first in the lowest bit. Nobody checks."""
-    window = text[at : at + WINDOW]
-    return _bits((window < ord("0")) | (window > ord("9")))
-
-
-def _build_word_ends(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    window = _build_window(context, builder, signature, arguments)
-    is_blank = builder.icmp_unsigned("<=", window, _each_byte(ord(" ")))
-    return builder.bitcast(builder.or_(is_blank, builder.icmp_unsigned("==", window, _each_byte(ord("#")))), _WORD)
-
-
-@_instruction(_build_word_ends)
-def word_ends(text: NDArray[np.uint8], at: int) -> Any:
-    """Return which of the `WINDOW` bytes from `at` on are blank, control or ``#``, the first in the lowest bit."""
-    window = text[at : at + WINDOW]
-    return _bits((window <= ord(" ")) | (window == ord("#")))
-
-
-def _bits(flags: NDArray[np.bool_]) -> Any:
-    return np.uint64(int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little"))
-
-
-def _build_upper_product(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-    first, second = (builder.zext(argument, ir.IntType(128)) for argument in arguments)
-    return builder.trunc(builder.lshr(builder.mul(first, second), ir.Constant(ir.IntType(128), 64)), _WORD)
-
-
-@_instruction(_build_upper_product)
-def upper_product(first: Any, second: Any) -> Any:
-    """Return the upper 64 bits of the product of two uint64."""
-    return np.uint64(int(first) * int(second) >> 64)
-
-
-def _build_bits_below(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-    return builder.cttz(builder.or_(*arguments), ir.Constant(ir.IntType(1), 0))
-
-
-@_instruction(_build_bits_below)
-def bits_below(word: Any, also: Any) -> Any:
-    """Return the number of zeros below the lowest bit that one of two uint64 has; 64 if there is none."""
-    both = int(word) | int(also)
-    return np.uint64((both & -both).bit_length() - 1 if both else 64)
-
-
-def _build_bits_above(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-    return builder.ctlz(builder.and_(*arguments), ir.Constant(ir.IntType(1), 0))
-
-
-@_instruction(_build_bits_above)
-def bits_above(word: Any, mask: Any) -> Any:
-    """Return the number of zeros above the highest bit that both of two uint64 have; 64 if there is none."""
-    return np.uint64(64 - (int(word) & int(mask)).bit_length())

@@ -47,7 +47,9 @@ def certify(
             row[:] = 0.0
             exact.append(iterates.refresh(problem, outcomes[k].iterate._replace(fitted=row)))
             row[:] = residual(problem, exact[-1])
-        for k, iterate, max_corr in zip(batch, exact, max_correlations(problem.X, residuals, workers), strict=True):
+        for k, iterate, max_corr in zip(
+            batch, exact, max_correlations(problem.X, list(residuals), workers), strict=True
+        ):
             gaps[k] = gap_of(problem, forms[k], iterate, max_corr)
     return gaps / problem.null_loss, len(batches)
 

@@ -22,6 +22,7 @@ from .columns import (
     column_moments,
     column_shift,
     dot_column,
+    dot_each,
     holds,
     holds_all,
     read_only,
@@ -71,6 +72,12 @@ def _(X, j, v):
     for i in range(X.n_rows - 4 * n_full):
         total += _dosage(packed[j, n_full] >> (2 * i), mean) * v[4 * n_full + i]
     return total
+
+
+@dot_each.register(Bed)
+def _(X, j, V, out):
+    for k in range(V.shape[1]):
+        out[k] = dot_column(X, j, V[:, k])
 
 
 @add_column.register(Bed)

@@ -5,30 +5,32 @@ over the data for any number of residuals r.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._jit import kernel
-from .columns import Columns, Vector, cut_columns, dot_column
+from .columns import Columns, Matrix, Vector, cut_columns, dot_each, side_by_side
 from .forms import Form, duality_gap
 from .iterate import Iterate
 from .parallel import Workers
 from .problem import Problem
 
 
-def max_correlations(X: Columns, residuals: NDArray[np.float64], workers: Workers) -> Vector:
-    """Return ||X'r||_inf for every row r of `residuals`, sample vectors all, in one pass over the data."""
-    found = workers.sweep(lambda lo, hi: _max_correlations(X, residuals, lo, hi), cut_columns(X, len(residuals)))
-    return np.max(found, axis=0)  # type: ignore[no-any-return]
+def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:
+    """Return ||X'r||_inf for every one of some residuals, in one pass over the data."""
+    together, n = side_by_side(X, residuals), len(residuals)
+    found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), cut_columns(X, n))
+    return np.max(found, axis=0)[:n]  # type: ignore[no-any-return]
 
 
 @kernel
-def _max_correlations(X: Columns, residuals: NDArray[np.float64], lo: int, hi: int) -> Vector:
-    largest = np.zeros(residuals.shape[0])
+def _max_correlations(X: Columns, residuals: Matrix, lo: int, hi: int) -> Vector:
+    largest, corrs = np.zeros(residuals.shape[1]), np.empty(residuals.shape[1])
     for j in range(lo, hi):
-        for k in range(residuals.shape[0]):
-            largest[k] = max(largest[k], abs(dot_column(X, j, residuals[k])))
+        dot_each(X, j, residuals, corrs)
+        for k in range(corrs.size):
+            largest[k] = max(largest[k], abs(corrs[k]))
     return largest
 
 
@@ -49,5 +51,5 @@ def gap_of(problem: Problem, form: Form, iterate: Iterate, max_corr: float) -> f
 
 def true_gap(problem: Problem, form: Form, iterate: Iterate, workers: Workers) -> float:
     """Return the duality gap of `iterate` over all columns: one pass."""
-    largest = max_correlations(problem.X, residual(problem, iterate)[np.newaxis], workers)
+    largest = max_correlations(problem.X, [residual(problem, iterate)], workers)
     return gap_of(problem, form, iterate, largest[0])

@@ -1,8 +1,9 @@
 """Storage of the design matrix: everything that knows how a column lies in memory.
 
-A storage is a NamedTuple and eight functions, the *column protocol*:
+A storage is a NamedTuple and nine functions, the *column protocol*:
 
 - ``dot_column(X, j, v)``: z_j'v
+- ``dot_each(X, j, V, out)``: z_j'v of several vectors, as `side_by_side` puts them
 - ``add_column(X, j, a, v)``: v += a z_j, in place
 - ``column_moments(X, j)``: mean of column j and its sum of squares about that mean
 - ``column_shift(X, j)``: the constant that centring has taken off column j
@@ -19,18 +20,21 @@ A part of the samples, a fold say, is a mask over the same memory (`Masked`). Ve
 are zero wherever the mask is: no dot product needs to know.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import IN_ORDER, by_type, kernel
+from ._instructions import LANES, gathered_sum, gathered_sums
+from ._jit import IN_ORDER, INLINE, by_type, kernel
 from .parallel import even_cuts
 
 if TYPE_CHECKING:
     from .bed import Bed
 
 Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
 
 
 class Dense(NamedTuple):
@@ -72,6 +76,11 @@ Columns: TypeAlias = "Stored | Standardized"
 @by_type
 def dot_column(X: Columns, j: int, v: Vector) -> float:
     """Return z_j'v."""
+
+
+@by_type
+def dot_each(X: Columns, j: int, V: Matrix, out: Vector) -> None:
+    """Fill z_j'v for every column v of V, which `side_by_side` made."""
 
 
 @by_type
@@ -122,6 +131,12 @@ def _(X, j, v):
     return total
 
 
+@dot_each.register(Dense)
+def _(X, j, V, out):
+    for k in range(V.shape[1]):
+        out[k] = dot_column(X, j, V[:, k])
+
+
 @add_column.register(Dense)
 def _(X, j, a, v):
     values = X.values
@@ -166,12 +181,19 @@ def _(X):
 # Compressed sparse columns. Unsigned indices spare numba's test for negative ones. ---------------------------
 
 
-@dot_column.register(Csc, IN_ORDER)
+@dot_column.register(Csc, INLINE)
 def _(X, j, v):
-    total = 0.0
-    for k in range(np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])):
-        total += X.data[k] * v[np.uintp(X.indices[k])]
-    return total
+    return gathered_sum(X.data, X.indices, v, 0, 1, X.indptr[j], X.indptr[j + 1])
+
+
+@dot_each.register(Csc, INLINE)
+def _(X, j, V, out):
+    start, stop, n = X.indptr[j], X.indptr[j + 1], V.shape[1]
+    if n == 1:
+        out[0] = gathered_sum(X.data, X.indices, V, 0, 1, start, stop)
+    else:
+        for k in range(0, n, LANES):
+            out[k], out[k + 1], out[k + 2], out[k + 3] = gathered_sums(X.data, X.indices, V, k, n, start, stop)
 
 
 @add_column.register(Csc, IN_ORDER)
@@ -220,6 +242,11 @@ def _(X):
 @dot_column.register(Masked)
 def _(X, j, v):
     return dot_column(X.columns, j, v)  # v is zero where X has no samples
+
+
+@dot_each.register(Masked, INLINE)
+def _(X, j, V, out):
+    dot_each(X.columns, j, V, out)
 
 
 @add_column.register(Masked)
@@ -285,6 +312,13 @@ def _(X, j, v):
     return X.factors[j] * (dot_column(X.columns, j, v) - X.means[j] * v[-1])
 
 
+@dot_each.register(Standardized, INLINE)
+def _(X, j, V, out):
+    dot_each(X.columns, j, V, out)
+    for k in range(out.size):
+        out[k] = X.factors[j] * (out[k] - X.means[j] * V[-1, k])
+
+
 @add_column.register(Standardized)
 def _(X, j, a, v):
     weight = a * X.factors[j]
@@ -337,6 +371,21 @@ def read_only(values: NDArray[Any]) -> NDArray[Any]:
 def sample_vector(values: NDArray[Any]) -> Vector:
     """Return `values` as a vector over samples, its sum in the last place."""
     return np.append(np.asarray(values, dtype=np.float64), np.sum(values, dtype=np.float64))
+
+
+def side_by_side(X: Columns, vectors: Sequence[Vector]) -> Matrix:
+    """Return vectors over samples as the columns of a matrix, as `dot_each` reads them fastest.
+
+    Sparse columns gather from all of them at once: a row of it lies together, filled up with zeros.
+    """
+    if isinstance(X, Standardized | Masked):
+        return side_by_side(X.columns, vectors)
+    if not isinstance(X, Csc) or len(vectors) == 1:
+        return np.array(vectors).T
+    rows = np.zeros((vectors[0].size, -(-len(vectors) // LANES) * LANES))
+    for k, v in enumerate(vectors):
+        rows[:, k] = v
+    return rows
 
 
 def masked(columns: Whole, kept: NDArray[np.bool_] | None) -> Stored:

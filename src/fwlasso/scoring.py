@@ -10,9 +10,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
-from .columns import Vector
-
-Matrix = NDArray[np.float64]
+from .columns import Matrix, Vector
 
 
 def squared_errors(predicted: Matrix, y: Vector) -> Vector:

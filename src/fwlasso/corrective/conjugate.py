@@ -3,11 +3,10 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, center, dot_column
+from ..columns import Matrix, Vector, add_column, center, dot_column
 from ..parallel import Workers
 from ..problem import Problem, rank_bound
 from .descent import Work, active_places, correlate
-from .gram import Matrix
 from .newton import right_side, take_step
 from .preconditioner import Preconditioner, restrict
 from .rows import Indices, SparseRows, by_rows, cut_rows, multiply_twice

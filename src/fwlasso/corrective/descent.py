@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, dot_column, holds, shape
+from ..columns import Matrix, Vector, add_column, dot_column, holds, shape
 from ..forms import Penalty, duality_gap, soft_threshold
 from ..problem import Problem, rank_bound
-from .gram import Matrix
 from .rows import Indices
 
 #: Epochs that are extrapolated; signs are known if an epoch changes no more than this share of them.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..certificate import gap_of
-from ..columns import Columns, Vector, dot_column
+from ..columns import Columns, Matrix, Vector, dot_each, side_by_side
 from ..forms import Ball, Form, Penalty
 from ..iterate import Iterate
 from ..parallel import Workers, even_cuts, one_blas_thread
@@ -347,7 +347,7 @@ class _Follower:
         """
         problem = self._problem
         suspects = anchors.suspects([nodes[k] for k in which], self._workers)
-        residuals = np.array([nodes[k].residual for k in which])
+        residuals = side_by_side(problem.X, [nodes[k].residual for k in which])
         weights = np.array([nodes[k].weight for k in which])
         violates = np.zeros(suspects.size, np.bool_)
         largest = self._workers.run(
@@ -377,19 +377,13 @@ def _next_penalty(stops: Vector, weight: float, step: float, least: float) -> fl
 
 @kernel
 def _correlate(
-    X: Columns,
-    columns: Indices,
-    residuals: NDArray[np.float64],
-    weights: Vector,
-    lo: int,
-    hi: int,
-    violates: NDArray[np.bool_],
+    X: Columns, columns: Indices, residuals: Matrix, weights: Vector, lo: int, hi: int, violates: NDArray[np.bool_]
 ) -> Vector:
     """Return max(lambda, |z_j'r|) of every residual over columns lo..hi, and tell which of them exceed lambda."""
-    largest = weights.copy()
+    largest, corrs = weights.copy(), np.empty(residuals.shape[1])
     for k in range(lo, hi):
-        for row in range(weights.size):
-            corr = abs(dot_column(X, columns[k], residuals[row]))
-            largest[row] = max(largest[row], corr)
-            violates[k] |= corr > weights[row]
+        dot_each(X, columns[k], residuals, corrs)
+        for i in range(weights.size):
+            largest[i] = max(largest[i], abs(corrs[i]))
+            violates[k] |= abs(corrs[i]) > weights[i]
     return largest

@@ -7,17 +7,14 @@ different scales. A small ridge on their diagonal gives dependent columns a long
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from .._jit import kernel
-from ..columns import Vector, add_column, center, column_entries, column_entry, column_shift, dot_column, shape
+from ..columns import Matrix, Vector, add_column, center, column_entries, column_entry, column_shift, dot_column, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .rows import LARGEST_MEAN, Indices, SparseRows, by_rows
-
-Matrix = NDArray[np.float64]
 
 #: Cosines of at most this many columns are kept: 128 MB, and as much again for their factor.
 LARGEST_GRAM = 1500

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Columns, Vector, column_entries, column_entry, shape
+from ..columns import Columns, Matrix, Vector, column_entries, column_entry, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
-from .gram import Matrix
 from .rows import MOST_COLUMNS, Indices, SparseRows, by_rows, no_rows
 
 # Columns are close beyond this cosine; at most so many are taken, with a ridge.

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Columns, Vector, column_shift, cut_columns, dot_column, shape
+from ..columns import Columns, Matrix, Vector, column_shift, cut_columns, dot_each, shape, side_by_side
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .nodes import Node
@@ -101,9 +101,9 @@ class Anchors:
         self._weights += [node.weight for node in nodes]
         self._residuals += [node.residual for node in nodes]
         ratios, self._ceiling = np.empty(problem.xty.size, np.float32), np.abs(last.ratios)
-        stack, scales = np.array(self._residuals[1:]), 1.0 / np.array(self._weights[1:])
+        residuals, scales = side_by_side(problem.X, self._residuals[1:]), 1.0 / np.array(self._weights[1:])
         largest = workers.sweep(
-            lambda lo, hi: _price_all(problem.X, stack, scales, lo, hi, ratios, self._ceiling),
+            lambda lo, hi: _price_all(problem.X, residuals, scales, lo, hi, ratios, self._ceiling),
             cut_columns(problem.X, len(nodes)),
         )
         return Reference(self._weights[-1], ratios), np.max(largest, axis=0)
@@ -149,17 +149,17 @@ def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> tuple[float, fl
 
 @kernel
 def _price_all(
-    X: Columns, residuals: NDArray[np.float64], scales: Vector, lo: int, hi: int, ratios: Ratios, ceiling: Ratios
+    X: Columns, residuals: Matrix, scales: Vector, lo: int, hi: int, ratios: Ratios, ceiling: Ratios
 ) -> Vector:
     n = scales.size
-    largest = np.zeros(n)
+    largest, corrs = np.zeros(n), np.empty(residuals.shape[1])
     for j in range(lo, hi):
+        dot_each(X, j, residuals, corrs)
         top = ceiling[j]
         ratio = np.float32(0.0)
         for k in range(n):
-            corr = dot_column(X, j, residuals[k])
-            largest[k] = max(largest[k], abs(corr))
-            ratio = np.float32(corr * scales[k])
+            largest[k] = max(largest[k], abs(corrs[k]))
+            ratio = np.float32(corrs[k] * scales[k])
             top = max(top, abs(ratio))
         ratios[j] = ratio
         ceiling[j] = top

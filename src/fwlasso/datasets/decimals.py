@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import WINDOW, bits_above, bits_below, eight_bytes, part_of_kernel, upper_product
+from .._instructions import WINDOW, bits_above, bits_below, eight_bytes, upper_product
+from .._jit import part_of_kernel
 
 PADDING = WINDOW  # bytes behind a text that may be looked at
 

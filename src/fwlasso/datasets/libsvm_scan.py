@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import WINDOW, bits_below, kernel, non_digits, part_of_kernel, word_ends
+from .._instructions import WINDOW, bits_below, non_digits, word_ends
+from .._jit import kernel, part_of_kernel
 from .decimals import (
     MINUS,
     NINE,

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Vector, add_column, center, column_entries, dot_column
+from ..columns import Matrix, Vector, add_column, center, column_entries, dot_column
 from ..forms import ROUNDING, soft_threshold
 from ..iterate import Iterate, correlation
 from ..problem import Problem
 
 Indices = NDArray[np.int64]
-Matrix = NDArray[np.float64]
 
 # Inner products of at most this many columns are kept: 8 MB.
 _MOST_COLUMNS = 1000

@@ -1,0 +1,207 @@
+"""Machine instructions that numba has no name for, each with its meaning in Python.
+
+Nobody checks that what they read is there.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
+
+from ._jit import INLINE
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_WORD = ir.IntType(64)
+
+
+def _instruction(build: Callable[..., Any]) -> Callable[[F], F]:
+    """Let compiled code run the instructions that `build` emits instead of a function of two arguments."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def emit(_typing: Any, first: Any, second: Any) -> Any:
+        return numba.uint64(first, second), build
+
+    def add(function: F) -> F:
+        @overload(function, strict=False)  # type: ignore[untyped-decorator]
+        def choose(first: Any, second: Any) -> Callable[..., Any]:
+            def run(first: Any, second: Any) -> Any:
+                return emit(first, second)
+
+            return run
+
+        return function
+
+    return add
+
+
+def _build_eight_bytes(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.load(builder.bitcast(builder.gep(array.data, [arguments[1]]), _WORD.as_pointer()), align=1)
+
+
+@_instruction(_build_eight_bytes)
+def eight_bytes(text: NDArray[np.uint8], at: int) -> Any:
+    """Return eight bytes of a text as one little-endian word. Nobody checks that they are there."""
+    return np.uint64(int.from_bytes(text[at : at + 8].tobytes(), "little"))
+
+
+WINDOW = 64  # bytes that are looked at side by side, in vectors of the machine: one bit each is a word
+
+
+def _build_window(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    place = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.VectorType(ir.IntType(8), WINDOW).as_pointer())
+    return builder.load(place, align=1)
+
+
+def _each_byte(value: int) -> Any:
+    return ir.Constant(ir.VectorType(ir.IntType(8), WINDOW), [value] * WINDOW)
+
+
+def _build_non_digits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    digits = builder.sub(_build_window(context, builder, signature, arguments), _each_byte(ord("0")))
+    return builder.bitcast(builder.icmp_unsigned(">", digits, _each_byte(9)), _WORD)
+
+
+@_instruction(_build_non_digits)
+def non_digits(text: NDArray[np.uint8], at: int) -> Any:
+    """Return which of the `WINDOW` bytes from `at` on are no digits, the first in the lowest bit. Nobody checks."""
+    window = text[at : at + WINDOW]
+    return _bits((window < ord("0")) | (window > ord("9")))
+
+
+def _build_word_ends(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    window = _build_window(context, builder, signature, arguments)
+    is_blank = builder.icmp_unsigned("<=", window, _each_byte(ord(" ")))
+    return builder.bitcast(builder.or_(is_blank, builder.icmp_unsigned("==", window, _each_byte(ord("#")))), _WORD)
+
+
+@_instruction(_build_word_ends)
+def word_ends(text: NDArray[np.uint8], at: int) -> Any:
+    """Return which of the `WINDOW` bytes from `at` on are blank, control or ``#``, the first in the lowest bit."""
+    window = text[at : at + WINDOW]
+    return _bits((window <= ord(" ")) | (window == ord("#")))
+
+
+def _bits(flags: NDArray[np.bool_]) -> Any:
+    return np.uint64(int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little"))
+
+
+def _build_upper_product(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    first, second = (builder.zext(argument, ir.IntType(128)) for argument in arguments)
+    return builder.trunc(builder.lshr(builder.mul(first, second), ir.Constant(ir.IntType(128), 64)), _WORD)
+
+
+@_instruction(_build_upper_product)
+def upper_product(first: Any, second: Any) -> Any:
+    """Return the upper 64 bits of the product of two uint64."""
+    return np.uint64(int(first) * int(second) >> 64)
+
+
+def _build_bits_below(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    return builder.cttz(builder.or_(*arguments), ir.Constant(ir.IntType(1), 0))
+
+
+@_instruction(_build_bits_below)
+def bits_below(word: Any, also: Any) -> Any:
+    """Return the number of zeros below the lowest bit that one of two uint64 has; 64 if there is none."""
+    both = int(word) | int(also)
+    return np.uint64((both & -both).bit_length() - 1 if both else 64)
+
+
+def _build_bits_above(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    return builder.ctlz(builder.and_(*arguments), ir.Constant(ir.IntType(1), 0))
+
+
+@_instruction(_build_bits_above)
+def bits_above(word: Any, mask: Any) -> Any:
+    """Return the number of zeros above the highest bit that both of two uint64 have; 64 if there is none."""
+    return np.uint64(64 - (int(word) & int(mask)).bit_length())
+
+
+# Sums over gathered numbers ----------------------------------------------------------------------------------
+
+#: So many vectors side by side are multiplied at once: what the machine adds up in one instruction.
+LANES = 4
+# Running sums: an addition takes as long as several loads, and must not wait for the one before it.
+_SUMS = 4
+
+
+def _gather(n_lanes: int, returns: Any) -> Callable[[F], F]:
+    """Let compiled code run vector instructions instead of a function that is called as `gathered_sum` is.
+
+    Written in numba, several sums or lanes are not inlined, and references are counted with every call.
+    """
+    double = ir.DoubleType()
+    kind = double if n_lanes == 1 else ir.VectorType(double, n_lanes)
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data, indices, v = (
+            context.make_array(array)(context, builder, argument).data
+            for array, argument in zip(signature.args[:3], arguments[:3], strict=True)
+        )
+        first, stride, start, stop = arguments[3:]
+        sums = [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in range(_SUMS)]
+
+        def add(k: Any, total: Any) -> None:
+            x = context.cast(builder, builder.load(builder.gep(data, [k])), signature.args[0].dtype, numba.float64)
+            row = context.cast(builder, builder.load(builder.gep(indices, [k])), signature.args[1].dtype, numba.uint64)
+            place = builder.gep(v, [builder.add(builder.mul(row, stride), first)])
+            if n_lanes > 1:
+                lane = builder.insert_element(ir.Constant(kind, ir.Undefined), x, _WORD(0))
+                x = builder.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(ir.IntType(32), n_lanes), None))
+                place = builder.bitcast(place, kind.as_pointer())
+            product = builder.fmul(x, builder.load(place, align=8), flags=["contract"])
+            builder.store(builder.fadd(builder.load(total), product, flags=["contract"]), total)
+
+        in_steps = builder.add(start, builder.and_(builder.sub(stop, start), _WORD(-_SUMS)))
+        with cgutils.for_range_slice(builder, start, in_steps, _WORD(_SUMS), _WORD) as (k, _):
+            for i, total in enumerate(sums):
+                add(builder.add(k, _WORD(i)), total)
+        with cgutils.for_range_slice(builder, in_steps, stop, _WORD(1), _WORD) as (k, _):
+            add(k, sums[0])
+        a, b, c, d = map(builder.load, sums)
+        total = builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
+        if n_lanes == 1:
+            return total
+        return cgutils.pack_array(builder, [builder.extract_element(total, _WORD(i)) for i in range(n_lanes)])
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def emit(_typing: Any, data: Any, indices: Any, v: Any, _first: Any, _stride: Any, _start: Any, _stop: Any) -> Any:
+        return returns(data, indices, v, *[numba.int64] * 4), build
+
+    def add(function: F) -> F:
+        @overload(function, strict=False, jit_options=INLINE)  # type: ignore[untyped-decorator]
+        def choose(
+            data: Any, indices: Any, v: Any, first: Any, stride: Any, start: Any, stop: Any
+        ) -> Callable[..., Any]:
+            def run(data: Any, indices: Any, v: Any, first: Any, stride: Any, start: Any, stop: Any) -> Any:
+                return emit(data, indices, v, first, stride, start, stop)
+
+            return run
+
+        return function
+
+    return add
+
+
+@_gather(1, numba.float64)
+def gathered_sum(
+    data: NDArray[Any], indices: NDArray[Any], v: NDArray[Any], first: int, stride: int, start: int, stop: int
+) -> Any:
+    """Return the sum of data[k] v[stride indices[k] + first] for k from `start` to `stop`, v as it lies in memory."""
+    return np.dot(data[start:stop].astype(np.float64), v.reshape(-1)[stride * indices[start:stop] + first])
+
+
+@_gather(LANES, numba.types.UniTuple(numba.float64, LANES))
+def gathered_sums(
+    data: NDArray[Any], indices: NDArray[Any], v: NDArray[Any], first: int, stride: int, start: int, stop: int
+) -> Any:
+    """Return what `gathered_sum` does for `first` and the places behind it, `LANES` of them."""
+    return tuple(gathered_sum(data, indices, v, first + lane, stride, start, stop) for lane in range(LANES))
