@@ -76,8 +76,8 @@ def _(X, j, v):
 
 @dot_each.register(Bed)
 def _(X, j, V, out):
-    for k in range(V.shape[1]):
-        out[k] = dot_column(X, j, V[:, k])
+    for k in range(V.n):
+        out[k] = dot_column(X, j, V.rows[k])
 
 
 @add_column.register(Bed)

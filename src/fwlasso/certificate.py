@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ._jit import kernel
-from .columns import Columns, Matrix, Vector, cut_columns, dot_each, side_by_side
+from .columns import Columns, Vector, Vectors, cut_columns, dot_each, side_by_side
 from .forms import Form, duality_gap
 from .iterate import Iterate
 from .parallel import Workers
@@ -25,8 +25,8 @@ def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) 
 
 
 @kernel
-def _max_correlations(X: Columns, residuals: Matrix, lo: int, hi: int) -> Vector:
-    largest, corrs = np.zeros(residuals.shape[1]), np.empty(residuals.shape[1])
+def _max_correlations(X: Columns, residuals: Vectors, lo: int, hi: int) -> Vector:
+    largest, corrs = np.zeros(residuals.n), np.empty(residuals.n)
     for j in range(lo, hi):
         dot_each(X, j, residuals, corrs)
         for k in range(corrs.size):

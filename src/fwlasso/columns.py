@@ -68,6 +68,14 @@ class Standardized(NamedTuple):
     factors: Vector
 
 
+class Vectors(NamedTuple):
+    """Some vectors over samples, made by `side_by_side`."""
+
+    rows: Matrix
+    sums: Vector  # their last entries
+    n: int
+
+
 Whole: TypeAlias = "Dense | Csc | Bed"
 Stored: TypeAlias = "Whole | Masked"
 Columns: TypeAlias = "Stored | Standardized"
@@ -79,8 +87,8 @@ def dot_column(X: Columns, j: int, v: Vector) -> float:
 
 
 @by_type
-def dot_each(X: Columns, j: int, V: Matrix, out: Vector) -> None:
-    """Fill z_j'v for every column v of V, which `side_by_side` made."""
+def dot_each(X: Columns, j: int, V: Vectors, out: Vector) -> None:
+    """Fill z_j'v for every vector v of V."""
 
 
 @by_type
@@ -131,10 +139,14 @@ def _(X, j, v):
     return total
 
 
-@dot_each.register(Dense)
+@dot_each.register(Dense, INLINE)
 def _(X, j, V, out):
-    for k in range(V.shape[1]):
-        out[k] = dot_column(X, j, V[:, k])
+    values = X.values
+    for k in range(V.n):
+        total = 0.0
+        for i in range(values.shape[0]):
+            total += values[i, j] * V.rows[k, i]
+        out[k] = total
 
 
 @add_column.register(Dense)
@@ -188,12 +200,14 @@ def _(X, j, v):
 
 @dot_each.register(Csc, INLINE)
 def _(X, j, V, out):
-    start, stop, n = X.indptr[j], X.indptr[j + 1], V.shape[1]
-    if n == 1:
-        out[0] = gathered_sum(X.data, X.indices, V, 0, 1, start, stop)
+    start, stop = X.indptr[j], X.indptr[j + 1]
+    if V.n == 1:
+        out[0] = gathered_sum(X.data, X.indices, V.rows, 0, 1, start, stop)
     else:
-        for k in range(0, n, LANES):
-            out[k], out[k + 1], out[k + 2], out[k + 3] = gathered_sums(X.data, X.indices, V, k, n, start, stop)
+        for row in range(V.rows.shape[0]):
+            sums = gathered_sums(X.data, X.indices, V.rows, row * V.rows.shape[1], LANES, start, stop)
+            for lane in range(LANES):
+                out[row * LANES + lane] = sums[lane]
 
 
 @add_column.register(Csc, IN_ORDER)
@@ -315,8 +329,8 @@ def _(X, j, v):
 @dot_each.register(Standardized, INLINE)
 def _(X, j, V, out):
     dot_each(X.columns, j, V, out)
-    for k in range(out.size):
-        out[k] = X.factors[j] * (out[k] - X.means[j] * V[-1, k])
+    for k in range(V.n):
+        out[k] = X.factors[j] * (out[k] - X.means[j] * V.sums[k])
 
 
 @add_column.register(Standardized)
@@ -373,19 +387,21 @@ def sample_vector(values: NDArray[Any]) -> Vector:
     return np.append(np.asarray(values, dtype=np.float64), np.sum(values, dtype=np.float64))
 
 
-def side_by_side(X: Columns, vectors: Sequence[Vector]) -> Matrix:
-    """Return vectors over samples as the columns of a matrix, as `dot_each` reads them fastest.
+def side_by_side(X: Columns, vectors: Sequence[Vector]) -> Vectors:
+    """Return vectors over samples as `dot_each` reads them fastest.
 
-    Sparse columns gather from all of them at once: a row of it lies together, filled up with zeros.
+    Sparse columns gather from several of them at once. For these, a row holds `LANES` vectors sample by sample, and
+    zeros for those that are wanting.
     """
     if isinstance(X, Standardized | Masked):
         return side_by_side(X.columns, vectors)
     if not isinstance(X, Csc) or len(vectors) == 1:
-        return np.array(vectors).T
-    rows = np.zeros((vectors[0].size, -(-len(vectors) // LANES) * LANES))
+        rows = np.array(vectors)
+        return Vectors(rows, rows[:, -1].copy(), len(rows))
+    rows = np.zeros((-(-len(vectors) // LANES), vectors[0].size, LANES))
     for k, v in enumerate(vectors):
-        rows[:, k] = v
-    return rows
+        rows[k // LANES, :, k % LANES] = v
+    return Vectors(rows.reshape(len(rows), -1), rows[:, -1].flatten(), len(rows) * LANES)
 
 
 def masked(columns: Whole, kept: NDArray[np.bool_] | None) -> Stored:

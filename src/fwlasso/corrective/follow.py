@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..certificate import gap_of
-from ..columns import Columns, Matrix, Vector, dot_each, side_by_side
+from ..columns import Columns, Vector, Vectors, dot_each, side_by_side
 from ..forms import Ball, Form, Penalty
 from ..iterate import Iterate
 from ..parallel import Workers, even_cuts, one_blas_thread
@@ -377,10 +377,10 @@ def _next_penalty(stops: Vector, weight: float, step: float, least: float) -> fl
 
 @kernel
 def _correlate(
-    X: Columns, columns: Indices, residuals: Matrix, weights: Vector, lo: int, hi: int, violates: NDArray[np.bool_]
+    X: Columns, columns: Indices, residuals: Vectors, weights: Vector, lo: int, hi: int, violates: NDArray[np.bool_]
 ) -> Vector:
     """Return max(lambda, |z_j'r|) of every residual over columns lo..hi, and tell which of them exceed lambda."""
-    largest, corrs = weights.copy(), np.empty(residuals.shape[1])
+    largest, corrs = weights.copy(), np.empty(residuals.n)
     for k in range(lo, hi):
         dot_each(X, columns[k], residuals, corrs)
         for i in range(weights.size):

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Columns, Matrix, Vector, column_shift, cut_columns, dot_each, shape, side_by_side
+from ..columns import Columns, Vector, Vectors, column_shift, cut_columns, dot_column, dot_each, shape, side_by_side
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .nodes import Node
@@ -149,12 +149,16 @@ def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> tuple[float, fl
 
 @kernel
 def _price_all(
-    X: Columns, residuals: Matrix, scales: Vector, lo: int, hi: int, ratios: Ratios, ceiling: Ratios
+    X: Columns, residuals: Vectors, scales: Vector, lo: int, hi: int, ratios: Ratios, ceiling: Ratios
 ) -> Vector:
     n = scales.size
-    largest, corrs = np.zeros(n), np.empty(residuals.shape[1])
+    largest, corrs = np.zeros(n), np.empty(residuals.n)
+    only = residuals.rows[0]
     for j in range(lo, hi):
-        dot_each(X, j, residuals, corrs)
+        if n == 1:  # of a few entries the sum takes no longer than to fill in a list
+            corrs[0] = dot_column(X, j, only)
+        else:
+            dot_each(X, j, residuals, corrs)
         top = ceiling[j]
         ratio = np.float32(0.0)
         for k in range(n):
