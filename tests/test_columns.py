@@ -12,9 +12,11 @@ from fwlasso.columns import (
     column_shift,
     cut_columns,
     dot_column,
+    dot_each,
     nbytes,
     sample_vector,
     shape,
+    side_by_side,
 )
 from fwlasso.design import as_design
 
@@ -22,6 +24,14 @@ from fwlasso.design import as_design
 @kernel
 def dots(X, v):
     return np.array([dot_column(X, j, v) for j in range(shape(X)[1])])
+
+
+@kernel
+def dots_with_each(X, V):
+    out = np.empty((shape(X)[1], V.n))
+    for j in range(shape(X)[1]):
+        dot_each(X, j, V, out[j])
+    return out
 
 
 @kernel
@@ -43,6 +53,14 @@ def combine(X, a, v):
 def test_dot_column_is_the_product_with_the_formed_column(case: Case, rng):
     v = rng.standard_normal(case.Z.shape[0])
     np.testing.assert_allclose(dots(case.problem.X, sample_vector(v)), case.Z.T @ v, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5])
+def test_dot_each_is_the_product_with_every_vector_and_zero_beyond_them(case: Case, n: int, rng):
+    vectors = rng.standard_normal((n, case.Z.shape[0]))
+    found = dots_with_each(case.problem.X, side_by_side(case.problem.X, list(map(sample_vector, vectors))))
+    np.testing.assert_allclose(found[:, :n], case.Z.T @ vectors.T, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(found[:, n:], 0.0)
 
 
 def test_add_column_agrees_up_to_a_constant_that_no_dot_product_sees(case: Case, rng):

@@ -410,6 +410,15 @@ def masked(columns: Whole, kept: NDArray[np.bool_] | None) -> Stored:
 
 
 @kernel
+def total_entries(X: Columns, columns: NDArray[np.int64]) -> int:
+    """Return how many numbers some columns have in memory."""
+    n = 0
+    for j in columns:
+        n += column_entries(X, j)
+    return n
+
+
+@kernel
 def center(X: Columns, v: Vector) -> None:
     """Take the constant part out of a sum of centred columns; carried along, it costs digits in every dot product.
 

@@ -3,19 +3,21 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Matrix, Vector, add_column, center, dot_column
-from ..parallel import Workers
+from ..columns import Matrix, Vector, add_column, center, dot_column, total_entries
+from ..parallel import Workers, even_cuts
 from ..problem import Problem, rank_bound
 from .descent import Work, active_places, correlate
 from .newton import right_side, take_step
 from .preconditioner import Preconditioner, restrict
-from .rows import Indices, SparseRows, by_rows, cut_rows, multiply_twice
+from .rows import BYTES_PER_ENTRY, Indices, SparseRows, by_rows, cut_rows, multiply_twice, no_rows
 
 # A solution is as exact as this, relative to the right-hand side, or what so many iterations make of it.
 _ACCURACY, _MOST_ITERATIONS = 1e-1, 60
 # Ridges on the cosines: each one where a step with the one before leads nowhere. Of columns that are nearly dependent
 # the steps are long and cancel, but for those of them that are held at zero.
 _RIDGES = (1e-7, 1e-3, 1e-2, 1e-1)
+# Columns are combined in so many parts at most, each of them a vector over samples.
+_MOST_PARTS = 4
 
 
 def newton_without_factor(
@@ -61,8 +63,11 @@ class Equations:
         self._norms = norms
         self._factor = factor
         self._workers = workers
-        self._rows = by_rows(problem, columns, norms)
+        # To copy columns takes as long as some ten iterations: it pays where a preconditioner does.
+        self._rows = by_rows(problem, columns, norms) if factor.starts.size > 0 else no_rows()
         self._cuts = cut_rows(self._rows)
+        cuts = even_cuts(columns.size, BYTES_PER_ENTRY * total_entries(problem.X, columns))
+        self._column_cuts = [*cuts[: -1 : -(-len(cuts) // _MOST_PARTS)], cuts[-1]]
 
     def solve(self, aim: Vector, ridge: float) -> tuple[Vector, int]:
         """Return the solution for a right-hand side, as far as some iterations go, and their number."""
@@ -78,9 +83,14 @@ class Equations:
 
     def _multiply(self, d: Vector) -> Matrix:
         """Return the cosines times d, as rows that are to be added up."""
-        if self._rows.starts.size == 0:
-            return _multiply_by_columns(self._problem, self._columns, self._norms, d)
-        return np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
+        if self._rows.starts.size > 0:
+            return np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
+        problem, columns, scaled = self._problem, self._columns, d / self._norms
+        parts = self._workers.run(lambda lo, hi: _combine(problem, columns, scaled, lo, hi), self._column_cuts)
+        v = np.sum(parts, axis=0)
+        center(problem.X, v)
+        products = self._workers.run(lambda lo, hi: _multiply(problem, columns, v, lo, hi), self._column_cuts)
+        return np.concatenate(products)[np.newaxis] / self._norms
 
 
 @kernel
@@ -117,12 +127,18 @@ def _precondition(factor: SparseRows, rest: Vector) -> Vector:
 
 
 @kernel
-def _multiply_by_columns(problem: Problem, columns: Indices, norms: Vector, d: Vector) -> Matrix:
-    """Return the cosines of `columns` times d, as one row."""
-    v, image = np.zeros(problem.y.size), np.empty((1, columns.size))
-    for i in range(columns.size):
-        add_column(problem.X, columns[i], d[i] / norms[i], v)
-    center(problem.X, v)
-    for i in range(columns.size):
-        image[0, i] = dot_column(problem.X, columns[i], v) / norms[i]
-    return image
+def _combine(problem: Problem, columns: Indices, d: Vector, lo: int, hi: int) -> Vector:
+    """Return the sum of d_i z_i over some of `columns`."""
+    v = np.zeros(problem.y.size)
+    for i in range(lo, hi):
+        add_column(problem.X, columns[i], d[i], v)
+    return v
+
+
+@kernel
+def _multiply(problem: Problem, columns: Indices, v: Vector, lo: int, hi: int) -> Vector:
+    """Return z_i'v for some of `columns`."""
+    products = np.empty(hi - lo)
+    for i in range(lo, hi):
+        products[i - lo] = dot_column(problem.X, columns[i], v)
+    return products

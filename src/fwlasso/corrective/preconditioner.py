@@ -19,8 +19,8 @@ from .rows import MOST_COLUMNS, Indices, SparseRows, by_rows, no_rows
 
 # Columns are close beyond this cosine; at most so many are taken, with a ridge.
 _CLOSE, _MOST_CLOSE, _RIDGE = 0.15, 8, 1e-4
-# They are looked for if that takes no more products than this for every entry.
-_MOST_PRODUCTS = 50.0
+#: They are looked for if that takes no more products than this for every entry.
+MOST_PRODUCTS = 50.0
 # The time of a product is that to read so many bytes.
 _BYTES_PER_PRODUCT = 20
 # It is made anew if more than this share of the columns is not in it.
@@ -48,7 +48,7 @@ def make_preconditioner(problem: Problem, places: Indices, columns: Indices, wor
     places = places[np.argsort(entries, kind="stable")]
     rank_of = np.full(columns.size, -1, np.int64)
     rank_of[places] = np.arange(places.size)
-    if n_products > _MOST_PRODUCTS * entries.sum():
+    if n_products > MOST_PRODUCTS * entries.sum():
         return Preconditioner(rank_of, no_rows())
     chosen = columns[places]
     norms = np.sqrt(problem.norms2[chosen])

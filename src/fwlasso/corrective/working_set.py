@@ -17,13 +17,14 @@ from .descent import EPOCHS, Work, active_places, appraise, correlate, descend, 
 from .gram import LARGEST_GRAM, Gram, empty_gram, factorize, with_cosines, with_places
 from .newton import COSINES, DONE, FACTOR, NO_FACTOR, newton
 from .nodes import Node
-from .preconditioner import is_outdated, make_preconditioner, no_preconditioner
+from .preconditioner import MOST_PRODUCTS, is_outdated, make_preconditioner, no_preconditioner
 from .rows import Indices
 
 # In so many rounds the objective must fall by this share of the gap, or the gap by half: else rounding is what is left.
 _MAX_IDLE, _PROGRESS = 20, 1e-3
-# What a Newton step without a factor costs, in epochs.
-_EPOCHS_PER_STEP = 20.0
+# What a Newton step without a factor costs, in epochs: with a copy of the columns and a preconditioner; without, where
+# there are more entries in a row than pay for that.
+_EPOCHS_PER_STEP, _EPOCHS_PER_PLAIN_STEP = 20.0, 3.0
 # What the compiled loop asks for beside what a Newton step does: a look at the clock.
 _LOOK = 4
 # Epochs bring violations down to this share of what the goal allows, or to this share of what they were.
@@ -233,11 +234,11 @@ def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices
     factorization, or iterations that cost as much as epochs.
     """
     n = listed.size
-    if n > LARGEST_GRAM:
-        return _EPOCHS_PER_STEP
     entries = n_new = 0
     for k in listed:
         entries += column_entries(problem.X, work.columns[k])
         n_new += gram.slot_of[k] < 0
+    if n > LARGEST_GRAM:
+        return _EPOCHS_PER_PLAIN_STEP if entries > MOST_PRODUCTS * (problem.y.size - 1) else _EPOCHS_PER_STEP
     epoch = 30.0 * n + 2.0 * entries
     return 0.5 * (1e4 + n**3 / 60.0 + n_new * entries * 0.3) / max(epoch, 1.0)
