@@ -36,6 +36,8 @@ from .working_set import WorkingSet
 _SOLVE, _ACCEPT, _MIX = 0.5, 0.65, 0.85
 # Distances on a logarithmic scale of penalties: between knots, and between nodes at first.
 _STRIDE, _FIRST_STEP = 0.4, 0.1
+# Steps are stretched up to this to reach a knot; where one was too long, a node in its middle is what it costs.
+_STRETCH = 1.4
 # A node is solved again with more columns at most so often; bisections between two nodes.
 _MAX_ROUNDS, _MAX_DEPTH = 50, 40
 # Columns predicted to be this close to the penalty are worked with, at most so many or so many times the active ones.
@@ -249,6 +251,8 @@ class _Follower:
         nodes = [left]
         before: Node | None = None
         while (last := nodes[-1]).weight > end:
+            distance = math.log(last.weight / end)
+            self._step = distance / math.ceil(distance / (_STRETCH * self._step))
             weight = _next_penalty(stops, last.weight, self._step, end)
             node = self._solve(*extend(before, last, weight), weight)
             nodes += self._between(make_span(self._problem, last, node), 0, None)
