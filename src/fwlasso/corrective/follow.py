@@ -281,7 +281,7 @@ class _Follower:
         shares, gaps = self._inside(span)
         if depth == 0 and anchors is None:  # the error of interpolation is about quadratic in the distance
             worst = max(gaps, default=0.0)
-            self._step *= min(1.4, max(0.4, math.sqrt(0.4 * self._goal / worst))) if worst > 0.0 else 1.4
+            self._step *= min(2.0, max(0.4, math.sqrt(0.4 * self._goal / worst))) if worst > 0.0 else 2.0
         limit = self._goal * (_MIX if anchors is None else 1.0)
         open_shares = [share for share, gap in zip(shares, gaps, strict=True) if gap > limit]
         if not open_shares or depth == _MAX_DEPTH:
