@@ -41,7 +41,7 @@ _STRETCH = 1.4
 # A node is solved again with more columns at most so often; bisections between two nodes.
 _MAX_ROUNDS, _MAX_DEPTH = 50, 40
 # Columns predicted to be this close to the penalty are worked with, at most so many or so many times the active ones.
-_NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 4
+_NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 6
 # After a knot that missed one they may be farther away by so much, down to this: solving again costs more than pricing.
 _FARTHER, _FARTHEST = 0.04, 0.85
 # All nodes are priced with their knot where the lazy oracle would leave more than this share of all columns.

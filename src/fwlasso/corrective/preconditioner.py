@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Columns, Matrix, Vector, column_entries, column_entry, shape
+from ..columns import Columns, Matrix, Vector, column_entries, column_entry, shape, total_entries
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .rows import MOST_COLUMNS, Indices, SparseRows, by_rows, no_rows
 
 # Columns are close beyond this cosine; at most so many are taken, with a ridge.
 _CLOSE, _MOST_CLOSE, _RIDGE = 0.15, 8, 1e-4
-#: They are looked for if that takes no more products than this for every entry.
-MOST_PRODUCTS = 50.0
+# They are looked for if that takes no more products than this for every entry.
+_MOST_PRODUCTS = 50.0
 # The time of a product is that to read so many bytes.
 _BYTES_PER_PRODUCT = 20
 # It is made anew if more than this share of the columns is not in it.
@@ -44,11 +44,14 @@ def make_preconditioner(problem: Problem, places: Indices, columns: Indices, wor
 
     Columns with few entries come first: it is those that are close to one another.
     """
-    entries, n_products = _count_entries(problem, columns[places])
-    places = places[np.argsort(entries, kind="stable")]
     rank_of = np.full(columns.size, -1, np.int64)
     rank_of[places] = np.arange(places.size)
-    if n_products > MOST_PRODUCTS * entries.sum():
+    if are_rows_full(problem, total_entries(problem.X, columns[places])):
+        return Preconditioner(rank_of, no_rows())
+    entries, n_products = _count_entries(problem, columns[places])
+    places = places[np.argsort(entries, kind="stable")]
+    rank_of[places] = np.arange(places.size)
+    if n_products > _MOST_PRODUCTS * entries.sum():
         return Preconditioner(rank_of, no_rows())
     chosen = columns[places]
     norms = np.sqrt(problem.norms2[chosen])
@@ -60,6 +63,15 @@ def make_preconditioner(problem: Problem, places: Indices, columns: Indices, wor
     lengths, names, values = map(np.concatenate, zip(*made, strict=True))
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return Preconditioner(rank_of, SparseRows(starts, names, values, np.zeros(places.size)))
+
+
+@kernel
+def are_rows_full(problem: Problem, n_entries: int) -> bool:
+    """Tell whether no preconditioner pays for columns with so many entries, wherever these are.
+
+    n of them in m rows make n^2 / m products at least.
+    """
+    return n_entries > _MOST_PRODUCTS * (problem.y.size - 1)
 
 
 @kernel

@@ -17,7 +17,7 @@ from .descent import EPOCHS, Work, active_places, appraise, correlate, descend, 
 from .gram import LARGEST_GRAM, Gram, empty_gram, factorize, with_cosines, with_places
 from .newton import COSINES, DONE, FACTOR, NO_FACTOR, newton
 from .nodes import Node
-from .preconditioner import MOST_PRODUCTS, is_outdated, make_preconditioner, no_preconditioner
+from .preconditioner import are_rows_full, is_outdated, make_preconditioner, no_preconditioner
 from .rows import Indices
 
 # In so many rounds the objective must fall by this share of the gap, or the gap by half: else rounding is what is left.
@@ -239,6 +239,6 @@ def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices
         entries += column_entries(problem.X, work.columns[k])
         n_new += gram.slot_of[k] < 0
     if n > LARGEST_GRAM:
-        return _EPOCHS_PER_PLAIN_STEP if entries > MOST_PRODUCTS * (problem.y.size - 1) else _EPOCHS_PER_STEP
+        return _EPOCHS_PER_PLAIN_STEP if are_rows_full(problem, entries) else _EPOCHS_PER_STEP
     epoch = 30.0 * n + 2.0 * entries
     return 0.5 * (1e4 + n**3 / 60.0 + n_new * entries * 0.3) / max(epoch, 1.0)
