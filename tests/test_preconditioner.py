@@ -12,7 +12,7 @@ from fwlasso.corrective import conjugate, preconditioner, rows
 from fwlasso.corrective.conjugate import Equations, newton_without_factor
 from fwlasso.corrective.descent import Work, price, refresh
 from fwlasso.corrective.preconditioner import is_outdated, make_preconditioner, no_preconditioner, restrict
-from fwlasso.corrective.rows import SparseRows, by_rows, cut_rows, multiply_twice
+from fwlasso.corrective.rows import SparseRows, by_rows, cut_rows, multiply_twice, no_rows
 from fwlasso.design import as_design
 from fwlasso.parallel import Workers
 from fwlasso.problem import Problem, build_problem
@@ -159,7 +159,7 @@ def test_dense_columns_are_solved_for_by_columns(rng):
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch, n_threads):
-    monkeypatch.setattr(rows, "_BYTES_PER_ENTRY", 1 << 20)
+    monkeypatch.setattr(rows, "BYTES_PER_ENTRY", 1 << 20)
     monkeypatch.setattr(preconditioner, "_BYTES_PER_PRODUCT", 1 << 20)
     columns, aim = np.arange(90), rng.standard_normal(90)
     assert len(cut_rows(by_rows(case.problem, columns, norms_of(case.problem, columns)))) > 4
@@ -170,6 +170,20 @@ def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch, n_t
             factor = restrict(made, columns)
             given = Equations(case.problem, columns, norms_of(case.problem, columns), factor, workers)
             solutions.append(given.solve(aim, RIDGE)[0])
+    assert solutions[0].tobytes() == solutions[1].tobytes()
+
+
+def test_without_a_preconditioner_threads_do_not_change_a_bit_either(case, rng, monkeypatch):
+    """Products are by columns then, in a few parts."""
+    monkeypatch.setattr(conjugate, "BYTES_PER_ENTRY", 1 << 20)
+    columns, aim, ridge = np.arange(90), rng.standard_normal(90), 0.1
+    norms = norms_of(case.problem, columns)
+    solutions = []
+    for workers in (Workers(1), Workers(3)):
+        with workers:
+            solutions.append(Equations(case.problem, columns, norms, no_rows(), workers).solve(aim, ridge)[0])
+    left = aim - cosines_of(case, columns) @ solutions[0] - ridge * solutions[0]
+    assert np.linalg.norm(left) <= 0.1 * np.linalg.norm(aim)
     assert solutions[0].tobytes() == solutions[1].tobytes()
 
 

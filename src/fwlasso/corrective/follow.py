@@ -34,6 +34,8 @@ from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
 _SOLVE, _ACCEPT, _MIX = 0.5, 0.65, 0.85
+# And to accept a guess with, where it is all that is asked for: what was a solution is none the worse for another look.
+_ACCEPT_GUESS = 0.999
 # Distances on a logarithmic scale of penalties: between knots, and between nodes at first.
 _STRIDE, _FIRST_STEP = 0.4, 0.1
 # Steps are stretched up to this to reach a knot; where one was too long, a node in its middle is what it costs.
@@ -117,6 +119,7 @@ class _Follower:
         self._step = _FIRST_STEP
         self._near = _NEAR
         self._floor = 0.0
+        self._accept = _ACCEPT
         self._price_together = self._was_easy = False
         self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
         self._n_rounds = self._n_dots = self._n_priced = 0  # since the last point
@@ -152,6 +155,7 @@ class _Follower:
             self._n_priced += problem.xty.size
             bounds = [math.inf] * (len(nodes) - len(priced)) + largest.tolist()
             nodes = self._certify(anchors, nodes, bounds)
+            self._accept = _ACCEPT
             for a, b in itertools.pairwise([left, *nodes]):
                 chain = [a, *self._between(make_span(problem, a, b), 0, anchors), b]
                 for span in itertools.starmap(make_span, ((problem, *pair) for pair in itertools.pairwise(chain))):
@@ -244,7 +248,9 @@ class _Follower:
         weight = form.weight if isinstance(form, Penalty) else self._work.penalty(self._members)
         if not self._floor <= weight < self._problem.lambda_max:
             return []
-        return [self._solve(*guess, weight, _ACCEPT)]
+        if len(self._forms) == 1:  # nothing is interpolated from it
+            self._accept = _ACCEPT_GUESS
+        return [self._solve(*guess, weight, self._accept)]
 
     def _solve_to(self, end: float, left: Node, stops: Vector) -> list[Node]:
         """Solve on the working set from `left` on, at as many penalties as it takes to interpolate, to `end`."""
@@ -252,8 +258,8 @@ class _Follower:
         before: Node | None = None
         while (last := nodes[-1]).weight > end:
             distance = math.log(last.weight / end)
-            self._step = distance / math.ceil(distance / (_STRETCH * self._step))
-            weight = _next_penalty(stops, last.weight, self._step, end)
+            n_steps = math.ceil(distance / (_STRETCH * self._step))
+            weight = _next_penalty(stops, last.weight, distance / n_steps, end) if n_steps > 1 else end
             node = self._solve(*extend(before, last, weight), weight)
             nodes += self._between(make_span(self._problem, last, node), 0, None)
             nodes.append(node)
@@ -281,7 +287,9 @@ class _Follower:
         shares, gaps = self._inside(span)
         if depth == 0 and anchors is None:  # the error of interpolation is about quadratic in the distance
             worst = max(gaps, default=0.0)
-            self._step *= min(2.0, max(0.4, math.sqrt(0.4 * self._goal / worst))) if worst > 0.0 else 2.0
+            distance = math.log(span.left.weight / span.right.weight)
+            longest = distance * max(0.4, math.sqrt(0.4 * self._goal / worst)) if worst > 0.0 else math.inf
+            self._step = min(longest, 2.0 * self._step, _LONGEST_STRIDE)
         limit = self._goal * (_MIX if anchors is None else 1.0)
         open_shares = [share for share, gap in zip(shares, gaps, strict=True) if gap > limit]
         if not open_shares or depth == _MAX_DEPTH:
@@ -321,7 +329,7 @@ class _Follower:
             more, n_most = self._price(anchors, nodes, unknown)
             violators = np.union1d(violators, more)
         for _ in range(_MAX_ROUNDS):
-            still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > _ACCEPT * self._goal]
+            still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > self._accept * self._goal]
             if not still_open:
                 break
             members = self._work.together(self._members, self._work.places(self._duplicates.distinct(violators)))
