@@ -23,6 +23,7 @@ from .columns import (
     column_shift,
     dot_column,
     dot_each,
+    dot_one_by_one,
     holds,
     holds_all,
     read_only,
@@ -74,12 +75,6 @@ def _(X, j, v):
     return total
 
 
-@dot_each.register(Bed)
-def _(X, j, V, out):
-    for k in range(V.n):
-        out[k] = dot_column(X, j, V.rows[k])
-
-
 @add_column.register(Bed)
 def _(X, j, a, v):
     packed, mean = X.packed, X.means[j]
@@ -121,6 +116,7 @@ def _(X):
 
 
 holds.register(Bed)(holds_all)
+dot_each.register(Bed)(dot_one_by_one)
 
 
 @kernel

@@ -139,14 +139,11 @@ def _(X, j, v):
     return total
 
 
-@dot_each.register(Dense, INLINE)
-def _(X, j, V, out):
-    values = X.values
+@dot_each.register(Dense)
+def dot_one_by_one(X, j, V, out):
+    """With vectors that lie one after the other."""
     for k in range(V.n):
-        total = 0.0
-        for i in range(values.shape[0]):
-            total += values[i, j] * V.rows[k, i]
-        out[k] = total
+        out[k] = dot_column(X, j, V.rows[k])
 
 
 @add_column.register(Dense)

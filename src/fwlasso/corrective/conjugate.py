@@ -65,9 +65,7 @@ class Equations:
         self._workers = workers
         # To copy columns takes as long as some ten iterations: it pays where a preconditioner does.
         self._rows = by_rows(problem, columns, norms) if factor.starts.size > 0 else no_rows()
-        self._cuts = cut_rows(self._rows)
-        cuts = even_cuts(columns.size, BYTES_PER_ENTRY * total_entries(problem.X, columns))
-        self._column_cuts = [*cuts[: -1 : -(-len(cuts) // _MOST_PARTS)], cuts[-1]]
+        self._cuts = cut_rows(self._rows) if self._rows.starts.size > 0 else _cut_columns(problem, columns)
 
     def solve(self, aim: Vector, ridge: float) -> tuple[Vector, int]:
         """Return the solution for a right-hand side, as far as some iterations go, and their number."""
@@ -86,11 +84,17 @@ class Equations:
         if self._rows.starts.size > 0:
             return np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
         problem, columns, scaled = self._problem, self._columns, d / self._norms
-        parts = self._workers.run(lambda lo, hi: _combine(problem, columns, scaled, lo, hi), self._column_cuts)
+        parts = self._workers.run(lambda lo, hi: _combine(problem, columns, scaled, lo, hi), self._cuts)
         v = np.sum(parts, axis=0)
         center(problem.X, v)
-        products = self._workers.run(lambda lo, hi: _multiply(problem, columns, v, lo, hi), self._column_cuts)
+        products = self._workers.run(lambda lo, hi: _multiply(problem, columns, v, lo, hi), self._cuts)
         return np.concatenate(products)[np.newaxis] / self._norms
+
+
+def _cut_columns(problem: Problem, columns: Indices) -> list[int]:
+    """Cut `columns` into a few chunks."""
+    cuts = even_cuts(columns.size, BYTES_PER_ENTRY * total_entries(problem.X, columns))
+    return [*cuts[: -1 : -(-len(cuts) // _MOST_PARTS)], cuts[-1]]
 
 
 @kernel

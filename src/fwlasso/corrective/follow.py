@@ -40,6 +40,8 @@ _ACCEPT_GUESS = 0.999
 _STRIDE, _FIRST_STEP = 0.4, 0.1
 # Steps are stretched up to this to reach a knot; where one was too long, a node in its middle is what it costs.
 _STRETCH = 1.4
+# They do not become shorter than this: nodes in the middle do the rest.
+_SHORTEST_STEP = 1e-6
 # A node is solved again with more columns at most so often; bisections between two nodes.
 _MAX_ROUNDS, _MAX_DEPTH = 50, 40
 # Columns predicted to be this close to the penalty are worked with, at most so many or so many times the active ones.
@@ -289,7 +291,7 @@ class _Follower:
             worst = max(gaps, default=0.0)
             distance = math.log(span.left.weight / span.right.weight)
             longest = distance * max(0.4, math.sqrt(0.4 * self._goal / worst)) if worst > 0.0 else math.inf
-            self._step = min(longest, 2.0 * self._step, _LONGEST_STRIDE)
+            self._step = max(_SHORTEST_STEP, min(longest, 2.0 * self._step, _LONGEST_STRIDE))
         limit = self._goal * (_MIX if anchors is None else 1.0)
         open_shares = [share for share, gap in zip(shares, gaps, strict=True) if gap > limit]
         if not open_shares or depth == _MAX_DEPTH:
