@@ -6,7 +6,7 @@ import pytest
 from conftest import Case, make_case, random_values
 from fwlasso.corrective.descent import Work, price, refresh
 from fwlasso.corrective.gram import empty_gram, factorize, with_cosines, with_places
-from fwlasso.corrective.newton import COSINES, DONE, FACTOR, newton
+from fwlasso.corrective.newton import COSINES, FACTOR, NEWTON_DONE, newton
 from fwlasso.parallel import Workers
 
 PENALIZED = -1.0  # a radius that asks for nothing
@@ -27,7 +27,7 @@ def take_steps(case: Case, columns: np.ndarray, coefs: np.ndarray, weight: float
     _, before = price(problem, work, members, weight, PENALIZED)
     asked = COSINES
     with Workers(1) as workers:
-        while asked != DONE:
+        while asked != NEWTON_DONE:
             asked, _ = newton(problem, work, gram, members, weight)
             active = members[work.coefs != 0.0]
             if asked == COSINES:

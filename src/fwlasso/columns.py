@@ -407,12 +407,14 @@ def masked(columns: Whole, kept: NDArray[np.bool_] | None) -> Stored:
 
 
 @kernel
-def total_entries(X: Columns, columns: NDArray[np.int64]) -> int:
-    """Return how many numbers some columns have in memory."""
+def running_entries(X: Columns, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many numbers columns have in memory, for every one of some: with all before it."""
+    ends = np.empty(columns.size, np.int64)
     n = 0
-    for j in columns:
-        n += column_entries(X, j)
-    return n
+    for i in range(columns.size):
+        n += column_entries(X, columns[i])
+        ends[i] = n
+    return ends
 
 
 @kernel

@@ -22,6 +22,8 @@ T = TypeVar("T")
 # A chunk of this many bytes is read in about 100 microseconds, ten times the cost of handing it out.
 _CHUNK_BYTES = 2 << 20
 _FEWEST_CHUNKS, _MAX_CHUNKS = 4, 256
+#: Where threads pay, in bytes.
+FEWEST_BYTES = _FEWEST_CHUNKS * _CHUNK_BYTES
 
 
 def n_chunks(n_bytes: int) -> int:

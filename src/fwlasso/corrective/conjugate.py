@@ -3,21 +3,20 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Matrix, Vector, add_column, center, dot_column, total_entries
-from ..parallel import Workers, even_cuts
+from ..columns import Matrix, Vector
+from ..parallel import Workers
 from ..problem import Problem, rank_bound
 from .descent import Work, active_places, correlate
-from .newton import right_side, take_step
+from .newton import limit_step, right_side
 from .preconditioner import Preconditioner, restrict
-from .rows import BYTES_PER_ENTRY, Indices, SparseRows, by_rows, cut_rows, multiply_twice, no_rows
+from .products import Products
+from .rows import Indices, SparseRows, by_rows, cut_rows, multiply_twice, no_rows
 
 # A solution is as exact as this, relative to the right-hand side, or what so many iterations make of it.
 _ACCURACY, _MOST_ITERATIONS = 1e-1, 60
 # Ridges on the cosines: each one where a step with the one before leads nowhere. Of columns that are nearly dependent
 # the steps are long and cancel, but for those of them that are held at zero.
 _RIDGES = (1e-7, 1e-3, 1e-2, 1e-1)
-# Columns are combined in so many parts at most, each of them a vector over samples.
-_MOST_PARTS = 4
 
 
 def newton_without_factor(
@@ -40,16 +39,18 @@ def _take_step(
     problem: Problem, work: Work, preconditioner: Preconditioner, active: Indices, weight: float, workers: Workers
 ) -> tuple[int, int]:
     """Take a step; return how many signs would have changed, and the dot products."""
-    columns = work.columns[active]
     aim, norms = right_side(problem, work, active, weight)
-    equations = Equations(problem, columns, norms, restrict(preconditioner, active), workers)
+    equations = Equations(problem, work.columns[active], norms, restrict(preconditioner, active), workers)
     are_dependent = active.size > rank_bound(problem)
     n_flips, n_dots = -1, 0
     for ridge in _RIDGES:
         x, n_iterations = equations.solve(aim, ridge)
-        n_dots += 2 * columns.size * (n_iterations + 1)
-        n_flips = take_step(problem, work, active, x / norms, weight, are_dependent or ridge == _RIDGES[-1])
+        n_dots += 2 * active.size * (n_iterations + 1)
+        step = x / norms
+        n_flips = limit_step(problem, work, active, step, weight, are_dependent or ridge == _RIDGES[-1])
         if n_flips >= 0:
+            work.coefs[active] += step
+            work.residual[:] -= equations.products.combine(step)
             break
     return n_flips, n_dots
 
@@ -58,14 +59,13 @@ class Equations:
     """(cosines + ridge) d = x for some columns, with a preconditioner L'L."""
 
     def __init__(self, problem: Problem, columns: Indices, norms: Vector, factor: SparseRows, workers: Workers) -> None:
-        self._problem = problem
-        self._columns = columns
+        self.products = Products(problem, columns, workers)
         self._norms = norms
         self._factor = factor
         self._workers = workers
         # To copy columns takes as long as some ten iterations: it pays where a preconditioner does.
         self._rows = by_rows(problem, columns, norms) if factor.starts.size > 0 else no_rows()
-        self._cuts = cut_rows(self._rows) if self._rows.starts.size > 0 else _cut_columns(problem, columns)
+        self._cuts = cut_rows(self._rows)
 
     def solve(self, aim: Vector, ridge: float) -> tuple[Vector, int]:
         """Return the solution for a right-hand side, as far as some iterations go, and their number."""
@@ -83,18 +83,7 @@ class Equations:
         """Return the cosines times d, as rows that are to be added up."""
         if self._rows.starts.size > 0:
             return np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
-        problem, columns, scaled = self._problem, self._columns, d / self._norms
-        parts = self._workers.run(lambda lo, hi: _combine(problem, columns, scaled, lo, hi), self._cuts)
-        v = np.sum(parts, axis=0)
-        center(problem.X, v)
-        products = self._workers.run(lambda lo, hi: _multiply(problem, columns, v, lo, hi), self._cuts)
-        return np.concatenate(products)[np.newaxis] / self._norms
-
-
-def _cut_columns(problem: Problem, columns: Indices) -> list[int]:
-    """Cut `columns` into a few chunks."""
-    cuts = even_cuts(columns.size, BYTES_PER_ENTRY * total_entries(problem.X, columns))
-    return [*cuts[: -1 : -(-len(cuts) // _MOST_PARTS)], cuts[-1]]
+        return self.products.correlate(self.products.combine(d / self._norms))[np.newaxis] / self._norms
 
 
 @kernel
@@ -128,21 +117,3 @@ def _precondition(factor: SparseRows, rest: Vector) -> Vector:
     if factor.starts.size == 0:
         return rest.copy()
     return multiply_twice(factor, rest, 0, factor.starts.size - 1)
-
-
-@kernel
-def _combine(problem: Problem, columns: Indices, d: Vector, lo: int, hi: int) -> Vector:
-    """Return the sum of d_i z_i over some of `columns`."""
-    v = np.zeros(problem.y.size)
-    for i in range(lo, hi):
-        add_column(problem.X, columns[i], d[i], v)
-    return v
-
-
-@kernel
-def _multiply(problem: Problem, columns: Indices, v: Vector, lo: int, hi: int) -> Vector:
-    """Return z_i'v for some of `columns`."""
-    products = np.empty(hi - lo)
-    for i in range(lo, hi):
-        products[i - lo] = dot_column(problem.X, columns[i], v)
-    return products

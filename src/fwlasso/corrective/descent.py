@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Matrix, Vector, add_column, dot_column, holds, shape
+from ..columns import Matrix, Vector, add_column, center, dot_column, holds, shape
 from ..forms import Penalty, duality_gap, soft_threshold
 from ..problem import Problem, rank_bound
 from .rows import Indices
@@ -15,6 +15,8 @@ EPOCHS, _SETTLED = 5, 0.01
 # So many columns may become active whatever the rank; of too many those stay on the list that violate by more than this
 # share of the largest violation, again and again.
 _FEW, _WORST = 4, 0.5
+# What rounding may add to a gap, as a share of what is asked for.
+_NEGLIGIBLE = 1e-3
 
 
 class Work(NamedTuple):
@@ -28,17 +30,23 @@ class Work(NamedTuple):
 
 @kernel
 def refresh(problem: Problem, work: Work, members: Indices) -> None:
-    """Compute the residual anew; of centred data without a constant part.
-
-    What rounding leaves of it, the sum, is kept in the last place: means of columns may be large.
-    """
+    """Compute the residual anew."""
     residual = work.residual
-    m = residual.size - 1
-    for i in range(m + 1):
+    for i in range(residual.size):
         residual[i] = 0.0
     for k in members:
         if work.coefs[k] != 0.0:
             add_column(problem.X, work.columns[k], -work.coefs[k], residual)
+    add_response(problem, residual)
+
+
+@kernel
+def add_response(problem: Problem, residual: Vector) -> None:
+    """Turn -X a into the residual; of centred data without a constant part.
+
+    What rounding leaves of it, the sum, is kept in the last place: means of columns may be large.
+    """
+    m = residual.size - 1
     for i in range(m):
         residual[i] += problem.y[i]
     residual[m] = 0.0
@@ -50,6 +58,20 @@ def refresh(problem: Problem, work: Work, members: Indices) -> None:
         for i in range(m):
             residual[i] -= constant * holds(problem.X, i)
             residual[m] += residual[i]
+
+
+@kernel
+def are_known(problem: Problem, work: Work, active: Indices, before: Vector, goal: float) -> bool:
+    """Tell whether correlations with the residual `before` will do for the one now, that was computed anew.
+
+    z_j'r differs by ||z_j|| ||r - r_before|| at most, and so the gap by twice the sum of |a_j| times this.
+    """
+    change = before - work.residual
+    center(problem.X, change)
+    reach = 0.0
+    for k in active:
+        reach += abs(work.coefs[k]) * np.sqrt(problem.norms2[work.columns[k]])
+    return bool(2.0 * reach * np.sqrt(np.sum(change**2)) <= _NEGLIGIBLE * goal)
 
 
 @kernel

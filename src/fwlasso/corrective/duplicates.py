@@ -12,8 +12,8 @@ from .rows import Indices
 class Duplicates:
     """Finds copies among columns that come up, and remembers them.
 
-    The hash of a column is its product with a fixed random vector: copies have the same to the last bit, since the
-    same code computes it from the same numbers. A match is verified number by number.
+    Copies have the same |z_j'y| to the last bit, since the same code computed it from the same numbers. Of those that
+    have, the hash is their product with a fixed random vector. A match is verified number by number.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -28,14 +28,21 @@ class Duplicates:
         """
         problem = self._problem
         columns = np.sort(columns[~self._is_copy[columns] & (problem.norms2[columns] > 0.0)])
-        hashes = _hashes(problem, self._probe, columns)
-        order = np.argsort(hashes, kind="stable")
-        ties = hashes[order[1:]] == hashes[order[:-1]]
-        if not ties.any():
+        alike, _ = _ties(columns, np.abs(problem.xty[columns]))
+        if alike.size == 0:
             return columns
-        copies = columns[order[_copies(problem, columns[order], ties)]]
-        self._is_copy[copies] = True
+        alike, follows = _ties(alike, _hashes(problem, self._probe, alike))
+        self._is_copy[alike[_copies(problem, alike, follows)]] = True
         return columns[~self._is_copy[columns]]
+
+
+def _ties(columns: Indices, hashes: Vector) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return the columns whose hash others have, too, next to these and in their order, and which follow another."""
+    order = np.argsort(hashes, kind="stable")
+    follows = np.zeros(columns.size + 1, np.bool_)
+    follows[1:-1] = hashes[order[1:]] == hashes[order[:-1]]
+    tied = follows[:-1] | follows[1:]
+    return columns[order[tied]], follows[:-1][tied]
 
 
 @kernel
@@ -56,19 +63,15 @@ def _hashes(problem: Problem, probe: Vector, columns: Indices) -> Vector:
 
 
 @kernel
-def _copies(problem: Problem, columns: Indices, ties: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell which columns are copies of the first of their hash; ties[k]: columns k and k + 1 have the same."""
+def _copies(problem: Problem, columns: Indices, follows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which columns are copies of the first of their hash, given which follow another of the same hash."""
     copies = np.zeros(columns.size, np.bool_)
     original, other = np.zeros(problem.y.size), np.zeros(problem.y.size)
-    first = -1
-    for k in range(1, columns.size):
-        if not ties[k - 1]:
-            first = -1
-            continue
-        if first < 0:
-            first = k - 1
+    for k in range(columns.size):
+        if not follows[k]:
             original[:] = 0.0
-            add_column(problem.X, columns[first], 1.0, original)
+            add_column(problem.X, columns[k], 1.0, original)
+            continue
         other[:] = 0.0
         add_column(problem.X, columns[k], 1.0, other)
         n_unequal = n_unopposed = 0

@@ -11,7 +11,7 @@ from .rows import Indices
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, or all of it, where
 #: there are too many columns for a factor.
-DONE, COSINES, FACTOR, NO_FACTOR = 0, 1, 2, 3
+NEWTON_DONE, COSINES, FACTOR, NO_FACTOR = 0, 1, 2, 3
 # Steps in a row, with fewer columns each.
 _STEPS = 6
 # Cosines of new columns that take more products of entries than this are asked for: threads compute them.
@@ -41,24 +41,28 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
         if active.size > LARGEST_GRAM:
             return NO_FACTOR, n_dots
         asked = _prepare(problem, work, gram, active)
-        if asked != DONE:
+        if asked != NEWTON_DONE:
             return asked, n_dots
         active = gram.place_of[: active.size].copy()
         step, norms = right_side(problem, work, active, weight)
         substitute(gram, step)
-        n_flips = take_step(problem, work, active, step / norms, weight, True)
+        step /= norms
+        n_flips = limit_step(problem, work, active, step, weight, True)
+        for i in range(active.size):
+            add_column(problem.X, work.columns[active[i]], -step[i], work.residual)
+            work.coefs[active[i]] += step[i]
         n_dots += 2 * active.size
         if n_flips == 0:
             break
         correlate(problem, work, active_places(work, active))
-    return DONE, n_dots
+    return NEWTON_DONE, n_dots
 
 
 @kernel
-def take_step(problem: Problem, work: Work, active: Indices, step: Vector, weight: float, at_any_rate: bool) -> int:
-    """Go a step, shortened where signs change; return how many would have changed.
+def limit_step(problem: Problem, work: Work, active: Indices, step: Vector, weight: float, at_any_rate: bool) -> int:
+    """Shorten a step along which signs change, and let it end at zero there; return how many would have changed.
 
-    Unless it is to be taken `at_any_rate`, a step that leads nowhere, but to the first zero, is not taken: -1.
+    Unless it is to be taken `at_any_rate`, a step that leads nowhere, but to the first zero, is not to be taken: -1.
     """
     n_flips = 0
     for i in range(active.size):
@@ -67,11 +71,9 @@ def take_step(problem: Problem, work: Work, active: Indices, step: Vector, weigh
     if n_flips > 0 and not _shorten(problem, work, active, step, weight) and not at_any_rate:
         return -1
     for i in range(active.size):
-        k = active[i]
-        a = work.coefs[k]
-        new = a + step[i] if a * (a + step[i]) > 0.0 else 0.0
-        add_column(problem.X, work.columns[k], a - new, work.residual)
-        work.coefs[k] = new
+        a = work.coefs[active[i]]
+        if a * (a + step[i]) <= 0.0:
+            step[i] = -a
     return n_flips
 
 
@@ -110,7 +112,7 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
     for k in active:
         if gram.row_of[k] < 0:
             append(gram, k)
-    return DONE
+    return NEWTON_DONE
 
 
 @kernel

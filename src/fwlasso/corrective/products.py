@@ -1,0 +1,63 @@
+"""Products with some columns of the data, on threads where they have many entries."""
+
+import numpy as np
+
+from .._jit import kernel
+from ..columns import Vector, add_column, center, dot_column, running_entries
+from ..parallel import FEWEST_BYTES, Workers, n_chunks
+from ..problem import Problem
+from .rows import BYTES_PER_ENTRY, Indices
+
+# Columns are combined in so many parts at most, each of them a vector over samples.
+_MOST_PARTS = 4
+#: Entries of columns that threads pay for.
+MANY_ENTRIES = FEWEST_BYTES // BYTES_PER_ENTRY
+
+
+class Products:
+    """Products with some columns z_i of a problem."""
+
+    def __init__(self, problem: Problem, columns: Indices, workers: Workers) -> None:
+        self._problem = problem
+        self._columns = columns
+        self._workers = workers
+        ends = running_entries(problem.X, columns)
+        n_parts = min(n_chunks(BYTES_PER_ENTRY * int(ends[-1])), _MOST_PARTS) if columns.size else 1
+        self._cuts = _cut_evenly(ends, n_parts)
+
+    def combine(self, coefs: Vector) -> Vector:
+        """Return the sum of coefs_i z_i, without a constant part if columns are centred."""
+        problem, columns = self._problem, self._columns
+        parts = self._workers.run(lambda lo, hi: _combine(problem, columns, coefs, lo, hi), self._cuts)
+        total: Vector = np.sum(parts, axis=0)
+        center(problem.X, total)
+        return total
+
+    def correlate(self, v: Vector) -> Vector:
+        """Return z_i'v of all columns."""
+        problem, columns = self._problem, self._columns
+        return np.concatenate(self._workers.run(lambda lo, hi: _correlate(problem, columns, v, lo, hi), self._cuts))
+
+
+def _cut_evenly(ends: Indices, n_parts: int) -> list[int]:
+    """Cut columns into parts of about equal work, given how many entries there are up to each of them."""
+    if n_parts == 1:
+        return [0, ends.size]
+    inner = np.searchsorted(ends, [ends[-1] * k // n_parts for k in range(1, n_parts)])
+    return sorted({0, ends.size, *inner.tolist()})
+
+
+@kernel
+def _combine(problem: Problem, columns: Indices, coefs: Vector, lo: int, hi: int) -> Vector:
+    v = np.zeros(problem.y.size)
+    for i in range(lo, hi):
+        add_column(problem.X, columns[i], coefs[i], v)
+    return v
+
+
+@kernel
+def _correlate(problem: Problem, columns: Indices, v: Vector, lo: int, hi: int) -> Vector:
+    products = np.empty(hi - lo)
+    for i in range(lo, hi):
+        products[i - lo] = dot_column(problem.X, columns[i], v)
+    return products

@@ -1,0 +1,207 @@
+"""Rounds on a working set: coordinate descent to find the signs, Newton's steps to finish.
+
+A round is a chain of steps. Compiled code takes those that are small; the others, for threads or for BLAS, it asks for
+by returning before them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import kernel
+from ..columns import column_entries
+from ..problem import Problem
+from .descent import EPOCHS, Work, active_places, appraise, are_known, correlate, descend, listed_places, refresh
+from .gram import LARGEST_GRAM, Gram
+from .newton import COSINES, FACTOR, NEWTON_DONE, NO_FACTOR, newton
+from .preconditioner import are_rows_full
+from .products import MANY_ENTRIES
+from .rows import Indices
+
+# Steps, beside those that Newton's steps ask for. A round goes from one PRICE to the next.
+REFRESH, PRICE, APPRAISE, DESCEND, CORRELATE, NEWTON, LOOK, FINISH, CERTIFY, DONE = range(10, 20)
+# Those that threads take, where the members of the working set have many entries.
+_LARGE = (REFRESH, PRICE, CORRELATE, FINISH)
+#: What comes after steps that are asked for.
+AFTER = {
+    REFRESH: PRICE,
+    PRICE: APPRAISE,
+    CORRELATE: NEWTON,
+    COSINES: NEWTON,
+    FACTOR: NEWTON,
+    NO_FACTOR: PRICE,
+    LOOK: PRICE,
+    FINISH: CERTIFY,
+}
+# In so many rounds the objective must fall by this share of the gap, or the gap by half: else rounding is what is left.
+_MAX_IDLE, _PROGRESS = 20, 1e-3
+# What a Newton step without a factor costs, in epochs: with a copy of the columns and a preconditioner; without, where
+# there are more entries in a row than pay for that.
+_EPOCHS_PER_STEP, _EPOCHS_PER_PLAIN_STEP = 20.0, 3.0
+# Epochs bring violations down to this share of what the goal allows, or to this share of what they were.
+_ENOUGH, _SHARE = 0.7, 0.1
+
+
+class Task(NamedTuple):
+    """What is asked for: a gap over the members of a working set."""
+
+    weight: float
+    radius: float  # see `appraise`
+    goal: float
+    max_rounds: int
+    n_dots_in_burst: int  # between looks at the clock
+
+
+class Progress(NamedTuple):
+    """How far the rounds have come."""
+
+    n_rounds: int
+    gap: float
+    best: float  # objective
+    least: float  # gap
+    n_idle: int  # rounds since one of them fell
+
+
+class Plan(NamedTuple):
+    """What epochs are to do."""
+
+    listed: Indices  # places they go over
+    enough: float  # violation they end with
+    n_left: float  # how many cost no more than a Newton step
+
+
+class Rounds(NamedTuple):
+    """Where the rounds are: the next step, and what it takes."""
+
+    step: int
+    n_dots: int
+    progress: Progress
+    plan: Plan
+
+
+def first_round() -> Rounds:
+    """Return where rounds start."""
+    return Rounds(REFRESH, 0, Progress(0, np.inf, np.inf, np.inf, 0), Plan(np.empty(0, np.int64), 0.0, 0.0))
+
+
+@kernel
+def advance(problem: Problem, work: Work, gram: Gram, members: Indices, task: Task, rounds: Rounds) -> Rounds:
+    """Take steps to the end, or up to one that is to be taken elsewhere; return where that is."""
+    step, n_dots, progress, plan = rounds
+    weight = task.weight
+    on_threads = _entries(problem, work, members) >= MANY_ENTRIES
+    while not (on_threads and step in _LARGE):
+        if step == REFRESH:
+            refresh(problem, work, members)
+            step = PRICE
+        elif step == PRICE and n_dots - rounds.n_dots > task.n_dots_in_burst:
+            step = LOOK
+        elif step == PRICE:
+            correlate(problem, work, members)
+            step = APPRAISE
+        elif step == APPRAISE:
+            n_dots += members.size
+            progress, plan, step = _plan(problem, work, gram, members, task, progress)
+        elif step == DESCEND:
+            plan, step, dots = _descend(problem, work, plan, weight)
+            n_dots += dots
+        elif step == CORRELATE:
+            correlate(problem, work, plan.listed)
+            n_dots += plan.listed.size
+            step = NEWTON
+        elif step == NEWTON:
+            asked, dots = newton(problem, work, gram, members, weight)
+            n_dots += dots
+            step = PRICE if asked == NEWTON_DONE else asked
+        elif step == FINISH:
+            n_dots += _finish(problem, work, members, task.goal)
+            step = CERTIFY
+        elif step == CERTIFY:
+            n_rounds, _, best, least, n_idle = progress
+            gap, _ = appraise(problem, work, members, weight, task.radius)
+            progress = Progress(n_rounds, gap, best, least, n_idle)
+            step = DONE
+        else:
+            break
+    return Rounds(step, n_dots, progress, plan)
+
+
+@kernel
+def _plan(
+    problem: Problem, work: Work, gram: Gram, members: Indices, task: Task, progress: Progress
+) -> tuple[Progress, Plan, int]:
+    """Plan a round on priced members: return how far we are, where epochs end that are worth it, and the next step.
+
+    The gap is about proportional to the largest violation of the optimality conditions, and is to become a share of
+    what it is. But where little is left of it, columns that are not listed may matter more. A Newton step is next where
+    epochs would cost more.
+    """
+    n, _, best, least, n_idle = progress
+    gap, objective = appraise(problem, work, members, task.weight, task.radius)
+    n_idle += 1
+    if objective < best - _PROGRESS * gap or gap < 0.5 * least:  # the gap bounds what there is to gain
+        n_idle = 0
+        best, least = min(best, objective), min(least, gap)
+    if gap <= task.goal or n >= task.max_rounds or n_idle > _MAX_IDLE:
+        return Progress(n, gap, best, least, n_idle), Plan(members, 0.0, 0.0), FINISH
+    listed, violation = listed_places(problem, work, members, task.weight)
+    enough = max(_ENOUGH * task.goal / gap, _SHARE) * violation
+    n_affordable = _affordable_epochs(problem, work, gram, listed)
+    # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
+    step = NEWTON if n_affordable < EPOCHS and active_places(work, listed).size == listed.size else DESCEND
+    return Progress(n + 1, gap, best, least, n_idle), Plan(listed, enough, n_affordable), step
+
+
+@kernel
+def _descend(problem: Problem, work: Work, plan: Plan, weight: float) -> tuple[Plan, int, int]:
+    """Descend on the columns that are listed; return what is left of the plan, the next step and the dot products."""
+    listed, enough, n_left = plan
+    if listed.size == 0:
+        return plan, PRICE, 0
+    n_epochs, violation, is_slow = descend(problem, work, listed, weight, enough, n_left)
+    n_dots = n_epochs * listed.size
+    if violation <= enough:
+        return plan, PRICE, n_dots
+    if is_slow:
+        return plan, CORRELATE, n_dots
+    return Plan(active_places(work, listed), enough, n_left - n_epochs), DESCEND, n_dots
+
+
+@kernel
+def _finish(problem: Problem, work: Work, members: Indices, goal: float) -> int:
+    """Compute the residual anew, and the correlations of active columns if they differ; return the dot products.
+
+    Of the other columns no more will be used than what their last price was.
+    """
+    before = work.residual.copy()
+    refresh(problem, work, members)
+    active = active_places(work, members)
+    if are_known(problem, work, active, before, goal):
+        return 0
+    correlate(problem, work, active)
+    return active.size
+
+
+@kernel
+def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices) -> float:
+    """Return for how many epochs coordinate descent costs no more than a Newton step, roughly.
+
+    In nanoseconds: of an epoch, some per column and per entry; of Newton's step, the cosines of new columns and a
+    factorization, or iterations that cost as much as epochs.
+    """
+    n, entries, n_new = listed.size, _entries(problem, work, listed), 0
+    for k in listed:
+        n_new += gram.slot_of[k] < 0
+    if n > LARGEST_GRAM:
+        return _EPOCHS_PER_PLAIN_STEP if are_rows_full(problem, entries) else _EPOCHS_PER_STEP
+    epoch = 30.0 * n + 2.0 * entries
+    return 0.5 * (1e4 + n**3 / 60.0 + n_new * entries * 0.3) / max(epoch, 1.0)
+
+
+@kernel
+def _entries(problem: Problem, work: Work, places: Indices) -> int:
+    """Return how many numbers the columns of some places have in memory."""
+    n = 0
+    for k in places:
+        n += column_entries(problem.X, work.columns[k])
+    return n
