@@ -28,16 +28,18 @@ def residual_of(case: Case, values: np.ndarray, centred: bool) -> np.ndarray:
 def priced(case: Case, weight: float, residual: np.ndarray, workers: Workers) -> Reference:
     """The reference of a residual, by one pass over the data."""
     nothing = Reference(weight, np.zeros(case.problem.xty.size, np.float32))
-    anchors = Anchors(make_reach(case.problem), weight, residual)
-    reference, _ = anchors.add(case.problem, nothing, [node_at(weight, residual)], workers)
+    anchors = Anchors(make_reach(case.problem), nothing, residual)
+    reference, _ = anchors.add(case.problem, [node_at(weight, residual)], workers)
     return reference
 
 
 def anchored(case: Case, weights, residuals, workers: Workers) -> Anchors:
     """Anchors at decreasing penalties."""
-    anchors = Anchors(make_reach(case.problem), weights[0], residuals[0])
-    last = priced(case, weights[0], residuals[0], workers)
-    anchors.add(case.problem, last, [node_at(*pair) for pair in zip(weights[1:], residuals[1:], strict=True)], workers)
+    first = priced(case, weights[0], residuals[0], workers)
+    anchors = Anchors(make_reach(case.problem), first, residuals[0])
+    if len(weights) > 1:
+        nodes = [node_at(*pair) for pair in zip(weights[1:], residuals[1:], strict=True)]
+        anchors.add(case.problem, nodes, workers)
     return anchors
 
 
@@ -60,7 +62,8 @@ class Attack:
     """Two anchors, a residual between them, and columns that make use of all the room that the bound leaves.
 
     Of z = s e with e = r - mix, where e is orthogonal to both anchors, |z'r| = ||z|| ||e||: the bound is attained.
-    Columns s (mix + c e) have all its terms. The s are such that |z'r| is lambda up to some digits.
+    Columns s (mix + c e) have all its terms. The s are such that |z'r| is lambda up to some digits. Below an anchor
+    with the residual `mix` the bound is the same.
     """
 
     def __init__(self, seed, m, units, single, offset, spread_of_scales, unit_of_y, distance, share):
@@ -94,7 +97,8 @@ class Attack:
         y = unit_of_y * (first + (3.0 if centred else 0.0))
         self.case = make_case(self.values, y, storage, units)
         make = lambda v: residual_of(self.case, unit_of_y * v, centred)  # noqa: E731
-        self.residuals, self.residual = [make(first), make(second)], make(r)
+        self.residuals, self.mix, self.residual = [make(first), make(second)], make(mix), make(r)
+        self.above = rng.choice([1.0, 1.0 + 1e-12, rng.uniform(1.0, 3.0)])
         if UNITS[units][1]:  # with columns of norm one, the penalty goes to where the columns are
             sizes = correlations(self.values, units, self.residual)
             ratio = float(np.quantile(sizes, rng.uniform(0.2, 1.0))) / self.weight or 1.0
@@ -106,6 +110,8 @@ class Attack:
         with Workers(1) as workers:
             anchors = anchored(self.case, self.weights.tolist(), self.residuals, workers)
             node = node_at(self.weight, self.residual)
+            alone = anchored(self.case, [self.weight * self.above], [self.mix], workers)
+            assert_none_is_missing(alone, self.values, self.units, node, workers)
             return assert_none_is_missing(anchors, self.values, self.units, node, workers)
 
 
@@ -155,10 +161,9 @@ def test_suspects_are_complete_and_few_along_a_real_path(storage, units, rng):
     a[:5] = 0.1 * rng.standard_normal(5)
     second = residual_of(case, case.y - case.Z @ a, UNITS[units][0])
     with Workers(2) as workers:
-        anchors = Anchors(make_reach(case.problem), lam, zero_node(case.problem).residual)
-        reference, largest = anchors.add(
-            case.problem, first_reference(case.problem), [node_at(0.6 * lam, second)], workers
-        )
+        anchors = Anchors(make_reach(case.problem), first_reference(case.problem), zero_node(case.problem).residual)
+        assert_none_is_missing(anchors, values, units, node_at(0.6 * lam, second), workers)
+        reference, largest = anchors.add(case.problem, [node_at(0.6 * lam, second)], workers)
         assert reference.weight == 0.6 * lam
         np.testing.assert_allclose(largest, np.abs(case.Z.T @ second[:-1]).max(), rtol=1e-12)
         np.testing.assert_allclose(reference.ratios, case.Z.T @ second[:-1] / (0.6 * lam), rtol=1e-6, atol=1e-6)
@@ -210,6 +215,27 @@ def test_three_anchors_serve_all_points_between_them(rng):
         together = anchors.suspects(nodes, workers)
         for node in nodes:
             assert np.isin(anchors.suspects([node], workers), together).all()
+        assert anchors.share_of_suspects(nodes) == together.size / 300
+
+
+def test_below_the_last_anchor_suspects_are_complete_and_few_nearby(rng):
+    values = random_values(rng, 40, 300)
+    case = make_case(values, rng.standard_normal(40), units="standardized")
+    lam = case.problem.lambda_max
+    first = zero_node(case.problem).residual
+    shares = []
+    with Workers(1) as workers:
+        anchors = anchored(case, [lam], [first], workers)
+        for weight in (1.0, 0.95, 0.8, 0.5, 0.1):
+            residual = residual_of(
+                case, (0.9 + 0.1 * weight) * case.y + 0.1 * (1 - weight) * rng.standard_normal(40), True
+            )
+            node = node_at(weight * lam, residual)
+            assert_none_is_missing(anchors, values, "standardized", node, workers)
+            shares.append(anchors.share_of_suspects([node]))
+    assert shares[0] < 0.02
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.9
 
 
 def test_violators_are_the_columns_that_exceed_the_penalty_at_an_anchor(rng):

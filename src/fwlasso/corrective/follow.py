@@ -1,8 +1,9 @@
 """The path driver: knots from sparse to dense, everything between them by interpolation where that is certified.
 
 Up to the next knot the path is solved on a working set that is predicted to hold all columns that matter, at as many
-penalties as it takes to interpolate between them. Then all columns are priced, in one pass over the data. What is
-solved again after that, because a column outside the working set did matter, is certified by the lazy oracle.
+penalties as it takes to interpolate between them. Then all columns are priced, in one pass over the data, unless the
+lazy oracle leaves few of them. What is solved again after that, because a column outside the working set did matter, is
+certified by the lazy oracle.
 
 The penalized problem is what is solved, for radii, too: a point of the constrained path is an interpolation between
 two solutions of the penalized problem, certified in its own form.
@@ -48,6 +49,9 @@ _MAX_ROUNDS, _MAX_DEPTH = 50, 40
 _NEAR, _MOST_PREDICTED, _TIMES_ACTIVE = 0.93, 1000, 6
 # After a knot that missed one they may be farther away by so much, down to this: solving again costs more than pricing.
 _FARTHER, _FARTHEST = 0.04, 0.85
+# At first, where correlations with y tell enough, a knot is priced without a pass over the data: where the lazy oracle
+# leaves no more than this share of all columns. Later knots are too far apart for that.
+_FEW_TO_PRICE = 0.04
 # All nodes are priced with their knot where the lazy oracle would leave more than this share of all columns.
 _MANY_SUSPECTS = 0.02
 # The next stride is longer after a knot that left fewer, and hardly a node to solve again; but not too long. Where all
@@ -149,13 +153,15 @@ class _Follower:
                 predicted = self._predict(reference, before, end, _TIMES_ACTIVE * left.columns.size)
                 self._members = self._work.together(self._work.places(predicted), self._work.places(left.columns))
                 nodes = self._solve_to(end, left, stops)
-            anchors = Anchors(self._reach, reference.weight, anchor)
-            priced = nodes if self._price_together else nodes[-1:]
-            anchor = nodes[-1].residual
-            before = reference  # the one before is let go of first: p numbers
-            reference, largest = anchors.add(problem, before, priced, self._workers)
-            self._n_priced += problem.xty.size
-            bounds = [math.inf] * (len(nodes) - len(priced)) + largest.tolist()
+            anchors = Anchors(self._reach, reference, anchor)
+            bounds = [math.inf] * len(nodes)
+            if before is not None or anchors.share_of_suspects(nodes) > _FEW_TO_PRICE:
+                priced = nodes if self._price_together else nodes[-1:]
+                anchor = nodes[-1].residual
+                before = reference  # the one before is let go of first: p numbers
+                reference, largest = anchors.add(problem, priced, self._workers)
+                self._n_priced += problem.xty.size
+                bounds[-largest.size :] = largest.tolist()
             nodes = self._certify(anchors, nodes, bounds)
             self._accept = _ACCEPT
             for a, b in itertools.pairwise([left, *nodes]):
@@ -345,6 +351,8 @@ class _Follower:
             n_most = max(n_most, n_suspects)
         if n_solved > 0:
             self._near = max(_FARTHEST, self._near - _FARTHER)
+        if anchors.are_one:  # below it there are more suspects than there would be between two
+            n_most = 0
         p = self._problem.xty.size
         self._price_together |= n_most > _MANY_SUSPECTS * p
         self._was_easy = n_most < _FEW_SUSPECTS * p and n_solved <= (0 if self._price_together else 1)

@@ -6,8 +6,9 @@ between two anchors any residual r is the mix (1 - t) r_1 + t r_2 plus some e, s
 
     |z_j'r| <= (1 - t) |z_j'r_1| + t |z_j'r_2| + ||z_j|| ||e|| <= lambda (ceiling_j + ||z_j|| ||e|| / lambda).
 
-One sweep over p numbers, without touching X, leaves the *suspects*, columns that could exceed lambda; all others
-are proved not to. The sweep serves all points between the anchors at once.
+Below the last anchor it is that one plus some e, with |z_j'r_k| <= lambda ceiling_j lambda_k / lambda. One sweep over p
+numbers, without touching X, leaves the *suspects*, columns that could exceed lambda; all others are proved not to. The
+sweep serves all points at once, with the largest e and the largest lambda_k / lambda among them.
 
 Rounding. With u = 2^-53, the dot product of m terms computed in any order is off by at most
 m u / (1 - m u) ||x_j|| ||r||, and centring, z = f (x - mu 1), by no more again; the norms of the columns as given
@@ -84,23 +85,27 @@ def first_reference(problem: Problem) -> Reference:
 
 
 class Anchors:
-    """Residuals with known correlations, from the last knot to the next, and what they prove about all columns."""
+    """Residuals with known correlations, from a knot to the next, and what they prove about all columns."""
 
-    def __init__(self, reach: Reach, weight: float, residual: Vector) -> None:
+    def __init__(self, reach: Reach, reference: Reference, residual: Vector) -> None:
         self._reach = reach
-        self._weights = [weight]
+        self._weights = [reference.weight]
         self._residuals = [residual]
+        self._ceiling = np.abs(reference.ratios)
 
-    def add(
-        self, problem: Problem, last: Reference, nodes: Sequence[Node], workers: Workers
-    ) -> tuple[Reference, Vector]:
+    @property
+    def are_one(self) -> bool:
+        """Whether nothing was added to the first."""
+        return len(self._weights) == 1
+
+    def add(self, problem: Problem, nodes: Sequence[Node], workers: Workers) -> tuple[Reference, Vector]:
         """Price all columns for nodes at decreasing penalties, in one pass over the data.
 
         Return the reference of the last of them, and ||X'r||_inf of each.
         """
         self._weights += [node.weight for node in nodes]
         self._residuals += [node.residual for node in nodes]
-        ratios, self._ceiling = np.empty(problem.xty.size, np.float32), np.abs(last.ratios)
+        ratios = np.empty(problem.xty.size, np.float32)
         residuals, scales = side_by_side(problem.X, self._residuals[1:]), 1.0 / np.array(self._weights[1:])
         largest = workers.sweep(
             lambda lo, hi: _price_all(problem.X, residuals, scales, lo, hi, ratios, self._ceiling),
@@ -109,24 +114,35 @@ class Anchors:
         return Reference(self._weights[-1], ratios), np.max(largest, axis=0)
 
     def distance(self, node: Node) -> float:
-        """Return ||e|| / lambda for a node between the first anchor and the last, rounded up."""
+        """Return ||e|| / lambda for a node below the first anchor, rounded up."""
         weights = self._weights
-        right = min(k for k, weight in enumerate(weights) if weight <= node.weight)
-        left = right if weights[right] == node.weight else right - 1
+        right = min((k for k, weight in enumerate(weights) if weight <= node.weight), default=len(weights) - 1)
+        left = right - 1 if weights[right] < node.weight else right
         width = weights[left] - weights[right]
         share = (weights[left] - node.weight) / width if width > 0.0 else 1.0
         e, r = _distance(self._residuals[left], self._residuals[right], share, node.residual)
         return (e + self._reach.rounding * r) / node.weight * (1.0 + 1e-12)
 
     def suspects(self, nodes: Sequence[Node], workers: Workers) -> NDArray[np.int64]:
-        """Return the columns that could have |z_j'r| > lambda at one of these nodes between the anchors."""
-        norms, eta = self._reach.norms, max(map(self.distance, nodes)) * self._reach.unit
+        """Return the columns that could have |z_j'r| > lambda at one of these nodes below the first anchor."""
+        norms = self._reach.norms
+        scale, eta = self._farthest(nodes)
         cuts = even_cuts(norms.size, 8 * norms.size)
-        return np.concatenate(workers.run(lambda lo, hi: _above(self._ceiling, norms, eta, lo, hi), cuts))
+        return np.concatenate(workers.run(lambda lo, hi: _above(self._ceiling, scale, norms, eta, lo, hi), cuts))
+
+    def share_of_suspects(self, nodes: Sequence[Node]) -> float:
+        """Return what share of all columns the suspects are."""
+        norms = self._reach.norms
+        return _count_above(self._ceiling, *self._farthest(nodes), norms) / norms.size
+
+    def _farthest(self, nodes: Sequence[Node]) -> tuple[float, float]:
+        """Return the largest lambda_k / lambda of nodes below the last anchor, and the largest ||e|| / lambda."""
+        scale = max(1.0, self._weights[-1] / min(node.weight for node in nodes))
+        return scale, max(map(self.distance, nodes)) * self._reach.unit
 
     def violators(self) -> NDArray[np.int64]:
         """Return the columns that exceed lambda at an anchor, or nearly so."""
-        return _above(self._ceiling, self._ceiling, 0.0, 0, self._ceiling.size)
+        return _above(self._ceiling, 1.0, self._ceiling, 0.0, 0, self._ceiling.size)
 
 
 @kernel
@@ -181,8 +197,17 @@ def _distance(left: Vector, right: Vector, share: float, residual: Vector) -> tu
 
 
 @kernel
-def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
-    """Return the columns of lo..hi with ceiling + norm eta above 1, rounded up."""
+def _count_above(ceiling: Ratios, scale: float, eta: float, norms: Ratios) -> int:
+    """Return how many columns `_above` finds."""
+    n = 0
+    for j in range(norms.size):
+        n += (scale * float(ceiling[j]) + float(norms[j]) * eta) * _ROUND_UP > 1.0
+    return n
+
+
+@kernel
+def _above(ceiling: Ratios, scale: float, norms: Ratios, eta: float, lo: int, hi: int) -> NDArray[np.int64]:
+    """Return the columns of lo..hi with scale ceiling + norm eta above 1, rounded up."""
     found = np.empty(_BLOCK, np.int64)
     n = int(np.int64(0))  # for a literal number numba would compile `_with_room` once more
     for first in range(lo, hi, _BLOCK):  # they are few: most blocks are only counted, by vector instructions
@@ -190,13 +215,13 @@ def _above(ceiling: Ratios, norms: Ratios, eta: float, lo: int, hi: int) -> NDAr
         tops, reaches = ceiling[first:last], norms[first:last]
         n_more = 0
         for i in range(tops.size):
-            n_more += (float(tops[i]) + float(reaches[i]) * eta) * _ROUND_UP > 1.0
+            n_more += (scale * float(tops[i]) + float(reaches[i]) * eta) * _ROUND_UP > 1.0
         if n_more == 0:
             continue
         if n + n_more > found.size:
             found = _with_room(found, n, n + n_more)
         for i in range(tops.size):
-            if (float(tops[i]) + float(reaches[i]) * eta) * _ROUND_UP > 1.0:
+            if (scale * float(tops[i]) + float(reaches[i]) * eta) * _ROUND_UP > 1.0:
                 found[n] = first + i
                 n += 1
     return found[:n]
