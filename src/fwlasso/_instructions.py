@@ -199,6 +199,14 @@ def gathered_sum(
     return np.dot(data[start:stop].astype(np.float64), v.reshape(-1)[stride * indices[start:stop] + first])
 
 
+@_gather(2, numba.types.UniTuple(numba.float64, 2))
+def gathered_two_sums(
+    data: NDArray[Any], indices: NDArray[Any], v: NDArray[Any], first: int, stride: int, start: int, stop: int
+) -> Any:
+    """Return what `gathered_sum` does for `first` and the place behind it: half as much memory to gather from."""
+    return tuple(gathered_sum(data, indices, v, first + lane, stride, start, stop) for lane in range(2))
+
+
 @_gather(LANES, numba.types.UniTuple(numba.float64, LANES))
 def gathered_sums(
     data: NDArray[Any], indices: NDArray[Any], v: NDArray[Any], first: int, stride: int, start: int, stop: int

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ._instructions import LANES, gathered_sum, gathered_sums
+from ._instructions import LANES, gathered_sum, gathered_sums, gathered_two_sums
 from ._jit import IN_ORDER, INLINE, by_type, kernel
 from .parallel import even_cuts
 
@@ -200,6 +200,8 @@ def _(X, j, V, out):
     start, stop = X.indptr[j], X.indptr[j + 1]
     if V.n == 1:
         out[0] = gathered_sum(X.data, X.indices, V.rows, 0, 1, start, stop)
+    elif V.n == 2:
+        out[0], out[1] = gathered_two_sums(X.data, X.indices, V.rows, 0, 2, start, stop)
     else:
         for row in range(V.rows.shape[0]):
             sums = gathered_sums(X.data, X.indices, V.rows, row * V.rows.shape[1], LANES, start, stop)
@@ -387,18 +389,19 @@ def sample_vector(values: NDArray[Any]) -> Vector:
 def side_by_side(X: Columns, vectors: Sequence[Vector]) -> Vectors:
     """Return vectors over samples as `dot_each` reads them fastest.
 
-    Sparse columns gather from several of them at once. For these, a row holds `LANES` vectors sample by sample, and
-    zeros for those that are wanting.
+    Sparse columns gather from several of them at once. For these, a row holds two vectors sample by sample if there are
+    no more, or else `LANES`, and zeros for those that are wanting.
     """
     if isinstance(X, Standardized | Masked):
         return side_by_side(X.columns, vectors)
     if not isinstance(X, Csc) or len(vectors) == 1:
         rows = np.array(vectors)
         return Vectors(rows, rows[:, -1].copy(), len(rows))
-    rows = np.zeros((-(-len(vectors) // LANES), vectors[0].size, LANES))
+    n_lanes = 2 if len(vectors) == 2 else LANES
+    rows = np.zeros((-(-len(vectors) // n_lanes), vectors[0].size, n_lanes))
     for k, v in enumerate(vectors):
-        rows[k // LANES, :, k % LANES] = v
-    return Vectors(rows.reshape(len(rows), -1), rows[:, -1].flatten(), len(rows) * LANES)
+        rows[k // n_lanes, :, k % n_lanes] = v
+    return Vectors(rows.reshape(len(rows), -1), rows[:, -1].flatten(), len(rows) * n_lanes)
 
 
 def masked(columns: Whole, kept: NDArray[np.bool_] | None) -> Stored:
