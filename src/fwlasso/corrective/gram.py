@@ -16,7 +16,7 @@ from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .rows import LARGEST_MEAN, Indices, SparseRows, by_rows
 
-#: Cosines of at most this many columns are kept: 128 MB, and as much again for their factor.
+#: Cosines of at most this many columns are kept: 18 MB, and as much again for their factor.
 LARGEST_GRAM = 1500
 _RIDGE = 1e-12
 
