@@ -137,12 +137,12 @@ def test_coefficients_that_cancel_are_left_out():
 
 
 @settings(max_examples=100)
-@given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.999))
-def test_an_extension_is_the_line_without_changes_of_sign(seed, weight):
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.999), st.sampled_from(["dense64", "csc32"]))
+def test_an_extension_is_the_line_without_changes_of_sign(seed, weight, storage):
     rng = np.random.default_rng(seed)
-    case = make_case(random_values(rng, 6, 15), rng.standard_normal(6))
+    case = make_case(held(storage, random_values(rng, 6, 15)), rng.standard_normal(6), storage, "centred")
     before, last = (node_of(case, w, random_coefs(rng, 15, 0.6)) for w in (2.0, 1.0))
-    columns, coefs = extend(before, last, weight)
+    columns, coefs, residual = extend(case.problem, before, last, weight)
     share = 2.0 - weight
     a, b = plain_coefs(before, 15), plain_coefs(last, 15)
     line = (1 - share) * a + share * b
@@ -151,14 +151,19 @@ def test_an_extension_is_the_line_without_changes_of_sign(seed, weight):
     np.testing.assert_array_equal(columns, np.flatnonzero(kept))
     np.testing.assert_allclose(coefs, line[kept], rtol=1e-12)
     np.testing.assert_array_equal(np.sign(coefs), np.sign(b[columns]))
+    assert residual is not None
+    np.testing.assert_allclose(
+        residual[:-1] - residual[-1] / 6, case.y - case.Z[:, columns] @ coefs, atol=1e-12 * (1 + np.abs(line).sum())
+    )
 
 
 def test_with_one_node_the_extension_is_the_node():
     case = make_case(np.eye(4), np.ones(4))
     last = node_of(case, 1.0, np.array([0.0, 1.0, 0.0, -2.0]))
-    columns, coefs = extend(None, last, 0.5)
+    columns, coefs, residual = extend(case.problem, None, last, 0.5)
     assert columns.tolist() == [1, 3]
     assert coefs.tolist() == [1.0, -2.0]
+    assert residual is last.residual
 
 
 def test_the_zero_node_is_the_solution_at_the_largest_penalty(units, storage, rng):

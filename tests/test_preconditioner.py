@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from conftest import Case, make_case
 from fwlasso.columns import column_entry, shape
-from fwlasso.corrective import conjugate, preconditioner, rows
+from fwlasso.corrective import conjugate, preconditioner, products, rows
 from fwlasso.corrective.conjugate import Equations, newton_without_factor
 from fwlasso.corrective.descent import Work, price, refresh
 from fwlasso.corrective.preconditioner import is_outdated, make_preconditioner, no_preconditioner, restrict
@@ -175,7 +175,7 @@ def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch, n_t
 
 def test_without_a_preconditioner_threads_do_not_change_a_bit_either(case, rng, monkeypatch):
     """Products are by columns then, in a few parts."""
-    monkeypatch.setattr(conjugate, "BYTES_PER_ENTRY", 1 << 20)
+    monkeypatch.setattr(products, "BYTES_PER_ENTRY", 1 << 20)
     columns, aim, ridge = np.arange(90), rng.standard_normal(90), 0.1
     norms = norms_of(case.problem, columns)
     solutions = []

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import UNITS, Case, make_case, random_values
+from fwlasso.corrective.nodes import Start
+from fwlasso.corrective.products import MANY_ENTRIES
 from fwlasso.corrective.working_set import WorkingSet
 from fwlasso.design import as_design
 from fwlasso.forms import Penalty
@@ -31,7 +33,7 @@ def solved(case: Case, columns, weight: float, tol: float, *, start=None, max_ro
         work = WorkingSet(case.problem, workers)
         members = work.places(columns)
         if start is not None:
-            work.start_at(*start)
+            work.start_at(Start(*start))
         result = work.solve(members, weight, radius, tol * 0.5 * case.problem.yy, max_rounds, look)
         node = work.node(members, weight)
     a = np.zeros(case.problem.xty.size)
@@ -306,3 +308,25 @@ def test_more_active_columns_than_cosines_are_kept_for(units):
     scale = min(1.0, weight / np.abs(Z.T @ r).max())
     dual = 0.5 * y @ y - 0.5 * ((y - scale * r) ** 2).sum()
     assert (0.5 * r @ r + weight * np.abs(a).sum() - dual) / (0.5 * y @ y) <= 1e-7 + 1e-12
+
+
+def test_columns_of_many_entries_are_priced_on_threads_and_the_threads_change_no_bit(rng):
+    values = random_values(rng, 3000, 120, density=1.0)
+    case = make_case(values, values[:, :20] @ rng.standard_normal(20) + rng.standard_normal(3000), units="standardized")
+    weight = 0.01 * case.problem.lambda_max
+    assert values.size > MANY_ENTRIES
+    coefs = []
+    for n_threads in (1, 2, 3):
+        with Workers(n_threads) as workers:
+            work = WorkingSet(case.problem, workers)
+            members = work.places(np.arange(120))
+            result = work.solve(members, weight, PENALIZED, 1e-9 * 0.5 * case.problem.yy, 100, look)
+            node = work.node(members, weight)
+        assert result.status is Status.CERTIFIED
+        coefs.append(np.zeros(120))
+        coefs[-1][node.columns] = node.coefs
+    np.testing.assert_array_equal(coefs[1], coefs[0])
+    np.testing.assert_array_equal(coefs[2], coefs[0])
+    residual = case.y - case.Z @ coefs[0]
+    np.testing.assert_allclose(node.residual[:-1] - node.residual[-1] / 3000, residual, atol=1e-9)
+    assert np.abs(case.Z.T @ residual).max() <= weight * (1 + 1e-4)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from .columns import Vector
 from .design import Design, as_design
 from .fingerprint import fingerprint
+from .parallel import Workers
 from .problem import as_response
 from .store import Store, as_store
 from .table import Table
@@ -23,14 +24,14 @@ class Data(NamedTuple):
         return fingerprint(self.design, self.response, self.store)
 
 
-def as_data(X: Any, y: Any) -> Data:
-    """Validate X and y; a store and a table have names, and a response by default."""
+def as_data(X: Any, y: Any, workers: Workers | None = None) -> Data:
+    """Validate X and y, on threads if there are any; a store and a table have names, and a response by default."""
     held = as_held(X)
     if held is None:
-        design = as_design(X)
+        design = as_design(X, workers)
     else:
         X = held.X
-        design = as_design(X)
+        design = as_design(X, workers)
         if held.feature_names is not None:
             design = design._replace(feature_names=held.feature_names)
         y = held.y if y is None else y

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from ._jit import kernel
-from .columns import Csc, Dense, Whole, read_only, shape
+from .columns import Csc, Dense, Whole, cut_columns, read_only, shape
 from .frames import frame_names, frame_values
+from .parallel import Workers
 
 
 class Design(NamedTuple):
@@ -25,7 +26,7 @@ class Design(NamedTuple):
         return int(shape(self.columns)[0])
 
 
-def as_design(X: Any) -> Design:
+def as_design(X: Any, workers: Workers | None = None) -> Design:
     """Turn what users have into a design, or raise a ValueError that names X.
 
     Column-major arrays and canonical CSC matrices of float64 or float32 are used where they lie. Anything else
@@ -35,6 +36,8 @@ def as_design(X: Any) -> Design:
     Parameters
     ----------
     X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, or Genotypes, of shape (m, p)
+    workers : Workers, optional
+        The threads that look at the indices of sparse matrices; by default this one does.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def as_design(X: Any) -> Design:
         input_name="X",
     )
     if sp.issparse(X):
-        columns = _as_csc(X)
+        columns = _as_csc(X, workers or Workers(1))
         conversion = _conversion("CSC", columns.data, getattr(source, "data", None))
         return Design(columns, feature_names, conversion)
     values = read_only(X)
@@ -75,37 +78,40 @@ def _conversion(form: str, storage: NDArray[Any], origin: Any) -> str | None:
     return f"X was copied once, to {storage.dtype} in {form}"
 
 
-def _as_csc(X: Any) -> Csc:
+def _as_csc(X: Any, workers: Workers) -> Csc:
     """Take the arrays of a scipy CSC matrix; a matrix with unsorted or repeated entries is copied and mended."""
     if X.indptr.size != X.shape[1] + 1 or X.indptr[0] != 0 or X.indptr[-1] > min(X.indices.size, X.data.size):
         raise ValueError("X is not a valid CSC matrix: indptr does not fit the shape, the indices and the data")
     columns = Csc(read_only(X.data), read_only(X.indices), read_only(X.indptr), X.shape[0])
-    verdict = _check_indices(columns)
-    if verdict == _OUT_OF_RANGE:
-        raise ValueError("X is not a valid CSC matrix: an index is outside the shape, or indptr decreases")
-    if verdict == _NOT_INCREASING:
+    if _count_decreases(columns.indptr) > 0:  # before any index is read: pointers may lead outside the array
+        raise ValueError("X is not a valid CSC matrix: indptr decreases")
+    faults = workers.run(lambda lo, hi: _count_faults(columns, lo, hi), cut_columns(columns))
+    n_outside, n_not_increasing = map(sum, zip(*faults, strict=True))
+    if n_outside > 0:
+        raise ValueError("X is not a valid CSC matrix: an index is outside the shape")
+    if n_not_increasing > 0:
         mended = X.copy()
         mended.sum_duplicates()
-        return _as_csc(mended)
+        return _as_csc(mended, workers)
     return columns
 
 
-_OUT_OF_RANGE, _NOT_INCREASING = 1, 2
+@kernel
+def _count_decreases(indptr: NDArray[Any]) -> int:
+    n = 0
+    for j in range(indptr.size - 1):
+        n += indptr[j] > indptr[j + 1]
+    return n
 
 
 @kernel
-def _check_indices(X: Csc) -> int:
-    """Tell what is wrong with the indices, if anything is; counting without an early end takes vector instructions."""
-    for j in range(X.indptr.size - 1):
-        if X.indptr[j] > X.indptr[j + 1]:  # before any index is read: others may point outside the array
-            return _OUT_OF_RANGE
+def _count_faults(X: Csc, lo: int, hi: int) -> tuple[int, int]:
+    """Return how many indices of columns lo..hi are outside, and do not increase; vector instructions count all."""
     n_outside = n_not_increasing = 0
-    for j in range(X.indptr.size - 1):
+    for j in range(lo, hi):
         column = X.indices[X.indptr[j] : X.indptr[j + 1]]
         for k in range(column.size):
             n_outside += (column[k] < 0) | (column[k] >= X.n_rows)
         for k in range(1, column.size):
             n_not_increasing += column[k] <= column[k - 1]
-    if n_outside > 0:
-        return _OUT_OF_RANGE
-    return _NOT_INCREASING if n_not_increasing > 0 else 0
+    return n_outside, n_not_increasing

@@ -149,7 +149,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
         workers = stack.enter_context(Workers(options.threads))
         stack.enter_context(watch.guard())
         with timed(seconds, "setup"):
-            data = as_data(X, y)
+            data = as_data(X, y, workers)
             run = None
             if options.checkpoint is not None:
                 run = stack.enter_context(open_checkpoint(options, seed, data.fingerprint()))

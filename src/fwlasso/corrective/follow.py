@@ -28,7 +28,7 @@ from ..problem import Problem
 from ..solvers.run import Outcome
 from ..status import Status
 from .duplicates import Duplicates
-from .nodes import Node, Span, extend, make_span, mix_coefs, zero_node
+from .nodes import Node, Span, Start, extend, make_span, start_between, zero_node
 from .references import Anchors, Reach, Reference, first_reference, make_reach, near_columns
 from .rows import Indices
 from .working_set import WorkingSet
@@ -252,13 +252,14 @@ class _Follower:
         if guess is None or guess[0].size == 0:
             return []
         form = self._forms[0]
-        self._members = self._work.start_at(*guess)
+        start = Start(*guess)
+        self._members = self._work.start_at(start)
         weight = form.weight if isinstance(form, Penalty) else self._work.penalty(self._members)
         if not self._floor <= weight < self._problem.lambda_max:
             return []
         if len(self._forms) == 1:  # nothing is interpolated from it
             self._accept = _ACCEPT_GUESS
-        return [self._solve(*guess, weight, self._accept)]
+        return [self._solve(start, weight, self._accept)]
 
     def _solve_to(self, end: float, left: Node, stops: Vector) -> list[Node]:
         """Solve on the working set from `left` on, at as many penalties as it takes to interpolate, to `end`."""
@@ -268,15 +269,15 @@ class _Follower:
             distance = math.log(last.weight / end)
             n_steps = math.ceil(distance / (_STRETCH * self._step))
             weight = _next_penalty(stops, last.weight, distance / n_steps, end) if n_steps > 1 else end
-            node = self._solve(*extend(before, last, weight), weight)
+            node = self._solve(extend(self._problem, before, last, weight), weight)
             nodes += self._between(make_span(self._problem, last, node), 0, None)
             nodes.append(node)
             before = last
         return nodes[1:]
 
-    def _solve(self, columns: Indices, coefs: Vector, weight: float, accuracy: float = _SOLVE) -> Node:
+    def _solve(self, start: Start, weight: float, accuracy: float = _SOLVE) -> Node:
         """Solve on the working set from some coefficients."""
-        self._members = self._work.together(self._members, self._work.start_at(columns, coefs))
+        self._members = self._work.together(self._members, self._work.start_at(start))
         point, last = len(self.outcomes), self._last.iterate()
         solved = self._work.solve(
             self._members, weight, self._radius(weight), accuracy * self._goal, self._max_iter,
@@ -306,7 +307,7 @@ class _Follower:
         weight = span.weight(share)
         if isinstance(self._forms[-1], Ball) and depth % 2 == 1:  # the secant may creep along one side of a kink
             weight = math.sqrt(span.left.weight * span.right.weight)
-        node = self._solve(*mix_coefs(span.left, span.right, share), weight)
+        node = self._solve(start_between(self._problem, span.left, span.right, share), weight)
         if anchors is not None:
             (node,) = self._certify(anchors, [node], [math.inf])
         return [
@@ -345,7 +346,7 @@ class _Follower:
                 break  # these are worked with: the gap is as it is
             self._members = members
             for k in still_open:
-                nodes[k] = self._solve(nodes[k].columns, nodes[k].coefs, nodes[k].weight)
+                nodes[k] = self._solve(Start(nodes[k].columns, nodes[k].coefs, nodes[k].residual), nodes[k].weight)
             n_solved += len(still_open)
             violators, n_suspects = self._price(anchors, nodes, still_open)
             n_most = max(n_most, n_suspects)

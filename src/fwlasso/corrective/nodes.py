@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Vector
+from ..columns import Vector, add_column
 from ..forms import Ball, Form, duality_gap
 from ..iterate import NOTHING, Iterate
 from ..problem import Problem
@@ -92,26 +92,44 @@ def make_span(problem: Problem, left: Node, right: Node) -> Span:
     return Span(left, right, cross)
 
 
+class Start(NamedTuple):
+    """Coefficients to start from, and their residual if it is known."""
+
+    columns: NDArray[np.int64]
+    coefs: Vector
+    residual: Vector | None = None
+
+
 def mix_coefs(left: Node, right: Node, share: float) -> tuple[NDArray[np.int64], Vector]:
-    """Return the columns and the coefficients of (1 - t) left + t right; where t > 1, without changes of sign."""
-    columns, coefs, n = _mix_coefs(left.columns, left.coefs, right.columns, right.coefs, share)
+    """Return the columns and the coefficients of (1 - t) left + t right, t at most 1."""
+    columns, coefs, n, _ = _mix_coefs(left.columns, left.coefs, right.columns, right.coefs, share)
     return columns[:n], coefs[:n]
 
 
-def extend(before: Node | None, last: Node, weight: float) -> tuple[NDArray[np.int64], Vector]:
+def start_between(problem: Problem, left: Node, right: Node, share: float) -> Start:
+    """Return (1 - t) left + t right to start from; where t > 1, without changes of sign."""
+    columns, coefs, n, n_in = _mix_coefs(left.columns, left.coefs, right.columns, right.coefs, share)
+    residual = (1.0 - share) * left.residual + share * right.residual
+    _take_out(problem, columns[n_in:], coefs[n_in:], residual)
+    return Start(columns[:n], coefs[:n], residual)
+
+
+def extend(problem: Problem, before: Node | None, last: Node, weight: float) -> Start:
     """Return the guess for a smaller penalty: the line through two nodes, without changes of sign."""
     if before is None:
-        return last.columns, last.coefs
-    return mix_coefs(before, last, (before.weight - weight) / (before.weight - last.weight))
+        return Start(last.columns, last.coefs, last.residual)
+    return start_between(problem, before, last, (before.weight - weight) / (before.weight - last.weight))
 
 
 @kernel
 def _mix_coefs(
     left: NDArray[np.int64], left_coefs: Vector, right: NDArray[np.int64], right_coefs: Vector, share: float
-) -> tuple[NDArray[np.int64], Vector, int]:
+) -> tuple[NDArray[np.int64], Vector, int, int]:
+    """Mix coefficients; return them, how many there are, and from where on those are that change their sign."""
     columns = np.empty(left.size + right.size, np.int64)
     coefs = np.empty(left.size + right.size)
     i = k = n = 0
+    n_in = columns.size
     while i < left.size or k < right.size:
         j = left[i] if k == right.size or (i < left.size and left[i] <= right[k]) else right[k]
         value = last = 0.0
@@ -122,8 +140,21 @@ def _mix_coefs(
             last = right_coefs[k]
             value += share * last
             k += 1
-        if value != 0.0 and (share <= 1.0 or value * last > 0.0):
-            columns[n] = j
-            coefs[n] = value
+        if value == 0.0:
+            continue
+        at = n
+        if share <= 1.0 or value * last > 0.0:
             n += 1
-    return columns, coefs, n
+        else:
+            n_in -= 1
+            at = n_in
+        columns[at] = j
+        coefs[at] = value
+    return columns, coefs, n, n_in
+
+
+@kernel
+def _take_out(problem: Problem, columns: NDArray[np.int64], coefs: Vector, residual: Vector) -> None:
+    """Turn the residual of some coefficients into the one without these columns."""
+    for i in range(columns.size):
+        add_column(problem.X, columns[i], coefs[i], residual)

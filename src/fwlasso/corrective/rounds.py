@@ -21,7 +21,7 @@ from .rows import Indices
 # Steps, beside those that Newton's steps ask for. A round goes from one PRICE to the next.
 REFRESH, PRICE, APPRAISE, DESCEND, CORRELATE, NEWTON, LOOK, FINISH, CERTIFY, DONE = range(10, 20)
 # Those that threads take, where the members of the working set have many entries.
-_LARGE = (REFRESH, PRICE, CORRELATE, FINISH)
+_LARGE = (PRICE, CORRELATE, FINISH)
 #: What comes after steps that are asked for.
 AFTER = {
     REFRESH: PRICE,
@@ -79,9 +79,9 @@ class Rounds(NamedTuple):
     plan: Plan
 
 
-def first_round() -> Rounds:
-    """Return where rounds start."""
-    return Rounds(REFRESH, 0, Progress(0, np.inf, np.inf, np.inf, 0), Plan(np.empty(0, np.int64), 0.0, 0.0))
+def first_round(step: int) -> Rounds:
+    """Return where rounds start, with REFRESH or PRICE."""
+    return Rounds(step, 0, Progress(0, np.inf, np.inf, np.inf, 0), Plan(np.empty(0, np.int64), 0.0, 0.0))
 
 
 @kernel
@@ -91,10 +91,7 @@ def advance(problem: Problem, work: Work, gram: Gram, members: Indices, task: Ta
     weight = task.weight
     on_threads = _entries(problem, work, members) >= MANY_ENTRIES
     while not (on_threads and step in _LARGE):
-        if step == REFRESH:
-            refresh(problem, work, members)
-            step = PRICE
-        elif step == PRICE and n_dots - rounds.n_dots > task.n_dots_in_burst:
+        if step == PRICE and n_dots - rounds.n_dots > task.n_dots_in_burst:
             step = LOOK
         elif step == PRICE:
             correlate(problem, work, members)
@@ -103,8 +100,14 @@ def advance(problem: Problem, work: Work, gram: Gram, members: Indices, task: Ta
             n_dots += members.size
             progress, plan, step = _plan(problem, work, gram, members, task, progress)
         elif step == DESCEND:
-            plan, step, dots = _descend(problem, work, plan, weight)
-            n_dots += dots
+            listed, enough, n_left = plan
+            n_epochs, violation, is_slow = descend(problem, work, listed, weight, enough, n_left)
+            n_dots += n_epochs * listed.size
+            plan = Plan(active_places(work, listed), enough, n_left - n_epochs)
+            if violation <= enough or plan.listed.size == 0:
+                step = PRICE
+            elif is_slow:
+                step = CORRELATE
         elif step == CORRELATE:
             correlate(problem, work, plan.listed)
             n_dots += plan.listed.size
@@ -150,21 +153,6 @@ def _plan(
     # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
     step = NEWTON if n_affordable < EPOCHS and active_places(work, listed).size == listed.size else DESCEND
     return Progress(n + 1, gap, best, least, n_idle), Plan(listed, enough, n_affordable), step
-
-
-@kernel
-def _descend(problem: Problem, work: Work, plan: Plan, weight: float) -> tuple[Plan, int, int]:
-    """Descend on the columns that are listed; return what is left of the plan, the next step and the dot products."""
-    listed, enough, n_left = plan
-    if listed.size == 0:
-        return plan, PRICE, 0
-    n_epochs, violation, is_slow = descend(problem, work, listed, weight, enough, n_left)
-    n_dots = n_epochs * listed.size
-    if violation <= enough:
-        return plan, PRICE, n_dots
-    if is_slow:
-        return plan, CORRELATE, n_dots
-    return Plan(active_places(work, listed), enough, n_left - n_epochs), DESCEND, n_dots
 
 
 @kernel

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..columns import Vector
 from ..parallel import Workers
 from ..problem import Problem
 from ..solvers.run import BURST_BYTES
@@ -14,7 +13,7 @@ from .conjugate import newton_without_factor
 from .descent import Work, active_places, add_response, are_known, price, refresh, totals
 from .gram import empty_gram, factorize, with_cosines, with_places
 from .newton import COSINES, FACTOR, NO_FACTOR
-from .nodes import Node
+from .nodes import Node, Start
 from .preconditioner import is_outdated, make_preconditioner, no_preconditioner
 from .products import Products
 from .rounds import AFTER, CORRELATE, DONE, FINISH, PRICE, REFRESH, Rounds, Task, advance, first_round
@@ -49,6 +48,7 @@ class WorkingSet:
         self._gram = empty_gram()
         self._preconditioner = no_preconditioner()
         self._work = Work(np.empty(0, np.int64), np.empty(0), np.empty(0), np.array(problem.y))
+        self._knows_residual = True
 
     def places(self, columns: Indices) -> Indices:
         """Return the places of `columns`, new ones for those that have none."""
@@ -78,17 +78,21 @@ class WorkingSet:
             is_in[some] = True
         return np.flatnonzero(is_in)
 
-    def start_at(self, columns: Indices, coefs: Vector) -> Indices:
+    def start_at(self, start: Start) -> Indices:
         """Go to these coefficients; return their places."""
-        places = self.places(columns)
+        places = self.places(start.columns)
         self._work.coefs[: self._n_places] = 0.0
-        self._work.coefs[places] = coefs
+        self._work.coefs[places] = start.coefs
+        self._knows_residual = start.residual is not None
+        if start.residual is not None:
+            self._work.residual[:] = start.residual
         return places
 
     def solve(self, members: Indices, weight: float, radius: float, goal: float, max_rounds: int, look: Look) -> Solved:
         """Minimise over `members` from where we stand, until the gap over them is at most `goal`; see `appraise`."""
         task = Task(weight, radius, goal, max_rounds, int(BURST_BYTES / self._bytes_per_column))
-        rounds = first_round()
+        rounds = first_round(PRICE if self._knows_residual else REFRESH)
+        self._knows_residual = True
         n_seen = 0
         while (rounds := advance(self._problem, self._work, self._gram, members, task, rounds)).step != DONE:
             asked, rounds = rounds.step, self._take(rounds, members, task)
