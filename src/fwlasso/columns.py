@@ -217,12 +217,12 @@ def _(X, j, a, v):
 
 @column_moments.register(Csc)
 def _(X, j):
-    start, stop = X.indptr[j], X.indptr[j + 1]
+    start, stop = np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])
     total = 0.0
     for k in range(start, stop):
         total += np.float64(X.data[k])
     mean = total / X.n_rows
-    squares = (X.n_rows - (stop - start)) * mean**2
+    squares = (X.n_rows - np.float64(stop - start)) * mean**2
     for k in range(start, stop):
         squares += (np.float64(X.data[k]) - mean) ** 2
     return mean, squares

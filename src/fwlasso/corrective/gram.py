@@ -20,6 +20,8 @@ from .rows import LARGEST_MEAN, Indices, SparseRows, by_rows
 LARGEST_GRAM = 1500
 _RIDGE = 1e-12
 
+# In the loops below indices are unsigned: numba's test for negative ones would keep them from vector instructions.
+
 
 class Gram(NamedTuple):
     """Cosines by slot, and their Cholesky factor by row, for some of the places of the working set."""
@@ -167,8 +169,8 @@ def fill_cosines(problem: Problem, gram: Gram, n_old: int, rows: SparseRows, lo:
                 products[i] = -m * shift * rows.shifts[i]
             for e in range(column_entries(X, j)):
                 row, value = column_entry(X, j, e)
-                for at in range(rows.starts[row], rows.starts[row + 1]):
-                    products[rows.columns[at]] += value / norm * rows.values[at]
+                for at in range(np.uintp(rows.starts[row]), np.uintp(rows.starts[row + 1])):
+                    products[np.uintp(rows.columns[at])] += value / norm * rows.values[at]
         for other in range(first, n_all):
             cosines[slot, other] = cosines[other, slot] = products[other - n_old]
         cosines[slot, slot] = 1.0 + _RIDGE
@@ -209,9 +211,9 @@ def append(gram: Gram, place: int) -> None:
     rest = 1.0 + _RIDGE
     for k in range(n):
         w[k] /= lower[k, k]
-        a = w[k]
-        for i in range(k + 1, n):
-            w[i] -= a * lower[i, k]
+        a, column = w[k], np.uintp(k)
+        for i in range(np.uintp(k + 1), np.uintp(n)):
+            w[i] -= a * lower[i, column]
         lower[n, k] = a
         rest -= a * a
     lower[n, n] = np.sqrt(max(rest, _RIDGE))
@@ -228,19 +230,21 @@ def delete(gram: Gram, gone: int) -> None:
     v = np.empty(rest)
     for i in range(rest):
         v[i] = lower[gone + 1 + i, gone]
-    for k in range(gone):
-        for i in range(gone, n - 1):
-            lower[i, k] = lower[i + 1, k]
+    first, one = np.uintp(gone), np.uintp(1)
+    for k in range(first):
+        for i in range(first, np.uintp(n - 1)):
+            lower[i, k] = lower[i + one, k]
     for k in range(rest):
         old = lower[gone + 1 + k, gone + 1 + k]
         new = np.sqrt(old * old + v[k] * v[k])
         c, s = new / old, v[k] / old
         lower[gone + k, gone + k] = new
         inverse = 1.0 / c
-        for i in range(k + 1, rest):
-            value = (lower[gone + 1 + i, gone + 1 + k] + s * v[i]) * inverse
+        column = np.uintp(gone + k)
+        for i in range(np.uintp(k + 1), np.uintp(rest)):
+            value = (lower[first + i + one, column + one] + s * v[i]) * inverse
             v[i] = c * v[i] - s * value
-            lower[gone + i, gone + k] = value
+            lower[first + i, column] = value
     gram.row_of[gram.place_of[gone]] = -1
     for k in range(gone, n - 1):
         gram.place_of[k] = gram.place_of[k + 1]
@@ -254,11 +258,11 @@ def substitute(gram: Gram, x: Vector) -> None:
     n, lower = gram.size[0], gram.lower
     for k in range(n):
         x[k] /= lower[k, k]
-        a = x[k]
-        for i in range(k + 1, n):
-            x[i] -= a * lower[i, k]
+        a, column = x[k], np.uintp(k)
+        for i in range(np.uintp(k + 1), np.uintp(n)):
+            x[i] -= a * lower[i, column]
     for k in range(n - 1, -1, -1):
-        total = x[k]
-        for i in range(k + 1, n):
-            total -= lower[i, k] * x[i]
+        total, column = x[k], np.uintp(k)
+        for i in range(np.uintp(k + 1), np.uintp(n)):
+            total -= lower[i, column] * x[i]
         x[k] = total / lower[k, k]

@@ -119,11 +119,11 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
 def _is_batch_cheaper(work: Work, gram: Gram, active: Indices, n_new: int) -> bool:
     """Tell whether it costs less to factorize than to change the factor column by column; in nanoseconds, roughly."""
     n = gram.size[0]
-    n_stay, by_columns = n, 0.3 * n_new * active.size**2
+    n_stay, by_columns = n, 0.13 * n_new * active.size**2
     for row in range(n - 1, -1, -1):
         if work.coefs[gram.place_of[row]] == 0.0:
             n_stay = row
-            by_columns += n * (n - row)
+            by_columns += 0.26 * n * (n - row)
     n_other = active.size - n_stay
     in_batch = 1e5 + n_other * (2.0 * active.size + 0.04 * (n_stay * active.size + n_other**2 / 3.0))
     return bool(by_columns > in_batch)
