@@ -91,8 +91,6 @@ def masked_path(X, y, kept, **settings) -> LassoPath:
         return path_on(problem, design, options, 0, workers, Watch(None, None), {})
 
 
-# One storage of each kind: to compile a path takes half a minute, and all are tested with samples left out above.
-@pytest.mark.parametrize("storage", ["dense64", "csc32", "bed"])
 def test_the_certified_path_is_that_of_the_samples_alone(storage, units, data, kept):
     values, y = data
     fit_intercept, standardize = UNITS[units]

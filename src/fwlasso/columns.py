@@ -410,14 +410,12 @@ def masked(columns: Whole, kept: NDArray[np.bool_] | None) -> Stored:
 
 
 @kernel
-def running_entries(X: Columns, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many numbers columns have in memory, for every one of some: with all before it."""
-    ends = np.empty(columns.size, np.int64)
-    n = 0
+def count_entries(X: Columns, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many numbers each of some columns has in memory."""
+    counts = np.empty(columns.size, np.int64)
     for i in range(columns.size):
-        n += column_entries(X, columns[i])
-        ends[i] = n
-    return ends
+        counts[i] = column_entries(X, columns[i])
+    return counts
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..columns import Columns, Matrix, Vector, column_entries, column_entry, running_entries, shape
+from ..columns import Columns, Matrix, Vector, column_entries, column_entry, count_entries, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
 from .rows import MOST_COLUMNS, Indices, SparseRows, by_rows, no_rows
@@ -46,7 +46,7 @@ def make_preconditioner(problem: Problem, places: Indices, columns: Indices, wor
     """
     rank_of = np.full(columns.size, -1, np.int64)
     rank_of[places] = np.arange(places.size)
-    if are_rows_full(problem, running_entries(problem.X, columns[places])[-1]):
+    if are_rows_full(problem, count_entries(problem.X, columns[places]).sum()):
         return Preconditioner(rank_of, no_rows())
     entries, n_products = _count_entries(problem, columns[places])
     places = places[np.argsort(entries, kind="stable")]

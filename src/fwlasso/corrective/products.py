@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, center, dot_column, running_entries
+from ..columns import Vector, add_column, center, count_entries, dot_column
 from ..parallel import FEWEST_BYTES, Workers, n_chunks
 from ..problem import Problem
 from .rows import BYTES_PER_ENTRY, Indices
@@ -21,7 +21,7 @@ class Products:
         self._problem = problem
         self._columns = columns
         self._workers = workers
-        ends = running_entries(problem.X, columns)
+        ends = np.cumsum(count_entries(problem.X, columns))
         n_parts = min(n_chunks(BYTES_PER_ENTRY * int(ends[-1])), _MOST_PARTS) if columns.size else 1
         self._cuts = _cut_evenly(ends, n_parts)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..columns import column_entries
+from ..columns import count_entries
 from ..problem import Problem
 from .descent import EPOCHS, Work, active_places, appraise, are_known, correlate, descend, listed_places, refresh
 from .gram import LARGEST_GRAM, Gram
@@ -89,7 +89,7 @@ def advance(problem: Problem, work: Work, gram: Gram, members: Indices, task: Ta
     """Take steps to the end, or up to one that is to be taken elsewhere; return where that is."""
     step, n_dots, progress, plan = rounds
     weight = task.weight
-    on_threads = _entries(problem, work, members) >= MANY_ENTRIES
+    on_threads = np.sum(count_entries(problem.X, work.columns[members])) >= MANY_ENTRIES
     while not (on_threads and step in _LARGE):
         if step == PRICE and n_dots - rounds.n_dots > task.n_dots_in_burst:
             step = LOOK
@@ -107,10 +107,10 @@ def advance(problem: Problem, work: Work, gram: Gram, members: Indices, task: Ta
             if violation <= enough or plan.listed.size == 0:
                 step = PRICE
             elif is_slow:
+                n_dots += plan.listed.size
                 step = CORRELATE
         elif step == CORRELATE:
             correlate(problem, work, plan.listed)
-            n_dots += plan.listed.size
             step = NEWTON
         elif step == NEWTON:
             asked, dots = newton(problem, work, gram, members, weight)
@@ -177,19 +177,10 @@ def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices
     In nanoseconds: of an epoch, some per column and per entry; of Newton's step, the cosines of new columns and a
     factorization, or iterations that cost as much as epochs.
     """
-    n, entries, n_new = listed.size, _entries(problem, work, listed), 0
+    n, entries, n_new = listed.size, int(np.sum(count_entries(problem.X, work.columns[listed]))), 0
     for k in listed:
         n_new += gram.slot_of[k] < 0
     if n > LARGEST_GRAM:
         return _EPOCHS_PER_PLAIN_STEP if are_rows_full(problem, entries) else _EPOCHS_PER_STEP
     epoch = 30.0 * n + 2.0 * entries
     return 0.5 * (1e4 + n**3 / 60.0 + n_new * entries * 0.3) / max(epoch, 1.0)
-
-
-@kernel
-def _entries(problem: Problem, work: Work, places: Indices) -> int:
-    """Return how many numbers the columns of some places have in memory."""
-    n = 0
-    for k in places:
-        n += column_entries(problem.X, work.columns[k])
-    return n

@@ -115,6 +115,7 @@ class WorkingSet:
             add_response(problem, work.residual)
             if step == FINISH and not are_known(problem, work, places, before, task.goal):
                 work.corrs[places] = products.correlate(work.residual)
+                rounds = rounds._replace(n_dots=rounds.n_dots + places.size)
         elif step == COSINES:
             self._gram = with_cosines(problem, self._gram, places, work.columns, self._workers)
         elif step == FACTOR:  # those that are likely to leave come last: rows before the first that leaves stay
