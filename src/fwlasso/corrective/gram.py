@@ -59,7 +59,7 @@ def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices
         gram.size[1] = 0
     n_all = n_old + n_missing
     if n_all > gram.column_of.size:
-        gram = _with_room(gram, min(LARGEST_GRAM, max(64, n_all, 2 * gram.column_of.size)))
+        gram = _with_room(gram, min(LARGEST_GRAM, max(264, n_all, 4 * gram.column_of.size + 8)))
     take_slots(gram, places, columns)
     rows = rows_of_new(problem, gram, n_old)
     work = n_missing * n_all * (problem.nbytes // problem.xty.size)

@@ -104,11 +104,21 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
             return COSINES
         take_slots(gram, active, work.columns)
         fill_cosines(problem, gram, n_old, rows_of_new(problem, gram, n_old), first, gram.size[1])
-    if _is_batch_cheaper(work, gram, active, n_new):
+    n = gram.size[0]
+    n_stay, n_gone, to_delete = n, 0, 0.0
+    for row in range(n - 1, -1, -1):
+        if work.coefs[gram.place_of[row]] == 0.0:
+            n_stay, n_gone = row, n_gone + 1
+            to_delete += 0.26 * n * (n - row)
+    n_left = n - n_gone
+    one_by_one, in_batch = 0.13 * n_new * active.size**2, _batch_time(n_left, active.size)
+    if _batch_time(n_stay, active.size) < to_delete + min(one_by_one, in_batch):
         return FACTOR
-    for row in range(gram.size[0] - 1, -1, -1):
+    for row in range(n - 1, -1, -1):
         if work.coefs[gram.place_of[row]] == 0.0:
             delete(gram, row)
+    if in_batch < one_by_one:
+        return FACTOR
     for k in active:
         if gram.row_of[k] < 0:
             append(gram, k)
@@ -116,17 +126,10 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
 
 
 @kernel
-def _is_batch_cheaper(work: Work, gram: Gram, active: Indices, n_new: int) -> bool:
-    """Tell whether it costs less to factorize than to change the factor column by column; in nanoseconds, roughly."""
-    n = gram.size[0]
-    n_stay, by_columns = n, 0.13 * n_new * active.size**2
-    for row in range(n - 1, -1, -1):
-        if work.coefs[gram.place_of[row]] == 0.0:
-            n_stay = row
-            by_columns += 0.26 * n * (n - row)
-    n_other = active.size - n_stay
-    in_batch = 1e5 + n_other * (2.0 * active.size + 0.04 * (n_stay * active.size + n_other**2 / 3.0))
-    return bool(by_columns > in_batch)
+def _batch_time(n_stay: int, n: int) -> float:
+    """Return the nanoseconds that it takes, roughly, to compute the rows of a factor from `n_stay` to n at once."""
+    n_other = n - n_stay
+    return 1e5 + n_other * (2.0 * n + 0.04 * (n_stay * n + n_other**2 / 3.0))
 
 
 @kernel
