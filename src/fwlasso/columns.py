@@ -240,7 +240,7 @@ def _(X, j):
 
 @column_entry.register(Csc)
 def _(X, j, k):
-    at = X.indptr[j] + k
+    at = np.uintp(X.indptr[j] + k)
     return X.indices[at], np.float64(X.data[at])
 
 

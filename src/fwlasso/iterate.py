@@ -69,10 +69,12 @@ def supports(points: Sequence[Iterate]) -> Supports:
     point_of = np.repeat(np.arange(len(points)), [point.n_active for point in points])
     columns = np.concatenate([point.active[: point.n_active] for point in points])
     coefs = np.concatenate([point.scale * point.weights[: point.n_active] for point in points])
-    order = np.lexsort((columns, point_of))
-    order = order[coefs[order] != 0.0]
-    indptr = np.searchsorted(point_of[order], np.arange(len(points) + 1))
-    return Supports(indptr, columns[order], coefs[order])
+    if not np.all((columns[1:] > columns[:-1]) | (point_of[1:] > point_of[:-1])):
+        order = np.lexsort((columns, point_of))
+        columns, coefs = columns[order], coefs[order]  # the points are in order
+    kept = coefs != 0.0
+    indptr = np.searchsorted(point_of[kept], np.arange(len(points) + 1))
+    return Supports(indptr, columns[kept], coefs[kept])
 
 
 def zero(problem: Problem) -> Iterate:

@@ -165,10 +165,12 @@ class _Follower:
             nodes = self._certify(anchors, nodes, bounds)
             self._accept = _ACCEPT
             for a, b in itertools.pairwise([left, *nodes]):
-                chain = [a, *self._between(make_span(problem, a, b), 0, anchors), b]
-                for span in itertools.starmap(make_span, ((problem, *pair) for pair in itertools.pairwise(chain))):
-                    while self._rest and 0.0 < (share := span.share(self._rest[0])) <= 1.0:
-                        self._emit(*span.mix(share))
+                span = make_span(problem, a, b)
+                inside = self._between(span, 0, anchors)
+                pairs = itertools.pairwise([a, *inside, b])
+                for part in (make_span(problem, *pair) for pair in pairs) if inside else [span]:
+                    while self._rest and 0.0 < (share := part.share(self._rest[0])) <= 1.0:
+                        self._emit(*part.mix(share))
             is_calm = not self._price_together or nodes[-1].columns.size < _MANY_MORE * left.columns.size
             left = nodes[-1]
             if len(self.outcomes) == n_done:
@@ -331,16 +333,17 @@ class _Follower:
     def _certify(self, anchors: Anchors, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given their largest correlations where known."""
         nodes = list(itertools.starmap(self._bounded, zip(nodes, bounds, strict=True)))
-        violators = anchors.violators()
+        violators = _NO_COLUMNS
         n_most = n_solved = 0
         unknown = [k for k, bound in enumerate(bounds) if bound == math.inf]
         if unknown:
-            more, n_most = self._price(anchors, nodes, unknown)
-            violators = np.union1d(violators, more)
+            violators, n_most = self._price(anchors, nodes, unknown)
         for _ in range(_MAX_ROUNDS):
             still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > self._accept * self._goal]
             if not still_open:
                 break
+            if n_solved == 0:
+                violators = np.union1d(violators, anchors.violators())
             members = self._work.together(self._members, self._work.places(self._duplicates.distinct(violators)))
             if n_solved > 0 and members.size == self._members.size:
                 break  # these are worked with: the gap is as it is

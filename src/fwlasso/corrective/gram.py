@@ -11,14 +11,16 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from .._jit import kernel
-from ..columns import Matrix, Vector, add_column, center, column_entries, column_entry, column_shift, dot_column, shape
+from ..columns import Matrix, Vector, add_column, center, dot_column, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
-from .rows import LARGEST_MEAN, Indices, SparseRows, by_rows
+from .rows import Indices, SparseRows, by_rows, no_rows
 
 #: Cosines of at most this many columns are kept: 18 MB, and as much again for their factor.
 LARGEST_GRAM = 1500
 _RIDGE = 1e-12
+# Columns are copied by rows where so many are new: of fewer, one after the other is multiplied with all others.
+_FEWEST_ROWS = 4
 
 # In the loops below indices are unsigned: numba's test for negative ones would keep them from vector instructions.
 
@@ -140,7 +142,13 @@ def _split_rows(gram: Gram, places: Indices) -> tuple[int, Indices]:
 @kernel
 def rows_of_new(problem: Problem, gram: Gram, n_old: int) -> SparseRows:
     """Return the columns of slots from `n_old` on by rows, if that pays."""
-    columns = gram.column_of[n_old : gram.size[1]]
+    if gram.size[1] - n_old < _FEWEST_ROWS:
+        return no_rows()
+    return _rows_of(problem, gram.column_of[n_old : gram.size[1]])
+
+
+@kernel
+def _rows_of(problem: Problem, columns: Indices) -> SparseRows:
     return by_rows(problem, columns, np.sqrt(problem.norms2[columns]))
 
 
@@ -149,31 +157,39 @@ def fill_cosines(problem: Problem, gram: Gram, n_old: int, rows: SparseRows, lo:
     """Fill the cosines of slots lo..hi with new ones, those from `n_old` on, that come after them.
 
     Columns by rows meet only where both have entries: the cosine is that of the columns in memory, less what centring
-    takes off it. Otherwise a column is spread over a vector, and multiplied with all others.
+    takes off it. Otherwise a new column is spread over a vector, and multiplied with all others.
     """
-    X, m, n_all = problem.X, shape(problem.X)[0], gram.size[1]
+    m, n_all = shape(problem.X)[0], gram.size[1]
     columns, cosines = gram.column_of, gram.cosines
-    v, products = np.empty(problem.y.size), np.zeros(n_all - n_old)
+    others = _rows_of(problem, columns[lo:hi]) if rows.starts.size > 0 else no_rows()
+    if others.starts.size > 0:
+        products = _multiply(rows, others)
+        for slot in range(lo, hi):
+            for new in range(max(n_old, slot + 1), n_all):
+                at, shift = new - n_old, others.shifts[slot - lo]
+                cosines[slot, new] = cosines[new, slot] = products[at, slot - lo] - m * shift * rows.shifts[at]
+    else:
+        v = np.empty(problem.y.size)
+        for new in range(max(n_old, lo + 1), n_all):
+            _spread(problem, columns[new], v)
+            for slot in range(lo, min(hi, new)):
+                j = columns[slot]
+                cosines[slot, new] = cosines[new, slot] = dot_column(problem.X, j, v) / np.sqrt(problem.norms2[j])
     for slot in range(lo, hi):
-        j = columns[slot]
-        norm = np.sqrt(problem.norms2[j])
-        shift = column_shift(X, j) / norm
-        first = max(n_old, slot + 1)
-        if rows.starts.size == 0 or m * shift**2 > LARGEST_MEAN**2:
-            _spread(problem, j, v)
-            for other in range(first, n_all):
-                k = columns[other]
-                products[other - n_old] = dot_column(X, k, v) / np.sqrt(problem.norms2[k])
-        else:
-            for i in range(products.size):
-                products[i] = -m * shift * rows.shifts[i]
-            for e in range(column_entries(X, j)):
-                row, value = column_entry(X, j, e)
-                for at in range(np.uintp(rows.starts[row]), np.uintp(rows.starts[row + 1])):
-                    products[np.uintp(rows.columns[at])] += value / norm * rows.values[at]
-        for other in range(first, n_all):
-            cosines[slot, other] = cosines[other, slot] = products[other - n_old]
         cosines[slot, slot] = 1.0 + _RIDGE
+
+
+@kernel
+def _multiply(left: SparseRows, right: SparseRows) -> Matrix:
+    """Return the products of the columns in memory: of those at the left with those at the right."""
+    products = np.zeros((left.shifts.size, right.shifts.size))
+    for row in range(left.starts.size - 1):
+        start, stop = np.uintp(right.starts[row]), np.uintp(right.starts[row + 1])
+        for at in range(np.uintp(left.starts[row]), np.uintp(left.starts[row + 1])):
+            target, value = products[np.uintp(left.columns[at])], left.values[at]
+            for k in range(start, stop):
+                target[np.uintp(right.columns[k])] += value * right.values[k]
+    return products
 
 
 @kernel

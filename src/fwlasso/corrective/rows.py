@@ -50,20 +50,22 @@ def by_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
     starts = np.zeros(m + 1 if pays else 0, np.int64)
     names, values = np.empty(n_entries, np.uint16), np.empty(n_entries)
     if pays:
+        one = np.uintp(1)
         for j in columns:
             for k in range(column_entries(X, j)):
                 row, _ = column_entry(X, j, k)
-                starts[row + 1] += 1
+                starts[np.uintp(row) + one] += 1
         for row in range(m):
             starts[row + 1] += starts[row]
-        at = starts.copy()
+        ends = starts.copy()
         for i in range(n):
-            j = columns[i]
+            j, factor = columns[i], 1.0 / norms[i]
             for k in range(column_entries(X, j)):
                 row, value = column_entry(X, j, k)
-                names[at[row]] = i
-                values[at[row]] = value / norms[i]
-                at[row] += 1
+                at = np.uintp(ends[np.uintp(row)])
+                names[at] = i
+                values[at] = value * factor
+                ends[np.uintp(row)] += 1
     return SparseRows(starts, names, values, shifts)
 
 

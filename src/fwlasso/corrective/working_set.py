@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .._jit import kernel
 from ..parallel import Workers
 from ..problem import Problem
 from ..solvers.run import BURST_BYTES
@@ -52,8 +54,7 @@ class WorkingSet:
 
     def places(self, columns: Indices) -> Indices:
         """Return the places of `columns`, new ones for those that have none."""
-        places = self._place_of[columns].astype(np.int64)
-        new = np.flatnonzero(places < 0)
+        places, new = _find_places(self._place_of, columns)
         if new.size:
             work = self._work
             n_all = self._n_places + new.size
@@ -146,3 +147,16 @@ class WorkingSet:
         active = active[np.argsort(work.columns[active])]
         qq = max(0.0, qy - qr)
         return Node(weight, work.columns[active], work.coefs[active], work.residual.copy(), qq, qy, l1, largest)
+
+
+@kernel
+def _find_places(place_of: NDArray[np.int32], columns: Indices) -> tuple[Indices, Indices]:
+    """Return the places of `columns`, -1 for those that have none, and where these are."""
+    places, new = np.empty(columns.size, np.int64), np.empty(columns.size, np.int64)
+    n_new = 0
+    for i in range(columns.size):
+        places[i] = place_of[columns[i]]
+        if places[i] < 0:
+            new[n_new] = i
+            n_new += 1
+    return places, new[:n_new]
