@@ -134,7 +134,7 @@ class _Follower:
     def run(self, guess: Guess | None) -> None:
         """Fill `outcomes`; raises PathEnded."""
         problem = self._problem
-        left = self._last
+        left, behind = self._last, None
         while self._rest and _is_zero(self._rest[0], problem):
             self._emit(left.iterate(), left.max_corr)
         if not self._rest:
@@ -152,7 +152,7 @@ class _Follower:
                 end = _next_penalty(stops, left.weight, stride, floor)
                 predicted = self._predict(reference, before, end, _TIMES_ACTIVE * left.columns.size)
                 self._members = self._work.together(self._work.places(predicted), self._work.places(left.columns))
-                nodes = self._solve_to(end, left, stops)
+                nodes = self._solve_to(end, behind, left, stops)
             anchors = Anchors(self._reach, reference, anchor)
             bounds = [math.inf] * len(nodes)
             if before is not None or anchors.share_of_suspects(nodes) > _FEW_TO_PRICE:
@@ -172,7 +172,7 @@ class _Follower:
                     while self._rest and 0.0 < (share := part.share(self._rest[0])) <= 1.0:
                         self._emit(*part.mix(share))
             is_calm = not self._price_together or nodes[-1].columns.size < _MANY_MORE * left.columns.size
-            left = nodes[-1]
+            behind, left = [left, *nodes][-2:]
             if len(self.outcomes) == n_done:
                 stride *= 2.0  # there was nothing to answer
             else:
@@ -263,18 +263,20 @@ class _Follower:
             self._accept = _ACCEPT_GUESS
         return [self._solve(start, weight, self._accept)]
 
-    def _solve_to(self, end: float, left: Node, stops: Vector) -> list[Node]:
-        """Solve on the working set from `left` on, at as many penalties as it takes to interpolate, to `end`."""
+    def _solve_to(self, end: float, behind: Node | None, left: Node, stops: Vector) -> list[Node]:
+        """Solve on the working set from `left` on, at as many penalties as it takes to interpolate, to `end`.
+
+        The node `behind` it, if there is one, is extrapolated from.
+        """
         nodes = [left]
-        before: Node | None = None
         while (last := nodes[-1]).weight > end:
             distance = math.log(last.weight / end)
             n_steps = math.ceil(distance / (_STRETCH * self._step))
             weight = _next_penalty(stops, last.weight, distance / n_steps, end) if n_steps > 1 else end
-            node = self._solve(extend(self._problem, before, last, weight), weight)
+            node = self._solve(extend(self._problem, behind, last, weight), weight)
             nodes += self._between(make_span(self._problem, last, node), 0, None)
             nodes.append(node)
-            before = last
+            behind = last
         return nodes[1:]
 
     def _solve(self, start: Start, weight: float, accuracy: float = _SOLVE) -> Node:
