@@ -87,7 +87,8 @@ def _as_csc(X: Any, workers: Workers) -> Csc:
         raise ValueError("X is not a valid CSC matrix: indptr decreases")
     faults = workers.run(lambda lo, hi: _count_faults(columns, lo, hi), cut_columns(columns))
     n_outside, n_not_increasing = map(sum, zip(*faults, strict=True))
-    if n_outside > 0:
+    used = columns.indices[: X.indptr[-1]]
+    if n_outside > 0 or (n_not_increasing > 0 and not 0 <= used.min() <= used.max() < X.shape[0]):
         raise ValueError("X is not a valid CSC matrix: an index is outside the shape")
     if n_not_increasing > 0:
         mended = X.copy()
@@ -106,12 +107,13 @@ def _count_decreases(indptr: NDArray[Any]) -> int:
 
 @kernel
 def _count_faults(X: Csc, lo: int, hi: int) -> tuple[int, int]:
-    """Return how many indices of columns lo..hi are outside, and do not increase; vector instructions count all."""
+    """Return how many of columns lo..hi begin or end outside, and how many of their indices do not increase."""
     n_outside = n_not_increasing = 0
+    one = np.uintp(1)
     for j in range(lo, hi):
-        column = X.indices[X.indptr[j] : X.indptr[j + 1]]
-        for k in range(column.size):
-            n_outside += (column[k] < 0) | (column[k] >= X.n_rows)
-        for k in range(1, column.size):
-            n_not_increasing += column[k] <= column[k - 1]
+        start, stop = np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])
+        if start < stop:
+            n_outside += (X.indices[start] < 0) | (X.indices[stop - one] >= X.n_rows)
+        for k in range(start + one, stop):  # unsigned, and without a branch: for vector instructions
+            n_not_increasing += X.indices[k] <= X.indices[k - one]
     return n_outside, n_not_increasing
