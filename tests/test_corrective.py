@@ -1,5 +1,6 @@
 """The certified path against an independent judge: plain numpy in long double, on formed columns, over all of them."""
 
+import importlib
 import os
 import signal
 
@@ -12,6 +13,7 @@ from sklearn.linear_model import Lasso as ReferenceLasso
 from conftest import ANY_NUMBERS, STORAGES, UNITS, assert_begins, held, make_case, random_values
 from fwlasso import Status, lasso_path
 from fwlasso.corrective import follow
+from fwlasso.corrective.references import Anchors
 from fwlasso.forms import Ball, Penalty
 from fwlasso.parallel import Workers
 from judge import exact, forms_of, judge, recomputed_gap, solve
@@ -83,6 +85,20 @@ def test_a_claim_is_about_the_coefficients_that_are_returned(data):
     assert recomputed_gap(given, Penalty(np.longdouble(3.0)), a) <= 1e-8
     a[np.flatnonzero(a)[0]] *= 1.01
     assert recomputed_gap(given, Penalty(np.longdouble(3.0)), a) > 1e-7
+
+
+def test_nodes_that_are_priced_one_by_one_are_certified(monkeypatch, rng):
+    """Where there are many suspects the farthest node is priced alone, and is an anchor for the others."""
+    X = np.asfortranarray(rng.standard_normal((60, 3000)))
+    y = X[:, :20] @ rng.standard_normal(20) + rng.standard_normal(60)
+    plain = lasso_path(X, y, alphas=60, eps=0.1, tol=1e-8)
+    put, placed = Anchors.put, []
+    monkeypatch.setattr(Anchors, "put", lambda self, *args: (placed.append(args), put(self, *args)))
+    monkeypatch.setattr(importlib.import_module("fwlasso.corrective.follow"), "n_chunks", lambda n_bytes: 2)
+    path = lasso_path(X, y, alphas=60, eps=0.1, tol=1e-8)
+    assert len(placed) > 3
+    assert path.counters.dot_products < plain.counters.dot_products
+    judge(path, X, y)
 
 
 def test_objectives_are_those_of_a_reference_solver(data):

@@ -112,6 +112,11 @@ class Attack:
             node = node_at(self.weight, self.residual)
             alone = anchored(self.case, [self.weight * self.above], [self.mix], workers)
             assert_none_is_missing(alone, self.values, self.units, node, workers)
+            # The second anchor put to the first, as by pricing the suspects alone.
+            few = anchored(self.case, self.weights[:1].tolist(), self.residuals[:1], workers).among(np.arange(100))
+            second = self.weights[1], self.residuals[1]
+            few.put(node_at(*second), np.abs(priced(self.case, *second, workers).ratios))
+            assert_none_is_missing(few, self.values, self.units, node, workers)
             return assert_none_is_missing(anchors, self.values, self.units, node, workers)
 
 
@@ -216,6 +221,27 @@ def test_three_anchors_serve_all_points_between_them(rng):
         for node in nodes:
             assert np.isin(anchors.suspects([node], workers), together).all()
         assert anchors.share_of_suspects(nodes) == together.size / 300
+
+
+def test_an_anchor_put_among_some_columns_proves_what_a_pass_does(rng):
+    values = random_values(rng, 40, 300)
+    case = make_case(values, rng.standard_normal(40), units="standardized")
+    lam = case.problem.lambda_max
+    weights = [lam, 0.7 * lam, 0.5 * lam]
+    residuals = [residual_of(case, share * case.y + 0.05 * rng.standard_normal(40), True) for share in (1.0, 0.8, 0.7)]
+    columns = np.sort(rng.permutation(300)[:200])
+    node = node_at(0.65 * lam, residual_of(case, 0.77 * case.y + 0.02 * rng.standard_normal(40), True))
+    with Workers(1) as workers:
+        by_pass = anchored(case, weights, residuals, workers)
+        few = anchored(case, weights[::2], residuals[::2], workers).among(columns)
+        n_before = few.suspects([node], workers).size
+        few.put(
+            node_at(weights[1], residuals[1]), np.abs(priced(case, weights[1], residuals[1], workers).ratios[columns])
+        )
+        assert few.distance(node) == by_pass.distance(node)
+        found = few.suspects([node], workers)
+        np.testing.assert_array_equal(columns[found], np.intersect1d(by_pass.suspects([node], workers), columns))
+        assert 0 < found.size < n_before
 
 
 def test_below_the_last_anchor_suspects_are_complete_and_few_nearby(rng):

@@ -18,6 +18,7 @@ mix, e and lambda are off by a few u ||r||. Together that is less than 4 (m + 8)
 is scaled up by more than that in the sweep. `reach` is rounded up likewise. The sweep itself is in float64.
 """
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -112,6 +113,21 @@ class Anchors:
             cut_columns(problem.X, len(nodes)),
         )
         return Reference(self._weights[-1], ratios), np.max(largest, axis=0)
+
+    def among(self, columns: NDArray[np.int64]) -> "Anchors":
+        """Return what the anchors prove about some columns: these are its columns 0, 1, 2, ..."""
+        few = copy.copy(self)
+        few._reach = self._reach._replace(norms=self._reach.norms[columns])
+        few._weights, few._residuals = self._weights.copy(), self._residuals.copy()
+        few._ceiling = self._ceiling[columns]
+        return few
+
+    def put(self, node: Node, tops: Ratios) -> None:
+        """Take a node for an anchor, whose |z_j'r| / lambda are known."""
+        at = sum(weight > node.weight for weight in self._weights)
+        self._weights.insert(at, node.weight)
+        self._residuals.insert(at, node.residual)
+        np.maximum(self._ceiling, tops, out=self._ceiling)
 
     def distance(self, node: Node) -> float:
         """Return ||e|| / lambda for a node below the first anchor, rounded up."""
