@@ -10,7 +10,7 @@ demo: .venv/.demo
 
 # Lint, types and tests.
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Lines of src that tests run, with kernels as plain Python; tests marked `compiled` would take minutes that way.
 coverage: .venv/.dev
