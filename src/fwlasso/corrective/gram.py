@@ -60,7 +60,7 @@ def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices
         n_missing, n_old = places.size, 0
         gram.size[1] = 0
     n_all = n_old + n_missing
-    if n_all > gram.column_of.size:
+    if n_all > gram.column_of.size:  # no power of two: such rows share few lines of the cache
         gram = _with_room(gram, min(LARGEST_GRAM, max(264, n_all, 4 * gram.column_of.size + 8)))
     take_slots(gram, places, columns)
     rows = rows_of_new(problem, gram, n_old)

@@ -104,17 +104,11 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
             return COSINES
         take_slots(gram, active, work.columns)
         fill_cosines(problem, gram, n_old, rows_of_new(problem, gram, n_old), first, gram.size[1])
-    n = gram.size[0]
-    n_stay, n_gone, to_delete = n, 0, 0.0
-    for row in range(n - 1, -1, -1):
-        if work.coefs[gram.place_of[row]] == 0.0:
-            n_stay, n_gone = row, n_gone + 1
-            to_delete += 0.26 * n * (n - row)
-    n_left = n - n_gone
-    one_by_one, in_batch = 0.13 * n_new * active.size**2, _batch_time(n_left, active.size)
+    n_stay, n_gone, to_delete = _leaving(work, gram)
+    one_by_one, in_batch = 0.13 * n_new * active.size**2, _batch_time(gram.size[0] - n_gone, active.size)
     if _batch_time(n_stay, active.size) < to_delete + min(one_by_one, in_batch):
         return FACTOR
-    for row in range(n - 1, -1, -1):
+    for row in range(gram.size[0] - 1, n_stay - 1, -1):
         if work.coefs[gram.place_of[row]] == 0.0:
             delete(gram, row)
     if in_batch < one_by_one:
@@ -125,9 +119,23 @@ def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
     return NEWTON_DONE
 
 
+# Times are in nanoseconds, roughly.
+
+
+@kernel
+def _leaving(work: Work, gram: Gram) -> tuple[int, int, float]:
+    """Return how many rows of the factor are before the first that leaves, how many leave, and the time that takes."""
+    n = gram.size[0]
+    n_stay, n_gone, time = n, 0, 0.0
+    for row in range(n - 1, -1, -1):
+        if work.coefs[gram.place_of[row]] == 0.0:
+            n_stay, n_gone, time = row, n_gone + 1, time + 0.26 * n * (n - row)
+    return n_stay, n_gone, time
+
+
 @kernel
 def _batch_time(n_stay: int, n: int) -> float:
-    """Return the nanoseconds that it takes, roughly, to compute the rows of a factor from `n_stay` to n at once."""
+    """Return the time to compute the rows of a factor from `n_stay` to n at once."""
     n_other = n - n_stay
     return 1e5 + n_other * (2.0 * n + 0.04 * (n_stay * n + n_other**2 / 3.0))
 

@@ -18,8 +18,8 @@ Indices = NDArray[np.int64]
 
 # Columns are copied if no more than this share of their numbers is stored, and at most so many (160 MB).
 _SPARSE, _MOST_ENTRIES = 0.25, 1 << 24
-#: With a mean so many times larger than its variation, products of a column in memory lose too many digits.
-LARGEST_MEAN = 30.0
+# With a mean so many times larger than its variation, products of a column in memory lose too many digits.
+_LARGEST_MEAN = 30.0
 #: The time to multiply twice by an entry is that to read so many bytes.
 BYTES_PER_ENTRY = 40
 #: So many columns can be named with 16 bits.
@@ -44,7 +44,7 @@ def by_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
         n_entries += column_entries(X, columns[i])
         shifts[i] = column_shift(X, columns[i]) / norms[i]
         largest = max(largest, m * shifts[i] ** 2)
-    pays = n <= MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m) and largest <= LARGEST_MEAN**2
+    pays = n <= MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m) and largest <= _LARGEST_MEAN**2
     if not pays:
         n_entries = 0
     starts = np.zeros(m + 1 if pays else 0, np.int64)
