@@ -6,7 +6,7 @@ import pytest
 from conftest import Case, make_case, random_values
 from fwlasso.corrective.descent import Work, price, refresh
 from fwlasso.corrective.gram import empty_gram, factorize, with_cosines, with_places
-from fwlasso.corrective.newton import COSINES, FACTOR, NEWTON_DONE, newton
+from fwlasso.corrective.newton import COSINES, FACTOR, NEWTON_DONE, _prepare, newton
 from fwlasso.parallel import Workers
 
 PENALIZED = -1.0  # a radius that asks for nothing
@@ -79,3 +79,33 @@ def test_of_dependent_columns_one_leaves(rng):
     coefs, before, after = take_steps(case, np.arange(5), np.ones(5), 1e-3 * case.problem.lambda_max)
     assert after < before
     assert (coefs[[0, 1, 4]] == 0.0).any()
+
+
+@pytest.mark.parametrize(
+    ("gone", "n_new", "asked", "n_rows"),
+    [
+        ([190, 150, 198], 2, NEWTON_DONE, 199),  # one by one
+        ([190, 150, 198], 60, FACTOR, 197),  # out one by one, in together
+        (list(range(100, 160)), 100, FACTOR, 200),  # all behind the first together
+    ],
+)
+def test_the_factor_follows_the_active_columns_in_the_cheapest_way(gone, n_new, asked, n_rows, rng):
+    Z = rng.standard_normal((320, 300))
+    problem = make_case(Z, rng.standard_normal(320)).problem
+    places = np.arange(300)
+    work = Work(places, np.zeros(300), np.zeros(300), np.zeros(321))
+    with Workers(1) as workers:
+        gram = with_cosines(problem, with_places(empty_gram(), 300), places, work.columns, workers)
+    work.coefs[:200] = 1.0
+    factorize(gram, places[:200])
+    work.coefs[gone] = 0.0
+    work.coefs[200 : 200 + n_new] = 1.0
+    active = np.flatnonzero(work.coefs)
+    assert _prepare(problem, work, gram, active) == asked
+    assert gram.size[0] == n_rows
+    if asked == FACTOR:
+        factorize(gram, active)
+    n = active.size
+    assert set(gram.place_of[:n]) == set(active)
+    lower, kept = np.tril(gram.lower[:n, :n]), gram.slot_of[gram.place_of[:n]]
+    np.testing.assert_allclose(lower @ lower.T, gram.cosines[np.ix_(kept, kept)], atol=1e-12)
