@@ -1,6 +1,5 @@
 """The certified path against an independent judge: plain numpy in long double, on formed columns, over all of them."""
 
-import importlib
 import os
 import signal
 
@@ -94,7 +93,7 @@ def test_nodes_that_are_priced_one_by_one_are_certified(monkeypatch, rng):
     plain = lasso_path(X, y, alphas=60, eps=0.1, tol=1e-8)
     put, placed = Anchors.put, []
     monkeypatch.setattr(Anchors, "put", lambda self, *args: (placed.append(args), put(self, *args)))
-    monkeypatch.setattr(importlib.import_module("fwlasso.corrective.follow"), "n_chunks", lambda n_bytes: 2)
+    monkeypatch.setattr("fwlasso.corrective.suspects.n_chunks", lambda n_bytes: 2)
     path = lasso_path(X, y, alphas=60, eps=0.1, tol=1e-8)
     assert len(placed) > 3
     assert path.counters.dot_products < plain.counters.dot_products

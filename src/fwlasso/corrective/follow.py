@@ -16,21 +16,20 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._jit import kernel
 from ..certificate import gap_of
-from ..columns import Columns, Vector, Vectors, dot_each, side_by_side
+from ..columns import Vector
 from ..forms import Ball, Form, Penalty
 from ..iterate import Iterate
-from ..parallel import Workers, even_cuts, n_chunks, one_blas_thread
+from ..parallel import Workers, one_blas_thread
 from ..problem import Problem
 from ..solvers.run import Outcome
 from ..status import Status
 from .duplicates import Duplicates
 from .nodes import Node, Span, Start, extend, make_span, start_between, zero_node
-from .references import Anchors, Ratios, Reach, Reference, first_reference, make_reach, near_columns
+from .references import Anchors, Reach, Reference, first_reference, make_reach, near_columns
 from .rows import Indices
+from .suspects import price_suspects
 from .working_set import WorkingSet
 
 # Shares of the gap asked for: to solve to on the working set, to accept a node with, to interpolate with.
@@ -373,45 +372,12 @@ class _Follower:
 
         Return the columns with |z_j'r| > lambda at one of them, and the number of suspects.
         """
-        suspects = anchors.suspects([nodes[k] for k in which], self._workers)
-        n_suspects, rest, violators = suspects.size, list(which), [_NO_COLUMNS]
-        few, n_before = anchors.among(suspects), self._problem.xty.size
-        while rest:
-            # Of many suspects the farthest node leaves few for the others, as one more anchor: as long as they halve.
-            some = rest
-            if len(rest) > 2 and n_chunks(self._bytes_of(suspects.size)) > 1 and 2 * suspects.size < n_before:
-                some = [max(rest, key=lambda k: few.distance(nodes[k]))]
-            n_before = suspects.size
-            tops, violates = self._price_on(suspects, nodes, some)
-            violators.append(suspects[violates])
-            rest = [k for k in rest if k not in some]
-            if rest:
-                few.put(nodes[some[0]], tops)
-                left = few.suspects([nodes[k] for k in rest], self._workers)
-                suspects, few = suspects[left], few.among(left)
-        return np.unique(np.concatenate(violators)), n_suspects
-
-    def _bytes_of(self, n_columns: int) -> int:
-        return n_columns * (self._problem.nbytes // self._problem.xty.size)
-
-    def _price_on(self, columns: Indices, nodes: list[Node], which: Sequence[int]) -> tuple[Ratios, NDArray[np.bool_]]:
-        """Bound the correlations of some nodes over all columns by those of `columns`, the only ones above lambda.
-
-        Return the largest |z_j'r| / lambda of every one of them, and which exceed lambda.
-        """
-        X, n = self._problem.X, columns.size
-        residuals = side_by_side(X, [nodes[k].residual for k in which])
-        weights = np.array([nodes[k].weight for k in which])
-        tops, violates = np.zeros(n, np.float32), np.zeros(n, np.bool_)
-        largest = self._workers.run(
-            lambda lo, hi: _correlate(X, columns, residuals, weights, lo, hi, tops, violates),
-            even_cuts(n, self._bytes_of(n)),
-        )
-        for k, bound in zip(which, np.max(largest, axis=0), strict=True):
-            nodes[k] = self._bounded(nodes[k], float(bound))
-        self._n_priced += n
-        self._n_dots += n * len(which)
-        return tops, violates
+        found = price_suspects(self._problem, anchors, [nodes[k] for k in which], self._workers)
+        for k, largest in zip(which, found.largest, strict=True):
+            nodes[k] = self._bounded(nodes[k], largest)
+        self._n_priced += found.n_priced
+        self._n_dots += found.n_dots
+        return found.violators, found.n_suspects
 
 
 def _is_zero(form: Form, problem: Problem) -> bool:
@@ -426,29 +392,3 @@ def _next_penalty(stops: Vector, weight: float, step: float, least: float) -> fl
     aim = max(least, weight * math.exp(-step))
     on_the_way = stops[np.searchsorted(stops, aim * (1.0 - 1e-9)) : np.searchsorted(stops, weight)]
     return float(on_the_way[0]) if on_the_way.size else aim
-
-
-@kernel
-def _correlate(
-    X: Columns,
-    columns: Indices,
-    residuals: Vectors,
-    weights: Vector,
-    lo: int,
-    hi: int,
-    tops: Ratios,
-    violates: NDArray[np.bool_],
-) -> Vector:
-    """Return max(lambda, |z_j'r|) of every residual over columns lo..hi.
-
-    Fill in the largest |z_j'r| / lambda of every column, and whether it exceeds one.
-    """
-    largest, corrs = weights.copy(), np.empty(residuals.n)
-    for k in range(lo, hi):
-        dot_each(X, columns[k], residuals, corrs)
-        for i in range(weights.size):
-            size = abs(corrs[i])
-            largest[i] = max(largest[i], size)
-            tops[k] = max(tops[k], np.float32(size / weights[i]))
-            violates[k] |= size > weights[i]
-    return largest
