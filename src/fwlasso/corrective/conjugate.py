@@ -3,14 +3,14 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Matrix, Vector
+from ..columns import Matrix, Vector, count_entries
 from ..parallel import Workers
 from ..problem import Problem, rank_bound
 from .descent import Work, active_places, correlate
 from .newton import limit_step, right_side
-from .preconditioner import Preconditioner, restrict
+from .preconditioner import Preconditioner, are_rows_full
 from .products import Products
-from .rows import Indices, SparseRows, by_rows, cut_rows, multiply_twice, no_rows
+from .rows import Indices, SparseRows, by_length, by_rows, cut_rows, multiply_twice, no_rows
 
 # A solution is as exact as this, relative to the right-hand side, or what so many iterations make of it.
 _ACCURACY, _MOST_ITERATIONS = 1e-1, 60
@@ -26,7 +26,14 @@ def newton_without_factor(
     n_dependent = max(0, active.size - rank_bound(problem))
     n_dots = 0
     for _ in range(1 + n_dependent):  # the dependent leave one by one
-        n_flips, dots = _take_step(problem, work, preconditioner, active, weight, workers)
+        aim, norms = right_side(problem, work, active, weight)
+        columns = work.columns[active]
+        # To copy columns takes as long as some ten iterations: it pays where a preconditioner may.
+        is_full = are_rows_full(problem, count_entries(problem.X, columns).sum())
+        rows = no_rows() if is_full else by_rows(problem, columns, norms)
+        factor = preconditioner.factor(active, work.columns, rows)
+        equations = Equations(Products(problem, columns, workers), norms, rows, factor, workers)
+        n_flips, dots = _take_step(problem, work, active, weight, aim, equations)
         n_dots += dots
         active = active_places(work, active)
         if n_flips == 0 or n_dependent == 0 or active.size == 0:
@@ -36,17 +43,15 @@ def newton_without_factor(
 
 
 def _take_step(
-    problem: Problem, work: Work, preconditioner: Preconditioner, active: Indices, weight: float, workers: Workers
+    problem: Problem, work: Work, active: Indices, weight: float, aim: Vector, equations: "Equations"
 ) -> tuple[int, int]:
     """Take a step; return how many signs would have changed, and the dot products."""
-    aim, norms = right_side(problem, work, active, weight)
-    equations = Equations(problem, work.columns[active], norms, restrict(preconditioner, active), workers)
     are_dependent = active.size > rank_bound(problem)
     n_flips, n_dots = -1, 0
     for ridge in _RIDGES:
         x, n_iterations = equations.solve(aim, ridge)
         n_dots += 2 * active.size * (n_iterations + 1)
-        step = x / norms
+        step = x / equations.norms
         n_flips = limit_step(problem, work, active, step, weight, are_dependent or ridge == _RIDGES[-1])
         if n_flips >= 0:
             work.coefs[active] += step
@@ -56,16 +61,16 @@ def _take_step(
 
 
 class Equations:
-    """(cosines + ridge) d = x for some columns, with a preconditioner L'L."""
+    """(cosines + ridge) d = x for some columns, by rows or none, with a preconditioner L'L."""
 
-    def __init__(self, problem: Problem, columns: Indices, norms: Vector, factor: SparseRows, workers: Workers) -> None:
-        self.products = Products(problem, columns, workers)
-        self._norms = norms
-        self._factor = factor
-        self._workers = workers
-        # To copy columns takes as long as some ten iterations: it pays where a preconditioner does.
-        self._rows = by_rows(problem, columns, norms) if factor.starts.size > 0 else no_rows()
+    def __init__(
+        self, products: Products, norms: Vector, rows: SparseRows, factor: SparseRows, workers: Workers
+    ) -> None:
+        self.products = products
+        self.norms = norms
+        self._rows, self._factor = by_length(rows), by_length(factor)
         self._cuts = cut_rows(self._rows)
+        self._workers = workers
 
     def solve(self, aim: Vector, ridge: float) -> tuple[Vector, int]:
         """Return the solution for a right-hand side, as far as some iterations go, and their number."""
@@ -83,7 +88,7 @@ class Equations:
         """Return the cosines times d, as rows that are to be added up."""
         if self._rows.starts.size > 0:
             return np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
-        return self.products.correlate(self.products.combine(d / self._norms))[np.newaxis] / self._norms
+        return self.products.correlate(self.products.combine(d / self.norms))[np.newaxis] / self.norms
 
 
 @kernel

@@ -2,11 +2,9 @@
 
 Columns that share most of their rows, words of the same texts say, take conjugate gradients many iterations to tell
 apart. L is triangular and sparse. A row of it has one column and the few before it that are closest to it, and solves
-the equations of these alone: with their cosines C C' it is the last row of the inverse of C. So it cannot fail, and of
-fewer columns it is what is left of it.
+the equations of these alone: with their cosines C C' it is the last row of the inverse of C. So it cannot fail. It is
+kept along the path: where columns have come and gone, only their rows are made, and those that had the ones gone.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +13,7 @@ from .._jit import kernel
 from ..columns import Columns, Matrix, Vector, column_entries, column_entry, count_entries, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
-from .rows import MOST_COLUMNS, Indices, SparseRows, by_rows, no_rows
+from .rows import Indices, SparseRows, no_rows
 
 # Columns are close beyond this cosine; at most so many are taken, with a ridge.
 _CLOSE, _MOST_CLOSE, _RIDGE = 0.15, 8, 1e-4
@@ -23,46 +21,53 @@ _CLOSE, _MOST_CLOSE, _RIDGE = 0.15, 8, 1e-4
 _MOST_PRODUCTS = 50.0
 # The time of a product is that to read so many bytes.
 _BYTES_PER_PRODUCT = 20
-# It is made anew if more than this share of the columns is not in it.
-_MANY_NEW = 0.1
 
 
-class Preconditioner(NamedTuple):
-    """The rows of L for some places of the working set."""
+class Preconditioner:
+    """The rows of L for some places of the working set: the active ones when it was last asked for."""
 
-    rank_of: Indices  # by place; -1: not in it
-    rows: SparseRows  # by rank; none: the identity
+    def __init__(self, problem: Problem, workers: Workers) -> None:
+        self._problem = problem
+        self._workers = workers
+        self._n_made = 0
+        # By place: its rank in the order of columns (-1: not in it), and the places and values of its row.
+        self._ranks = np.empty(0, np.int64)
+        self._lengths = np.empty(0, np.int64)
+        self._names = np.empty((0, _MOST_CLOSE + 1), np.int64)
+        self._values = np.empty((0, _MOST_CLOSE + 1))
 
+    def factor(self, active: Indices, columns: Indices, given: SparseRows) -> SparseRows:
+        """Return L for the places `active`, whose columns are columns[active] and `given` by rows; none: the identity.
 
-def no_preconditioner() -> Preconditioner:
-    """Return a preconditioner of no columns."""
-    return Preconditioner(np.empty(0, np.int64), no_rows())
+        Those that are not in it yet come last, the ones with few entries first: it is those that are close to one
+        another.
+        """
+        in_row = np.diff(given.starts)
+        n_products = float(in_row @ in_row)
+        if not 0.0 < n_products <= _MOST_PRODUCTS * given.values.size:
+            return no_rows()
+        self._make_room(columns.size)
+        new, outdated = _find_outdated(self._ranks, self._lengths, self._names, active)
+        chosen = columns[active]
+        new = new[np.argsort(count_entries(self._problem.X, chosen[new]), kind="stable")]
+        self._ranks[active[new]] = np.arange(self._n_made, self._n_made + new.size)
+        self._n_made += new.size
+        todo = np.concatenate([outdated, new])
+        cuts = even_cuts(todo.size, int(_BYTES_PER_PRODUCT * n_products * todo.size / active.size))
+        rows = self._lengths, self._names, self._values
+        ranks, norms = self._ranks[active], np.sqrt(self._problem.norms2[chosen])
+        self._workers.run(
+            lambda lo, hi: _make_rows(self._problem, active, chosen, norms, ranks, given, todo[lo:hi], *rows), cuts
+        )
+        return _gather(active, *rows)
 
-
-def make_preconditioner(problem: Problem, places: Indices, columns: Indices, workers: Workers) -> Preconditioner:
-    """Return the preconditioner of `places`, whose columns are columns[places]; the identity where it would not pay.
-
-    Columns with few entries come first: it is those that are close to one another.
-    """
-    rank_of = np.full(columns.size, -1, np.int64)
-    rank_of[places] = np.arange(places.size)
-    if are_rows_full(problem, count_entries(problem.X, columns[places]).sum()):
-        return Preconditioner(rank_of, no_rows())
-    entries, n_products = _count_entries(problem, columns[places])
-    places = places[np.argsort(entries, kind="stable")]
-    rank_of[places] = np.arange(places.size)
-    if n_products > _MOST_PRODUCTS * entries.sum():
-        return Preconditioner(rank_of, no_rows())
-    chosen = columns[places]
-    norms = np.sqrt(problem.norms2[chosen])
-    given = by_rows(problem, chosen, norms)
-    if given.starts.size == 0:
-        return Preconditioner(rank_of, no_rows())
-    cuts = even_cuts(places.size, int(_BYTES_PER_PRODUCT * n_products))
-    made = workers.run(lambda lo, hi: _make_rows(problem, chosen, norms, given, lo, hi), cuts)
-    lengths, names, values = map(np.concatenate, zip(*made, strict=True))
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    return Preconditioner(rank_of, SparseRows(starts, names, values, np.zeros(places.size)))
+    def _make_room(self, n_places: int) -> None:
+        n_more = n_places - self._ranks.size
+        if n_more > 0:
+            self._ranks = np.concatenate([self._ranks, np.full(n_more, -1, np.int64)])
+            self._lengths = np.concatenate([self._lengths, np.zeros(n_more, np.int64)])
+            self._names = np.concatenate([self._names, np.zeros((n_more, self._names.shape[1]), np.int64)])
+            self._values = np.concatenate([self._values, np.zeros((n_more, self._names.shape[1]))])
 
 
 @kernel
@@ -75,107 +80,98 @@ def are_rows_full(problem: Problem, n_entries: int) -> bool:
 
 
 @kernel
-def is_outdated(preconditioner: Preconditioner, places: Indices) -> bool:
-    """Tell whether many of `places` are not in it."""
-    n_new = 0
-    for place in places:
-        n_new += _rank(preconditioner, place) < 0
-    return n_new > _MANY_NEW * places.size
+def _find_outdated(
+    ranks: Indices, lengths: Indices, names: NDArray[np.int64], active: Indices
+) -> tuple[Indices, Indices]:
+    """Forget the places that are not active; return which of `active` are new, and which have one that is gone."""
+    is_active = np.zeros(ranks.size, np.bool_)
+    for place in active:
+        is_active[place] = True
+    for place in range(ranks.size):
+        if not is_active[place]:
+            ranks[place] = -1
+    new, outdated = np.empty(active.size, np.int64), np.empty(active.size, np.int64)
+    n_new = n_outdated = 0
+    for i in range(active.size):
+        place = active[i]
+        if ranks[place] < 0:
+            new[n_new] = i
+            n_new += 1
+            continue
+        for k in range(lengths[place]):
+            if not is_active[names[place, k]]:
+                outdated[n_outdated] = i
+                n_outdated += 1
+                break
+    return new[:n_new], outdated[:n_outdated]
 
 
 @kernel
-def restrict(preconditioner: Preconditioner, places: Indices) -> SparseRows:
-    """Return the rows of L for `places`, those of the identity for the ones that are not in it; none if it is that."""
-    n, rows = places.size, preconditioner.rows
-    if rows.starts.size == 0 or n > MOST_COLUMNS:
-        return no_rows()
-    n_ranks, n_entries = rows.starts.size - 1, rows.columns.size + n
-    position_of = np.full(n_ranks, -1, np.int64)
-    starts, columns, values = np.zeros(n + 1, np.int64), np.empty(n_entries, np.uint16), np.empty(n_entries)
-    row = at = 0
+def _gather(active: Indices, lengths: Indices, names: NDArray[np.int64], values: Matrix) -> SparseRows:
+    """Return the rows of `active` places."""
+    n = active.size
+    position_of = np.empty(lengths.size, np.int64)
+    starts = np.zeros(n + 1, np.int64)
     for i in range(n):
-        rank = _rank(preconditioner, places[i])
-        if rank >= 0:
-            position_of[rank] = i
-        else:
-            columns[at] = i
-            values[at] = 1.0
-            at += 1
-            row += 1
-            starts[row] = at
-    for rank in range(n_ranks):
-        if position_of[rank] >= 0:
-            for k in range(rows.starts[rank], rows.starts[rank + 1]):
-                i = position_of[rows.columns[k]]
-                if i >= 0:
-                    columns[at] = i
-                    values[at] = rows.values[k]
-                    at += 1
-            row += 1
-            starts[row] = at
-    return SparseRows(starts, columns, values, np.zeros(n))
-
-
-@kernel
-def _rank(preconditioner: Preconditioner, place: int) -> int:
-    """Return the rank of a place; -1 if it is not in it, as places are that did not exist when it was made."""
-    rank_of = preconditioner.rank_of
-    return int(rank_of[place]) if place < rank_of.size else -1
-
-
-@kernel
-def _count_entries(problem: Problem, columns: Indices) -> tuple[Indices, float]:
-    """Return the entries of every column, and the products of two entries in the same row."""
-    X, entries, by_row = problem.X, np.empty(columns.size, np.int64), np.zeros(problem.y.size)
-    for i in range(columns.size):
-        entries[i] = column_entries(X, columns[i])
-        for k in range(entries[i]):
-            row, _ = column_entry(X, columns[i], k)
-            by_row[row] += 1.0
-    n_products = 0.0
-    for n in by_row:
-        n_products += n * n
-    return entries, n_products
+        position_of[active[i]] = i
+        starts[i + 1] = starts[i] + lengths[active[i]]
+    columns, entries = np.empty(starts[n], np.uint16), np.empty(starts[n])
+    for i in range(n):
+        for k in range(lengths[active[i]]):
+            columns[starts[i] + k] = position_of[names[active[i], k]]
+            entries[starts[i] + k] = values[active[i], k]
+    return SparseRows(starts, columns, entries, np.zeros(n))
 
 
 @kernel
 def _make_rows(
-    problem: Problem, columns: Indices, norms: Vector, given: SparseRows, lo: int, hi: int
-) -> tuple[Indices, NDArray[np.uint16], Vector]:
-    """Return rows lo..hi of L for `columns`, which are `given` by rows: how many entries they have, and these."""
-    X, n, n_most = problem.X, columns.size, (hi - lo) * (_MOST_CLOSE + 1)
-    lengths, names, values = np.empty(hi - lo, np.int64), np.empty(n_most, np.uint16), np.empty(n_most)
+    problem: Problem,
+    active: Indices,
+    columns: Indices,
+    norms: Vector,
+    ranks: Indices,
+    given: SparseRows,
+    todo: Indices,
+    lengths: Indices,
+    names: NDArray[np.int64],
+    values: Matrix,
+) -> None:
+    """Make the rows of L for active[todo]; their columns, norms and ranks are those of `active`, `given` by rows."""
+    X, n = problem.X, columns.size
     products, seen_by, spread = np.empty(n), np.full(n, -1, np.int64), np.zeros(problem.y.size)
-    close, solution = np.empty(_MOST_CLOSE + 1, np.int64), np.empty(_MOST_CLOSE + 1)
-    cosines = np.empty((_MOST_CLOSE + 1, _MOST_CLOSE + 1))
-    at = 0
-    for i in range(lo, hi):
-        n_close = _find_close(X, columns[i], norms[i], i, given, products, seen_by, close[:_MOST_CLOSE])
+    close, cosines = np.empty(_MOST_CLOSE + 1, np.int64), np.empty((_MOST_CLOSE + 1, _MOST_CLOSE + 1))
+    for i in todo:
+        n_close = _find_close(X, columns[i], norms[i], i, ranks, given, products, seen_by, close[:_MOST_CLOSE])
         close[n_close] = i
         _fill_cosines(X, columns, norms, given.shifts, close[: n_close + 1], spread, cosines)
-        _solve_last(cosines, solution[: n_close + 1])
+        _solve_last(cosines, values[active[i], : n_close + 1])
         for a in range(n_close + 1):
-            names[at + a] = close[a]
-            values[at + a] = solution[a]
-        lengths[i - lo] = n_close + 1
-        at += n_close + 1
-    return lengths, names[:at].copy(), values[:at].copy()
+            names[active[i], a] = active[close[a]]
+        lengths[active[i]] = n_close + 1
 
 
 @kernel
 def _find_close(
-    X: Columns, j: int, norm: float, i: int, given: SparseRows, products: Vector, seen_by: Indices, close: Indices
+    X: Columns,
+    j: int,
+    norm: float,
+    i: int,
+    ranks: Indices,
+    given: SparseRows,
+    products: Vector,
+    seen_by: Indices,
+    close: Indices,
 ) -> int:
-    """Fill in those of the first i columns of `given` that are closest to column j, its i-th; return how many."""
-    m = shape(X)[0]
-    seen, n_seen = np.empty(i, np.int64), 0
+    """Fill in those columns of `given` of smaller rank that are closest to column j, its i-th; return how many."""
+    m, rank = shape(X)[0], ranks[i]
+    seen, n_seen = np.empty(ranks.size, np.int64), 0
     for k in range(column_entries(X, j)):
         row, value = column_entry(X, j, k)
         value /= norm
         for e in range(given.starts[row], given.starts[row + 1]):
             other = given.columns[e]
-            if other >= i:
-                break
+            if ranks[other] >= rank:
+                continue
             if seen_by[other] != i:
                 seen_by[other] = i
                 products[other] = -m * given.shifts[i] * given.shifts[other]

@@ -16,7 +16,7 @@ from .descent import Work, active_places, add_response, are_known, price, refres
 from .gram import empty_gram, factorize, with_cosines, with_places
 from .newton import COSINES, FACTOR, NO_FACTOR
 from .nodes import Node, Start
-from .preconditioner import is_outdated, make_preconditioner, no_preconditioner
+from .preconditioner import Preconditioner
 from .products import Products
 from .rounds import AFTER, CORRELATE, DONE, FINISH, PRICE, REFRESH, Rounds, Task, advance, first_round
 from .rows import Indices
@@ -48,7 +48,7 @@ class WorkingSet:
         self._place_of = np.full(problem.xty.size, -1, np.int32)
         self._n_places = 0
         self._gram = empty_gram()
-        self._preconditioner = no_preconditioner()
+        self._preconditioner = Preconditioner(problem, workers)
         self._work = Work(np.empty(0, np.int64), np.empty(0), np.empty(0), np.array(problem.y))
         self._knows_residual = True
 
@@ -123,8 +123,6 @@ class WorkingSet:
             sizes = np.abs(work.coefs[places]) * np.sqrt(problem.norms2[work.columns[places]])
             factorize(self._gram, places[np.argsort(-sizes, kind="stable")])
         elif step == NO_FACTOR:
-            if is_outdated(self._preconditioner, places):
-                self._preconditioner = make_preconditioner(problem, places, work.columns, self._workers)
             n_dots = newton_without_factor(problem, work, self._preconditioner, places, task.weight, self._workers)
             rounds = rounds._replace(n_dots=rounds.n_dots + n_dots)
         return rounds._replace(step=AFTER[step])
