@@ -189,7 +189,7 @@ def test_dense_columns_are_solved_for_by_columns(rng):
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch, n_threads):
-    monkeypatch.setattr(rows, "BYTES_PER_ENTRY", 1 << 20)
+    monkeypatch.setattr(rows, "_BYTES_PER_ENTRY", 1 << 20)
     monkeypatch.setattr(preconditioner, "_BYTES_PER_PRODUCT", 1 << 20)
     columns, aim = np.arange(90), rng.standard_normal(90)
     assert len(cut_rows(by_rows(case.problem, columns, norms_of(case.problem, columns)))) > 4
@@ -202,7 +202,7 @@ def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch, n_t
 
 def test_by_columns_threads_do_not_change_a_bit_either(case, rng, monkeypatch):
     """They are combined in a few parts."""
-    monkeypatch.setattr(products, "BYTES_PER_ENTRY", 1 << 20)
+    monkeypatch.setattr(products, "_BYTES_PER_ENTRY", 1 << 20)
     columns, aim, ridge = np.arange(90), rng.standard_normal(90), 0.1
     norms = norms_of(case.problem, columns)
     solutions = []

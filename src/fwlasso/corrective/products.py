@@ -6,12 +6,14 @@ from .._jit import kernel
 from ..columns import Vector, add_column, center, count_entries, dot_column
 from ..parallel import FEWEST_BYTES, Workers, n_chunks
 from ..problem import Problem
-from .rows import BYTES_PER_ENTRY, Indices
+from .rows import Indices
 
 # Columns are combined in so many parts at most, each of them a vector over samples.
 _MOST_PARTS = 4
+# The time to multiply by an entry is that to read so many bytes.
+_BYTES_PER_ENTRY = 40
 #: Entries of columns that threads pay for.
-MANY_ENTRIES = FEWEST_BYTES // BYTES_PER_ENTRY
+MANY_ENTRIES = FEWEST_BYTES // _BYTES_PER_ENTRY
 
 
 class Products:
@@ -22,7 +24,7 @@ class Products:
         self._columns = columns
         self._workers = workers
         ends = np.cumsum(count_entries(problem.X, columns))
-        n_parts = min(n_chunks(BYTES_PER_ENTRY * int(ends[-1])), _MOST_PARTS) if columns.size else 1
+        n_parts = min(n_chunks(_BYTES_PER_ENTRY * int(ends[-1])), _MOST_PARTS) if columns.size else 1
         self._cuts = _cut_evenly(ends, n_parts)
 
     def combine(self, coefs: Vector) -> Vector:

@@ -20,8 +20,8 @@ Indices = NDArray[np.int64]
 _SPARSE, _MOST_ENTRIES = 0.25, 1 << 24
 # With a mean so many times larger than its variation, products of a column in memory lose too many digits.
 _LARGEST_MEAN = 30.0
-#: The time to multiply twice by an entry is that to read so many bytes.
-BYTES_PER_ENTRY = 40
+# The time to multiply twice by an entry, in rows by length, is that to read so many bytes.
+_BYTES_PER_ENTRY = 25
 #: So many columns can be named with 16 bits.
 MOST_COLUMNS = 1 << 16
 
@@ -105,7 +105,7 @@ def by_length(rows: SparseRows) -> SparseRows:
 
 def cut_rows(rows: SparseRows) -> list[int]:
     """Cut the rows into chunks of about equal work, for `multiply_twice`."""
-    shares = even_cuts(rows.values.size, BYTES_PER_ENTRY * rows.values.size)
+    shares = even_cuts(rows.values.size, _BYTES_PER_ENTRY * rows.values.size)
     n_rows = max(0, rows.starts.size - 1)
     return sorted({0, n_rows, *np.searchsorted(rows.starts, shares[1:-1]).tolist()})
 

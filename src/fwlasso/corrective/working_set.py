@@ -73,11 +73,12 @@ class WorkingSet:
         return places
 
     def together(self, *places: Indices) -> Indices:
-        """Return the union of some lists of places, in increasing order."""
+        """Return the union of some lists of places, in the order of their columns: so they lie in memory."""
         is_in = np.zeros(self._n_places, np.bool_)
         for some in places:
             is_in[some] = True
-        return np.flatnonzero(is_in)
+        union = np.flatnonzero(is_in)
+        return union[np.argsort(self._work.columns[union])]
 
     def start_at(self, start: Start) -> Indices:
         """Go to these coefficients; return their places."""
