@@ -6,6 +6,7 @@ from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import Case, make_case, random_values
 from fwlasso.corrective.descent import Work, descend, listed_places, price, refresh
+from fwlasso.problem import rank_bound
 
 PENALIZED = -1.0  # a radius that asks for nothing
 
@@ -58,7 +59,7 @@ def test_epochs_lead_to_the_solution(case):
         objectives.append(objective)
         if gap <= 1e-9 * case.problem.yy:
             break
-        listed, _ = listed_places(case.problem, work, members, weight)
+        listed, _ = listed_places(rank_bound(case.problem), work, members, weight)
         descend(case.problem, work, listed, weight, 0.0, np.inf)
     assert gap <= 1e-9 * case.problem.yy
     assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
@@ -73,11 +74,11 @@ def test_what_is_active_or_should_be_is_listed_and_the_largest_violation_told(rn
     work, members = work_on(case, np.zeros(40))
     work.corrs[:] = 0.0
     work.corrs[[3, 5]] = 1.5, -2.0
-    listed, violation = listed_places(case.problem, work, members, 1.0)
+    listed, violation = listed_places(rank_bound(case.problem), work, members, 1.0)
     assert (listed.tolist(), violation) == ([3, 5], 1.0)
     work.coefs[[5, 0, 1]] = -0.1, 0.1, 0.2
     work.corrs[[0, 1]] = 1.0, -0.75  # the sign of the latter is wrong
-    listed, violation = listed_places(case.problem, work, members, 1.0)
+    listed, violation = listed_places(rank_bound(case.problem), work, members, 1.0)
     assert (listed.tolist(), violation) == ([0, 1, 3, 5], 1.75)
 
 
@@ -86,7 +87,7 @@ def test_epochs_end_when_violations_are_small_enough(case, share):
     weight = 0.3 * case.problem.lambda_max
     work, members = work_on(case, np.zeros(40))
     price(case.problem, work, members, weight, PENALIZED)
-    listed, first = listed_places(case.problem, work, members, weight)
+    listed, first = listed_places(rank_bound(case.problem), work, members, weight)
     for _ in range(1000):
         n_epochs, violation, is_slow = descend(case.problem, work, listed, weight, share * first, np.inf)
         assert not is_slow
@@ -96,7 +97,7 @@ def test_epochs_end_when_violations_are_small_enough(case, share):
     assert violation <= share * first
     # This is what the last epoch has met and mended; what it leaves is of the same size.
     price(case.problem, work, listed, weight, PENALIZED)
-    _, left = listed_places(case.problem, work, listed, weight)
+    _, left = listed_places(rank_bound(case.problem), work, listed, weight)
     assert left <= 10.0 * share * first
 
 
@@ -121,7 +122,7 @@ def test_no_more_columns_are_listed_than_samples_but_for_a_few(rng, n_active):
     work, members = work_on(case, np.zeros(40))
     work.coefs[:n_active] = 1.0
     work.corrs[:] = np.linspace(3.0, 1.01, 40)
-    listed, _ = listed_places(case.problem, work, members, 1.0)
+    listed, _ = listed_places(rank_bound(case.problem), work, members, 1.0)
     assert n_active + 1 <= listed.size <= max(10, n_active + 4)
     np.testing.assert_array_equal(listed, np.arange(listed.size))  # the worst ones
 
@@ -132,5 +133,5 @@ def test_columns_that_violate_alike_are_listed_together(rng):
     for largest in (2.0, np.nextafter(1.0, 2.0)):
         work.corrs[:] = 0.5
         work.corrs[10:35] = -largest
-        listed, _ = listed_places(case.problem, work, members, 1.0)
+        listed, _ = listed_places(rank_bound(case.problem), work, members, 1.0)
         assert listed.tolist() == list(range(10, 35))

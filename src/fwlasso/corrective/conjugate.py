@@ -3,10 +3,10 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Matrix, Vector, count_entries
+from ..columns import Matrix, Vector
 from ..parallel import Workers
 from ..problem import Problem, rank_bound
-from .descent import Work, active_places, correlate
+from .descent import Work, active_places, correlate, entries_of
 from .newton import limit_step, right_side
 from .preconditioner import Preconditioner, are_rows_full
 from .products import Products
@@ -26,10 +26,10 @@ def newton_without_factor(
     n_dependent = max(0, active.size - rank_bound(problem))
     n_dots = 0
     for _ in range(1 + n_dependent):  # the dependent leave one by one
-        aim, norms = right_side(problem, work, active, weight)
+        aim, norms = right_side(problem.norms2, work, active, weight)
         columns = work.columns[active]
         # To copy columns takes as long as some ten iterations: it pays where a preconditioner may.
-        is_full = are_rows_full(problem, count_entries(problem.X, columns).sum())
+        is_full = are_rows_full(problem, entries_of(problem, work, active))
         rows = no_rows() if is_full else by_rows(problem, columns, norms)
         factor = preconditioner.factor(active, work.columns, rows)
         equations = Equations(Products(problem, columns, workers), norms, rows, factor, workers)

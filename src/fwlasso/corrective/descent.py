@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Matrix, Vector, add_column, center, dot_column, holds, shape
+from ..columns import Matrix, Vector, add_column, center, column_entries, dot_column, holds, shape
 from ..forms import Penalty, duality_gap, soft_threshold
-from ..problem import Problem, rank_bound
+from ..problem import Problem
 from .rows import Indices
 
 #: Epochs that are extrapolated; signs are known if an epoch changes no more than this share of them.
@@ -68,30 +68,32 @@ def are_known(problem: Problem, work: Work, active: Indices, before: Vector, goa
     """
     change = before - work.residual
     center(problem.X, change)
-    reach = 0.0
+    reach = change2 = 0.0
+    for x in change:
+        change2 += x * x
     for k in active:
         reach += abs(work.coefs[k]) * np.sqrt(problem.norms2[work.columns[k]])
-    return bool(2.0 * reach * np.sqrt(np.sum(change**2)) <= _NEGLIGIBLE * goal)
+    return bool(2.0 * reach * np.sqrt(change2) <= _NEGLIGIBLE * goal)
 
 
 @kernel
 def price(problem: Problem, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
     """Compute the correlations of `members`; return the gap over them and the objective."""
     correlate(problem, work, members)
-    return appraise(problem, work, members, weight, radius)
+    return appraise(problem.xty, problem.yy, work, members, weight, radius)
 
 
 @kernel
-def appraise(problem: Problem, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
+def appraise(xty: Vector, yy: float, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
     """Return the gap over `members`, whose correlations are known, and the objective.
 
     q'q = q'y - q'r. Of the other columns no more will be known than that |z_j'r| <= lambda, so that no smaller bound
     is used here. For a path over radii (`radius` is not negative) it is the larger one of the gaps of both forms: for
     the penalty, and for a ball of this radius or up to where we stand.
     """
-    qy, qr, l1, largest = totals(problem, work, members, weight)
-    gap = duality_gap(Penalty(weight), problem.yy, max(qy - qr, 0.0), qy, l1, largest)
-    objective = 0.5 * (problem.yy - qy - qr) + weight * l1
+    qy, qr, l1, largest = totals(xty, work, members, weight)
+    gap = duality_gap(Penalty(weight), yy, max(qy - qr, 0.0), qy, l1, largest)
+    objective = 0.5 * (yy - qy - qr) + weight * l1
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
     return max(gap, 0.0), objective  # what rounding leaves of a difference
@@ -105,7 +107,7 @@ def correlate(problem: Problem, work: Work, places: Indices) -> None:
 
 
 @kernel
-def totals(problem: Problem, work: Work, members: Indices, weight: float) -> tuple[float, float, float, float]:
+def totals(xty: Vector, work: Work, members: Indices, weight: float) -> tuple[float, float, float, float]:
     """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|), from priced `members`."""
     qy = qr = l1 = 0.0
     largest = weight
@@ -113,10 +115,19 @@ def totals(problem: Problem, work: Work, members: Indices, weight: float) -> tup
         largest = max(largest, abs(work.corrs[k]))
         a = work.coefs[k]
         if a != 0.0:
-            qy += a * problem.xty[work.columns[k]]
+            qy += a * xty[work.columns[k]]
             qr += a * work.corrs[k]
             l1 += abs(a)
     return qy, qr, l1, largest
+
+
+@kernel
+def entries_of(problem: Problem, work: Work, places: Indices) -> int:
+    """Return how many entries the columns of some places have."""
+    n_entries = 0
+    for k in places:
+        n_entries += column_entries(problem.X, work.columns[k])
+    return n_entries
 
 
 @kernel
@@ -132,11 +143,11 @@ def active_places(work: Work, members: Indices) -> Indices:
 
 
 @kernel
-def listed_places(problem: Problem, work: Work, members: Indices, weight: float) -> tuple[Indices, float]:
+def listed_places(rank: int, work: Work, members: Indices, weight: float) -> tuple[Indices, float]:
     """Return the members that are active or should be, and the largest violation of the optimality conditions.
 
-    Of more columns than can be independent those are taken that should be active most: the dependent ones would have to
-    leave again, one by one.
+    Of more columns than can be independent, `rank`, those are taken that should be active most: the dependent ones
+    would have to leave again, one by one.
     """
     n_active = n_violate = 0
     largest, violation = weight, 0.0
@@ -147,7 +158,7 @@ def listed_places(problem: Problem, work: Work, members: Indices, weight: float)
         elif abs(work.corrs[k]) > weight:
             n_violate += 1
             largest = max(largest, abs(work.corrs[k]))
-    n_most = max(n_active + _FEW, rank_bound(problem))
+    n_most = max(n_active + _FEW, rank)
     least = weight
     listed = np.empty(n_active + n_violate, np.int64)
     while True:  # some sixty times at most: then nothing is between `least` and `largest`

@@ -3,9 +3,9 @@
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, center, column_entries
+from ..columns import Vector, add_column, center
 from ..problem import Problem, rank_bound
-from .descent import Work, active_places, correlate
+from .descent import Work, active_places, correlate, entries_of
 from .gram import LARGEST_GRAM, Gram, append, delete, fill_cosines, rows_of_new, substitute, take_slots
 from .rows import Indices
 
@@ -44,7 +44,7 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
         if asked != NEWTON_DONE:
             return asked, n_dots
         active = gram.place_of[: active.size].copy()
-        step, norms = right_side(problem, work, active, weight)
+        step, norms = right_side(problem.norms2, work, active, weight)
         substitute(gram, step)
         step /= norms
         n_flips = limit_step(problem, work, active, step, weight, True)
@@ -78,13 +78,13 @@ def limit_step(problem: Problem, work: Work, active: Indices, step: Vector, weig
 
 
 @kernel
-def right_side(problem: Problem, work: Work, active: Indices, weight: float) -> tuple[Vector, Vector]:
+def right_side(norms2: Vector, work: Work, active: Indices, weight: float) -> tuple[Vector, Vector]:
     """Return Newton's right-hand side for columns of unit norm, (c - lambda sign(a)) / ||z||, and the norms."""
     n = active.size
     side, norms = np.empty(n), np.empty(n)
     for i in range(n):
         k = active[i]
-        norms[i] = np.sqrt(problem.norms2[work.columns[k]])
+        norms[i] = np.sqrt(norms2[work.columns[k]])
         side[i] = (work.corrs[k] - weight * np.sign(work.coefs[k])) / norms[i]
     return side, norms
 
@@ -92,15 +92,15 @@ def right_side(problem: Problem, work: Work, active: Indices, weight: float) -> 
 @kernel
 def _prepare(problem: Problem, work: Work, gram: Gram, active: Indices) -> int:
     """Bring the factor to the active columns, or ask for what it takes."""
-    n_new = n_entries = 0
+    n_new = 0
     first = n_missing = int(np.int64(0))  # for a literal number numba would compile once more
     for k in active:
         n_new += gram.row_of[k] < 0
         n_missing += gram.slot_of[k] < 0
-        n_entries += column_entries(problem.X, work.columns[k])
     if n_missing > 0:
         n_old = gram.size[1]
-        if n_old + n_missing > gram.column_of.size or n_missing * n_entries > _MANY_ENTRIES:
+        n_products = n_missing * entries_of(problem, work, active)
+        if n_old + n_missing > gram.column_of.size or n_products > _MANY_ENTRIES:
             return COSINES
         take_slots(gram, active, work.columns)
         fill_cosines(problem, gram, n_old, rows_of_new(problem, gram, n_old), first, gram.size[1])

@@ -6,6 +6,8 @@ the equations of these alone: with their cosines C C' it is the last row of the 
 kept along the path: where columns have come and gone, only their rows are made, and those that had the ones gone.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,51 +25,64 @@ _MOST_PRODUCTS = 50.0
 _BYTES_PER_PRODUCT = 20
 
 
+class Rows(NamedTuple):
+    """The rows of L, by place of the working set."""
+
+    ranks: Indices  # in the order of columns; -1: not in it
+    lengths: Indices
+    names: NDArray[np.int64]  # places
+    values: Matrix
+
+
+class Given(NamedTuple):
+    """The active columns."""
+
+    places: Indices
+    columns: Indices
+    norms: Vector
+    rows: SparseRows  # the columns, divided by their norms
+
+
 class Preconditioner:
-    """The rows of L for some places of the working set: the active ones when it was last asked for."""
+    """L for some places of the working set: the active ones when it was last asked for."""
 
     def __init__(self, problem: Problem, workers: Workers) -> None:
         self._problem = problem
         self._workers = workers
         self._n_made = 0
-        # By place: its rank in the order of columns (-1: not in it), and the places and values of its row.
-        self._ranks = np.empty(0, np.int64)
-        self._lengths = np.empty(0, np.int64)
-        self._names = np.empty((0, _MOST_CLOSE + 1), np.int64)
-        self._values = np.empty((0, _MOST_CLOSE + 1))
+        self._rows = _empty_rows(0)
 
-    def factor(self, active: Indices, columns: Indices, given: SparseRows) -> SparseRows:
-        """Return L for the places `active`, whose columns are columns[active] and `given` by rows; none: the identity.
+    def factor(self, active: Indices, columns: Indices, rows: SparseRows) -> SparseRows:
+        """Return L for the places `active`, whose columns are columns[active], and by rows `rows`; none: the identity.
 
         Those that are not in it yet come last, the ones with few entries first: it is those that are close to one
         another.
         """
-        in_row = np.diff(given.starts)
+        in_row = np.diff(rows.starts)
         n_products = float(in_row @ in_row)
-        if not 0.0 < n_products <= _MOST_PRODUCTS * given.values.size:
+        if not 0.0 < n_products <= _MOST_PRODUCTS * rows.values.size:
             return no_rows()
-        self._make_room(columns.size)
-        new, outdated = _find_outdated(self._ranks, self._lengths, self._names, active)
-        chosen = columns[active]
-        new = new[np.argsort(count_entries(self._problem.X, chosen[new]), kind="stable")]
-        self._ranks[active[new]] = np.arange(self._n_made, self._n_made + new.size)
+        if columns.size > self._rows.ranks.size:
+            before, self._rows = self._rows, _empty_rows(columns.size)
+            for old, room in zip(before, self._rows, strict=True):
+                room[: len(old)] = old
+        problem, made, chosen = self._problem, self._rows, columns[active]
+        given = Given(active, chosen, np.sqrt(problem.norms2[chosen]), rows)
+        new, outdated = _find_outdated(made, active)
+        new = new[np.argsort(count_entries(problem.X, chosen[new]), kind="stable")]
+        made.ranks[active[new]] = np.arange(self._n_made, self._n_made + new.size)
         self._n_made += new.size
         todo = np.concatenate([outdated, new])
         cuts = even_cuts(todo.size, int(_BYTES_PER_PRODUCT * n_products * todo.size / active.size))
-        rows = self._lengths, self._names, self._values
-        ranks, norms = self._ranks[active], np.sqrt(self._problem.norms2[chosen])
-        self._workers.run(
-            lambda lo, hi: _make_rows(self._problem, active, chosen, norms, ranks, given, todo[lo:hi], *rows), cuts
-        )
-        return _gather(active, *rows)
+        self._workers.run(lambda lo, hi: _make_rows(problem, given, made, todo[lo:hi]), cuts)
+        return _gather(made, active)
 
-    def _make_room(self, n_places: int) -> None:
-        n_more = n_places - self._ranks.size
-        if n_more > 0:
-            self._ranks = np.concatenate([self._ranks, np.full(n_more, -1, np.int64)])
-            self._lengths = np.concatenate([self._lengths, np.zeros(n_more, np.int64)])
-            self._names = np.concatenate([self._names, np.zeros((n_more, self._names.shape[1]), np.int64)])
-            self._values = np.concatenate([self._values, np.zeros((n_more, self._names.shape[1]))])
+
+def _empty_rows(n_places: int) -> Rows:
+    table = n_places, _MOST_CLOSE + 1
+    return Rows(
+        np.full(n_places, -1, np.int64), np.zeros(n_places, np.int64), np.zeros(table, np.int64), np.zeros(table)
+    )
 
 
 @kernel
@@ -80,26 +95,24 @@ def are_rows_full(problem: Problem, n_entries: int) -> bool:
 
 
 @kernel
-def _find_outdated(
-    ranks: Indices, lengths: Indices, names: NDArray[np.int64], active: Indices
-) -> tuple[Indices, Indices]:
-    """Forget the places that are not active; return which of `active` are new, and which have one that is gone."""
-    is_active = np.zeros(ranks.size, np.bool_)
+def _find_outdated(made: Rows, active: Indices) -> tuple[Indices, Indices]:
+    """Forget the places that are not active; return which of `active` are new, and whose rows have one that is gone."""
+    is_active = np.zeros(made.ranks.size, np.bool_)
     for place in active:
         is_active[place] = True
-    for place in range(ranks.size):
+    for place in range(is_active.size):
         if not is_active[place]:
-            ranks[place] = -1
+            made.ranks[place] = -1
     new, outdated = np.empty(active.size, np.int64), np.empty(active.size, np.int64)
     n_new = n_outdated = 0
     for i in range(active.size):
         place = active[i]
-        if ranks[place] < 0:
+        if made.ranks[place] < 0:
             new[n_new] = i
             n_new += 1
             continue
-        for k in range(lengths[place]):
-            if not is_active[names[place, k]]:
+        for k in range(made.lengths[place]):
+            if not is_active[made.names[place, k]]:
                 outdated[n_outdated] = i
                 n_outdated += 1
                 break
@@ -107,77 +120,59 @@ def _find_outdated(
 
 
 @kernel
-def _gather(active: Indices, lengths: Indices, names: NDArray[np.int64], values: Matrix) -> SparseRows:
-    """Return the rows of `active` places."""
+def _gather(made: Rows, active: Indices) -> SparseRows:
+    """Return the rows of `active` places, all of whose names are active."""
     n = active.size
-    position_of = np.empty(lengths.size, np.int64)
-    starts = np.zeros(n + 1, np.int64)
+    position_of, starts = np.empty(made.ranks.size, np.int64), np.zeros(n + 1, np.int64)
     for i in range(n):
         position_of[active[i]] = i
-        starts[i + 1] = starts[i] + lengths[active[i]]
-    columns, entries = np.empty(starts[n], np.uint16), np.empty(starts[n])
+        starts[i + 1] = starts[i] + made.lengths[active[i]]
+    columns, values = np.empty(starts[n], np.uint16), np.empty(starts[n])
     for i in range(n):
-        for k in range(lengths[active[i]]):
-            columns[starts[i] + k] = position_of[names[active[i], k]]
-            entries[starts[i] + k] = values[active[i], k]
-    return SparseRows(starts, columns, entries, np.zeros(n))
+        for k in range(made.lengths[active[i]]):
+            columns[starts[i] + k] = position_of[made.names[active[i], k]]
+            values[starts[i] + k] = made.values[active[i], k]
+    return SparseRows(starts, columns, values, np.zeros(n))
 
 
 @kernel
-def _make_rows(
-    problem: Problem,
-    active: Indices,
-    columns: Indices,
-    norms: Vector,
-    ranks: Indices,
-    given: SparseRows,
-    todo: Indices,
-    lengths: Indices,
-    names: NDArray[np.int64],
-    values: Matrix,
-) -> None:
-    """Make the rows of L for active[todo]; their columns, norms and ranks are those of `active`, `given` by rows."""
-    X, n = problem.X, columns.size
+def _make_rows(problem: Problem, given: Given, made: Rows, todo: Indices) -> None:
+    """Make the rows of L of some of the columns given; their ranks are known."""
+    n, n_most = given.places.size, _MOST_CLOSE + 1
+    ranks = made.ranks[given.places]
     products, seen_by, spread = np.empty(n), np.full(n, -1, np.int64), np.zeros(problem.y.size)
-    close, cosines = np.empty(_MOST_CLOSE + 1, np.int64), np.empty((_MOST_CLOSE + 1, _MOST_CLOSE + 1))
+    close, cosines = np.empty(n_most, np.int64), np.empty((n_most, n_most))
     for i in todo:
-        n_close = _find_close(X, columns[i], norms[i], i, ranks, given, products, seen_by, close[:_MOST_CLOSE])
+        n_close = _find_close(problem.X, given, ranks, i, products, seen_by, close[:_MOST_CLOSE])
         close[n_close] = i
-        _fill_cosines(X, columns, norms, given.shifts, close[: n_close + 1], spread, cosines)
-        _solve_last(cosines, values[active[i], : n_close + 1])
+        _fill_cosines(problem.X, given, close[: n_close + 1], spread, cosines)
+        place = given.places[i]
+        _solve_last(cosines, made.values[place, : n_close + 1])
         for a in range(n_close + 1):
-            names[active[i], a] = active[close[a]]
-        lengths[active[i]] = n_close + 1
+            made.names[place, a] = given.places[close[a]]
+        made.lengths[place] = n_close + 1
 
 
 @kernel
 def _find_close(
-    X: Columns,
-    j: int,
-    norm: float,
-    i: int,
-    ranks: Indices,
-    given: SparseRows,
-    products: Vector,
-    seen_by: Indices,
-    close: Indices,
+    X: Columns, given: Given, ranks: Indices, i: int, products: Vector, seen_by: Indices, close: Indices
 ) -> int:
-    """Fill in those columns of `given` of smaller rank that are closest to column j, its i-th; return how many."""
-    m, rank = shape(X)[0], ranks[i]
+    """Fill in which of the columns given, of smaller rank, are closest to the i-th of them; return how many."""
+    m, rank, j, rows = shape(X)[0], ranks[i], given.columns[i], given.rows
     seen, n_seen = np.empty(ranks.size, np.int64), 0
     for k in range(column_entries(X, j)):
         row, value = column_entry(X, j, k)
-        value /= norm
-        for e in range(given.starts[row], given.starts[row + 1]):
-            other = given.columns[e]
+        value /= given.norms[i]
+        for e in range(rows.starts[row], rows.starts[row + 1]):
+            other = rows.columns[e]
             if ranks[other] >= rank:
                 continue
             if seen_by[other] != i:
                 seen_by[other] = i
-                products[other] = -m * given.shifts[i] * given.shifts[other]
+                products[other] = -m * rows.shifts[i] * rows.shifts[other]
                 seen[n_seen] = other
                 n_seen += 1
-            products[other] += value * given.values[e]
+            products[other] += value * rows.values[e]
     n = 0
     for other in seen[:n_seen]:
         size = abs(products[other])
@@ -193,23 +188,21 @@ def _find_close(
 
 
 @kernel
-def _fill_cosines(
-    X: Columns, columns: Indices, norms: Vector, shifts: Vector, chosen: Indices, spread: Vector, cosines: Matrix
-) -> None:
-    """Fill in the lower triangle of the cosines of columns[chosen]; `spread` is zero before and after."""
-    m = shape(X)[0]
+def _fill_cosines(X: Columns, given: Given, chosen: Indices, spread: Vector, cosines: Matrix) -> None:
+    """Fill in the lower triangle of the cosines of some of the columns given; `spread` is zero before and after."""
+    m, shifts = shape(X)[0], given.rows.shifts
     for a in range(chosen.size):
-        first = columns[chosen[a]]
+        first = given.columns[chosen[a]]
         for k in range(column_entries(X, first)):
             row, value = column_entry(X, first, k)
-            spread[row] = value / norms[chosen[a]]
+            spread[row] = value / given.norms[chosen[a]]
         cosines[a, a] = 1.0 + _RIDGE
         for b in range(a + 1, chosen.size):
-            total = 0.0
-            for k in range(column_entries(X, columns[chosen[b]])):
-                row, value = column_entry(X, columns[chosen[b]], k)
+            other, total = given.columns[chosen[b]], 0.0
+            for k in range(column_entries(X, other)):
+                row, value = column_entry(X, other, k)
                 total += value * spread[row]
-            cosines[b, a] = total / norms[chosen[b]] - m * shifts[chosen[a]] * shifts[chosen[b]]
+            cosines[b, a] = total / given.norms[chosen[b]] - m * shifts[chosen[a]] * shifts[chosen[b]]
         for k in range(column_entries(X, first)):
             row, _ = column_entry(X, first, k)
             spread[row] = 0.0

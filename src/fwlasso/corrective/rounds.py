@@ -9,9 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..columns import count_entries
-from ..problem import Problem
-from .descent import EPOCHS, Work, active_places, appraise, are_known, correlate, descend, listed_places, refresh
+from ..problem import Problem, rank_bound
+from .descent import (
+    EPOCHS,
+    Work,
+    active_places,
+    appraise,
+    are_known,
+    correlate,
+    descend,
+    entries_of,
+    listed_places,
+    refresh,
+)
 from .gram import LARGEST_GRAM, Gram
 from .newton import COSINES, FACTOR, NEWTON_DONE, NO_FACTOR, newton
 from .preconditioner import are_rows_full
@@ -89,7 +99,7 @@ def advance(problem: Problem, work: Work, gram: Gram, members: Indices, task: Ta
     """Take steps to the end, or up to one that is to be taken elsewhere; return where that is."""
     step, n_dots, progress, plan = rounds
     weight = task.weight
-    on_threads = np.sum(count_entries(problem.X, work.columns[members])) >= MANY_ENTRIES
+    on_threads = entries_of(problem, work, members) >= MANY_ENTRIES
     while not (on_threads and step in _LARGE):
         if step == PRICE and n_dots - rounds.n_dots > task.n_dots_in_burst:
             step = LOOK
@@ -121,7 +131,7 @@ def advance(problem: Problem, work: Work, gram: Gram, members: Indices, task: Ta
             step = CERTIFY
         elif step == CERTIFY:
             n_rounds, _, best, least, n_idle = progress
-            gap, _ = appraise(problem, work, members, weight, task.radius)
+            gap, _ = appraise(problem.xty, problem.yy, work, members, weight, task.radius)
             progress = Progress(n_rounds, gap, best, least, n_idle)
             step = DONE
         else:
@@ -140,14 +150,14 @@ def _plan(
     epochs would cost more.
     """
     n, _, best, least, n_idle = progress
-    gap, objective = appraise(problem, work, members, task.weight, task.radius)
+    gap, objective = appraise(problem.xty, problem.yy, work, members, task.weight, task.radius)
     n_idle += 1
     if objective < best - _PROGRESS * gap or gap < 0.5 * least:  # the gap bounds what there is to gain
         n_idle = 0
         best, least = min(best, objective), min(least, gap)
     if gap <= task.goal or n >= task.max_rounds or n_idle > _MAX_IDLE:
         return Progress(n, gap, best, least, n_idle), Plan(members, 0.0, 0.0), FINISH
-    listed, violation = listed_places(problem, work, members, task.weight)
+    listed, violation = listed_places(rank_bound(problem), work, members, task.weight)
     enough = max(_ENOUGH * task.goal / gap, _SHARE) * violation
     n_affordable = _affordable_epochs(problem, work, gram, listed)
     # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
@@ -177,7 +187,7 @@ def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices
     In nanoseconds: of an epoch, some per column and per entry; of Newton's step, the cosines of new columns and a
     factorization, or iterations that cost as much as epochs.
     """
-    n, entries, n_new = listed.size, int(np.sum(count_entries(problem.X, work.columns[listed]))), 0
+    n, entries, n_new = listed.size, entries_of(problem, work, listed), 0
     for k in listed:
         n_new += gram.slot_of[k] < 0
     if n > LARGEST_GRAM:

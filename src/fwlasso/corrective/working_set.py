@@ -135,13 +135,13 @@ class WorkingSet:
         """Return the penalty that the coefficients belong to, a'X'r / ||a||_1."""
         refresh(self._problem, self._work, members)
         price(self._problem, self._work, members, 0.0, -1.0)
-        _, qr, l1, _ = totals(self._problem, self._work, members, 0.0)
+        _, qr, l1, _ = totals(self._problem.xty, self._work, members, 0.0)
         return qr / l1
 
     def node(self, members: Indices, weight: float) -> Node:
         """Return where we stand after `solve` as a node."""
         work = self._work
-        qy, qr, l1, largest = totals(self._problem, work, members, weight)
+        qy, qr, l1, largest = totals(self._problem.xty, work, members, weight)
         active = active_places(work, members)
         active = active[np.argsort(work.columns[active])]
         qq = max(0.0, qy - qr)
