@@ -41,6 +41,17 @@ def solved(case: Case, columns, weight: float, tol: float, *, start=None, max_ro
     return a, result, node
 
 
+def test_places_are_put_together_in_the_order_of_their_columns(rng):
+    case = make_case(rng.standard_normal((20, 9)), rng.standard_normal(20))
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        first, second = work.places(np.array([5, 1, 3])), work.places(np.array([8, 3, 0]))
+        assert first.tolist() == [0, 1, 2]
+        assert second.tolist() == [3, 2, 4]
+        union = work.together(first, second)
+        assert union.tolist() == work.places(np.array([0, 1, 3, 5, 8])).tolist()
+
+
 def objective(case: Case, weight, a):
     return 0.5 * ((case.y - case.Z @ a) ** 2).sum() + weight * np.abs(a).sum()
 

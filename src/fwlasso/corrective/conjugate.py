@@ -29,9 +29,10 @@ def newton_without_factor(
         aim, norms = right_side(problem.norms2, work, active, weight)
         columns = work.columns[active]
         # To copy columns takes as long as some ten iterations: it pays where a preconditioner may.
-        is_full = are_rows_full(problem, entries_of(problem, work, active))
+        is_full = are_rows_full(problem.y.size - 1, entries_of(problem, work, active))
         rows = no_rows() if is_full else by_rows(problem, columns, norms)
-        factor = preconditioner.factor(active, work.columns, rows)
+        factor = by_length(preconditioner.factor(active, work.columns, rows))
+        rows = by_length(rows)
         equations = Equations(Products(problem, columns, workers), norms, rows, factor, workers)
         n_flips, dots = _take_step(problem, work, active, weight, aim, equations)
         n_dots += dots
@@ -68,8 +69,9 @@ class Equations:
     ) -> None:
         self.products = products
         self.norms = norms
-        self._rows, self._factor = by_length(rows), by_length(factor)
-        self._cuts = cut_rows(self._rows)
+        self._rows = rows
+        self._factor = factor
+        self._cuts = cut_rows(rows)
         self._workers = workers
 
     def solve(self, aim: Vector, ridge: float) -> tuple[Vector, int]:

@@ -9,7 +9,6 @@ kept along the path: where columns have come and gone, only their rows are made,
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..columns import Columns, Matrix, Vector, column_entries, column_entry, count_entries, shape
@@ -28,9 +27,9 @@ _BYTES_PER_PRODUCT = 20
 class Rows(NamedTuple):
     """The rows of L, by place of the working set."""
 
-    ranks: Indices  # in the order of columns; -1: not in it
+    ranks: Indices  # columns come in this order, as they came; -1: not in it
     lengths: Indices
-    names: NDArray[np.int64]  # places
+    names: Indices  # places
     values: Matrix
 
 
@@ -44,7 +43,7 @@ class Given(NamedTuple):
 
 
 class Preconditioner:
-    """L for some places of the working set: the active ones when it was last asked for."""
+    """L for some places of the working set: the active ones when it was last made."""
 
     def __init__(self, problem: Problem, workers: Workers) -> None:
         self._problem = problem
@@ -86,12 +85,12 @@ def _empty_rows(n_places: int) -> Rows:
 
 
 @kernel
-def are_rows_full(problem: Problem, n_entries: int) -> bool:
+def are_rows_full(n_rows: int, n_entries: int) -> bool:
     """Tell whether no preconditioner pays for columns with so many entries, wherever these are.
 
     n of them in m rows make n^2 / m products at least.
     """
-    return n_entries > _MOST_PRODUCTS * (problem.y.size - 1)
+    return n_entries > _MOST_PRODUCTS * n_rows
 
 
 @kernel
@@ -121,7 +120,7 @@ def _find_outdated(made: Rows, active: Indices) -> tuple[Indices, Indices]:
 
 @kernel
 def _gather(made: Rows, active: Indices) -> SparseRows:
-    """Return the rows of `active` places, all of whose names are active."""
+    """Return the rows of `active` places, all of whose names are active; 16 bits do, as for the rows given."""
     n = active.size
     position_of, starts = np.empty(made.ranks.size, np.int64), np.zeros(n + 1, np.int64)
     for i in range(n):
@@ -140,10 +139,11 @@ def _make_rows(problem: Problem, given: Given, made: Rows, todo: Indices) -> Non
     """Make the rows of L of some of the columns given; their ranks are known."""
     n, n_most = given.places.size, _MOST_CLOSE + 1
     ranks = made.ranks[given.places]
-    products, seen_by, spread = np.empty(n), np.full(n, -1, np.int64), np.zeros(problem.y.size)
+    products, seen, seen_by = np.empty(n), np.empty(n, np.int64), np.full(n, -1, np.int64)
+    spread = np.zeros(problem.y.size)
     close, cosines = np.empty(n_most, np.int64), np.empty((n_most, n_most))
     for i in todo:
-        n_close = _find_close(problem.X, given, ranks, i, products, seen_by, close[:_MOST_CLOSE])
+        n_close = _find_close(problem.X, given, ranks, i, products, seen, seen_by, close[:_MOST_CLOSE])
         close[n_close] = i
         _fill_cosines(problem.X, given, close[: n_close + 1], spread, cosines)
         place = given.places[i]
@@ -155,11 +155,11 @@ def _make_rows(problem: Problem, given: Given, made: Rows, todo: Indices) -> Non
 
 @kernel
 def _find_close(
-    X: Columns, given: Given, ranks: Indices, i: int, products: Vector, seen_by: Indices, close: Indices
+    X: Columns, given: Given, ranks: Indices, i: int, products: Vector, seen: Indices, seen_by: Indices, close: Indices
 ) -> int:
     """Fill in which of the columns given, of smaller rank, are closest to the i-th of them; return how many."""
     m, rank, j, rows = shape(X)[0], ranks[i], given.columns[i], given.rows
-    seen, n_seen = np.empty(ranks.size, np.int64), 0
+    n_seen = 0
     for k in range(column_entries(X, j)):
         row, value = column_entry(X, j, k)
         value /= given.norms[i]

@@ -191,6 +191,6 @@ def _affordable_epochs(problem: Problem, work: Work, gram: Gram, listed: Indices
     for k in listed:
         n_new += gram.slot_of[k] < 0
     if n > LARGEST_GRAM:
-        return _EPOCHS_PER_PLAIN_STEP if are_rows_full(problem, entries) else _EPOCHS_PER_STEP
+        return _EPOCHS_PER_PLAIN_STEP if are_rows_full(problem.y.size - 1, entries) else _EPOCHS_PER_STEP
     epoch = 30.0 * n + 2.0 * entries
     return 0.5 * (1e4 + n**3 / 60.0 + n_new * entries * 0.3) / max(epoch, 1.0)

@@ -16,14 +16,15 @@ from ..problem import Problem
 
 Indices = NDArray[np.int64]
 
-# Columns are copied if no more than this share of their numbers is stored, and at most so many (160 MB).
-_SPARSE, _MOST_ENTRIES = 0.25, 1 << 24
+# Columns are copied if no more than this share of their numbers is stored, and at most so many: 80 MB, and as much
+# again while rows are put in order.
+_SPARSE, _MOST_ENTRIES = 0.25, 1 << 23
 # With a mean so many times larger than its variation, products of a column in memory lose too many digits.
 _LARGEST_MEAN = 30.0
 # The time to multiply twice by an entry, in rows by length, is that to read so many bytes.
 _BYTES_PER_ENTRY = 25
-#: So many columns can be named with 16 bits.
-MOST_COLUMNS = 1 << 16
+# So many columns can be named with 16 bits.
+_MOST_COLUMNS = 1 << 16
 
 
 class SparseRows(NamedTuple):
@@ -44,7 +45,7 @@ def by_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
         n_entries += column_entries(X, columns[i])
         shifts[i] = column_shift(X, columns[i]) / norms[i]
         largest = max(largest, m * shifts[i] ** 2)
-    pays = n <= MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m) and largest <= _LARGEST_MEAN**2
+    pays = n <= _MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m) and largest <= _LARGEST_MEAN**2
     if not pays:
         n_entries = 0
     starts = np.zeros(m + 1 if pays else 0, np.int64)
@@ -82,7 +83,7 @@ def by_length(rows: SparseRows) -> SparseRows:
     if n < 0:
         return rows
     lengths = rows.starts[1:] - rows.starts[:-1]
-    first = np.zeros(np.max(lengths) + 2, np.int64) if n > 0 else np.zeros(2, np.int64)
+    first = np.zeros(np.max(lengths) + 1 if n > 0 else 1, np.int64)
     for length in lengths:
         first[length] += 1
     total = 0
