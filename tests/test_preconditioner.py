@@ -225,21 +225,25 @@ def test_by_columns_threads_do_not_change_a_bit_either(case, rng, monkeypatch):
 
 @pytest.mark.parametrize("weight", [0.3, 0.01])
 def test_a_step_lets_the_objective_fall(case, rng, weight):
-    """However many signs change: there are more columns than the response has parts. At the minimum it stays."""
+    """However many signs change: there are more columns than the response has parts."""
     problem, members = case.problem, np.arange(90)
     work = Work(members, rng.standard_normal(90), np.zeros(90), np.zeros(len(case.y) + 1))
     weight *= problem.lambda_max
     refresh(problem, work, members)
     _, before = price(problem, work, members, weight, -1.0)
     kept = Preconditioner(problem, ONE_THREAD)
+    n_steps = 0
     for _ in range(5):
         active = members[work.coefs != 0.0]
+        if np.abs(work.corrs - weight * np.sign(work.coefs))[active].max() < 1e-4 * weight:
+            break  # this is the minimum for these signs
         assert newton_without_factor(problem, work, kept, active, weight, ONE_THREAD) > 0
         refresh(problem, work, members)
         _, after = price(problem, work, members, weight, -1.0)
-        is_solved = np.abs(work.corrs - weight * np.sign(work.coefs))[active].max() < 1e-6 * weight
-        assert after < before or (is_solved and after < (1.0 + 1e-12) * before)
+        assert after < before
         before = after
+        n_steps += 1
+    assert n_steps >= 3
 
 
 def test_more_columns_than_samples_leave_one_by_one(rng):
