@@ -15,6 +15,7 @@ import pytest
 from numba.core.errors import TypingError
 
 import fwlasso
+from fwlasso import _jit
 from fwlasso._jit import IN_ORDER, by_type, kernel
 from fwlasso.columns import Csc, Dense, add_column, column_moments, column_shift, dot_column, shape
 from fwlasso.design import as_design
@@ -359,3 +360,38 @@ def test_kernel_refuses_unknown_storage():
     assert first_dot(sparse, v) == dot_column(sparse, 0, v) == 6.0
     with pytest.raises(REFUSAL, match=None if REFUSAL is KeyError else "dot_column"):
         first_dot(Unknown(1.0), v)
+
+
+# What a kernel is compiled from --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stamps_after(monkeypatch):
+    """A function that edits a module, on paper, and tells which of some modules have another stamp."""
+
+    def edit(edited, modules):
+        _jit.stamp_of.cache_clear()
+        before = [_jit.stamp_of(module) for module in modules]
+        _jit.stamp_of.cache_clear()
+        sources = {**_jit._sources(), edited: _jit._sources()[edited] + b"\n# edited\n"}
+        monkeypatch.setattr(_jit, "_sources", lambda: sources)
+        return [was != _jit.stamp_of(module) for was, module in zip(before, modules, strict=True)]
+
+    yield edit
+    _jit.stamp_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("edited", "is_stale"),
+    [
+        ("fwlasso.solvers.frank_wolfe", [True, False, False, True]),
+        ("fwlasso.oracle", [True, False, False, True]),
+        ("fwlasso.bed", [True, True, True, True]),  # a storage: chosen by type, imported by nobody
+        ("fwlasso.columns", [True, True, True, True]),
+        ("fwlasso.cli", [False, False, False, True]),
+        ("fwlasso.corrective.gram", [False, True, False, True]),
+    ],
+)
+def test_an_edit_is_seen_by_the_kernels_that_can_be_compiled_from_it(stamps_after, edited, is_stale):
+    modules = ["fwlasso.solvers.frank_wolfe", "fwlasso.corrective.rounds", "fwlasso.problem", "somebody.elses"]
+    assert stamps_after(edited, modules) == is_stale

@@ -7,6 +7,7 @@ as plain Python.
 
 import functools
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,18 +30,55 @@ INLINE: dict[str, Any] = _VECTORISED | {"forceinline": True, "_nrt": False}
 IN_ORDER: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
 
 
+_ROOT = Path(__file__).parent
+_IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import ([^(\n]*)", re.MULTILINE)
+_CHOSEN_BY_TYPE = re.compile(rb"^@\w+\.register\(", re.MULTILINE)
+
+
 @functools.cache
-def package_stamp() -> str:
-    """Return a digest of every source file of the package.
+def _sources() -> dict[str, bytes]:
+    """Return every source file of the package by the name of its module."""
+    files = sorted(_ROOT.rglob("*.py"))
+    names = (".".join((_ROOT.name, *file.relative_to(_ROOT).with_suffix("").parts)) for file in files)
+    return {name.removesuffix(".__init__"): file.read_bytes() for name, file in zip(names, files, strict=True)}
+
+
+@functools.cache
+def _imports(name: str) -> frozenset[str]:
+    """Return the modules of the package that a module of it imports by relative imports, wherever these stand."""
+    sources = _sources()
+    is_package = (_ROOT.parent / Path(*name.split(".")) / "__init__.py").exists()
+    found = set()
+    for dots, module, names in _IMPORT.findall(sources[name].decode()):
+        parts = name.split(".")
+        parts = parts[: len(parts) - len(dots) + is_package]
+        base = ".".join((*parts, module)) if module else ".".join(parts)
+        members = (f"{base}.{member.split()[0]}" for member in names.split(",") if member.strip())
+        found |= {known for known in (base if module else "", *members) if known in sources}
+    return frozenset(found)
+
+
+@functools.cache
+def stamp_of(module: str) -> str:
+    """Return a digest of the sources that a kernel of `module` can be compiled from.
 
     numba looks only at the file that defines a kernel, and would go on running old code after an edit of a
-    function that the kernel calls from another file. Stamped with this digest, any edit empties the cache.
+    function that the kernel calls from another file. These are the module, what it imports from the package, what
+    that imports, and all that gives a storage or a form its functions, which are chosen by type. A module of somebody
+    else may import anything.
     """
+    sources = _sources()
+    todo = [module, *(name for name, text in sources.items() if _CHOSEN_BY_TYPE.search(text))]
+    seen: set[str] = set() if module in sources else set(sources)
+    while todo:
+        name = todo.pop()
+        if name in sources and name not in seen:
+            seen.add(name)
+            todo += _imports(name) if name != __name__ else ()  # what we are told has no part in a kernel
     digest = hashlib.sha256()
-    root = Path(__file__).parent
-    for source in sorted(root.rglob("*.py")):
-        digest.update(str(source.relative_to(root)).encode())
-        digest.update(source.read_bytes())
+    for name in sorted(seen):
+        digest.update(name.encode())
+        digest.update(sources[name])
     return digest.hexdigest()
 
 
@@ -55,11 +93,11 @@ class _IndexFile(IndexDataCacheFile):  # type: ignore[misc]
 
 
 class _StampedCache(FunctionCache):  # type: ignore[misc]
-    """numba's on-disk cache, valid for one state of the whole package."""
+    """numba's on-disk cache, valid for one state of the sources that a kernel is compiled from."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = _IndexFile(self._cache_path, self._impl.filename_base, package_stamp())
+        self._cache_file = _IndexFile(self._cache_path, self._impl.filename_base, stamp_of(function.__module__))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         loaded = super().load_overload(sig, target_context)
