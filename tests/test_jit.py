@@ -3,9 +3,13 @@
 Every process of these tests has its own cache directory, so that none of them sees what others have compiled.
 """
 
+import importlib
 import json
+import os
+import pickle
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +19,7 @@ import pytest
 from numba.core.errors import TypingError
 
 import fwlasso
-from fwlasso import _jit
+from fwlasso import _jit, notices
 from fwlasso._jit import IN_ORDER, by_type, kernel
 from fwlasso.columns import Csc, Dense, add_column, column_moments, column_shift, dot_column, shape
 from fwlasso.design import as_design
@@ -153,6 +157,80 @@ print(all(status.converged for status in path.statuses), path.gaps.max() < 0.1)
     assert counts.startswith("0 ")  # nothing came from a cache
     assert list(tmp_path.rglob("*.nb?")) == []
     assert result == "True True"
+
+
+# A cache is made of pickles, and loading one runs what it says.
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder for a cache, with a file of compiled code in it."""
+    folder = tmp_path / "above" / "cache"
+    folder.mkdir(parents=True)
+    (folder / "kernel.nbi").touch()
+    return folder
+
+
+def test_a_folder_that_only_the_user_can_write_to_is_private(place):
+    place.chmod(0o755)
+    assert _jit.shared_place(place) is None
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o772, 0o770])
+@pytest.mark.parametrize("name", [".", "kernel.nbi", ".."])
+def test_what_others_can_write_to_is_found(monkeypatch, place, name, mode):
+    monkeypatch.setattr(_jit, "_is_shared", lambda gid: True)
+    loose = (place / name).resolve()
+    loose.chmod(mode)
+    can_be_replaced = name != ".." or mode != 0o1777  # what lies in a sticky folder is safe from others
+    assert _jit.shared_place(place) == (loose if can_be_replaced else None)
+
+
+def test_a_folder_of_somebody_else_is_shared(monkeypatch, place):
+    if os.geteuid() == 0:
+        os.chown(place, 12345, -1)
+    else:
+        monkeypatch.setattr(_jit, "_ROOT", Path("/"))  # of root
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert _jit.shared_place(place) == place
+
+
+def test_a_group_of_ones_own_is_not_shared():
+    assert not _jit._is_shared(0)
+    assert _jit._is_shared(987654321)  # nobody knows who is in it
+
+
+class Evil:
+    """What makes a file when it is loaded from a pickle."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.file),)
+
+
+@pytest.mark.compiled
+def test_a_shared_cache_is_passed_over_with_a_word(monkeypatch, tmp_path, caplog):
+    (tmp_path / "doubling.py").write_text("from fwlasso._jit import kernel\n@kernel\ndef double(x): return 2 * x\n")
+    shared = tmp_path / "__pycache__"
+    shared.mkdir()
+    index = shared / f"doubling.double-2.py{sys.version_info.major}{sys.version_info.minor}.nbi"
+    index.write_bytes(pickle.dumps(Evil(tmp_path / "hacked")))
+    shared.chmod(0o777)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(notices, "_shared_places", [])
+    monkeypatch.syspath_prepend(tmp_path)
+    double = importlib.import_module("doubling").double
+    assert double(2.0) == 4.0
+    assert not (tmp_path / "hacked").exists()
+    assert [file.name for file in shared.glob("*.nb?")] == [index.name]
+    (private,) = {file.parent for file in (tmp_path / "cache").rglob("*.nb?")}
+    assert private.stat().st_mode & 0o777 == 0o700
+    (said,) = [message for message in caplog.messages if "others can write" in message]
+    assert str(shared) in said
+    assert "NUMBA_CACHE_DIR" in said
 
 
 # Plain Python ------------------------------------------------------------------------------------------------

@@ -6,18 +6,30 @@ as plain Python.
 """
 
 import functools
+import grp
 import hashlib
+import os
+import pwd
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    InTreeCacheLocator,
+    NullCache,
+    UserProvidedCacheLocator,
+    UserWideCacheLocator,
+)
 from numba.extending import overload
 
-from .notices import say_compiling
+from .notices import say_compiling, say_shared_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,8 +104,61 @@ class _IndexFile(IndexDataCacheFile):  # type: ignore[misc]
             return {}
 
 
+@functools.cache
+def shared_place(folder: Path) -> Path | None:
+    """Return what others can write to of a folder, the compiled code in it and the folders above it; None if nothing.
+
+    The cache is made of pickles: whoever can put a file there runs code as the user. Trusted are the user, root, and
+    the owner of the package, whose code is run anyway, as is that of all who can write above the package.
+    """
+    folder = folder.resolve()
+    trusted = {0, os.geteuid(), _ROOT.stat().st_uid}
+    above = [place for place in folder.parents if place not in _ROOT.parents]
+    for place in (folder, *folder.glob("*.nb[ci]"), *above):
+        status = place.stat()
+        by_others = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and _is_shared(status.st_gid))
+        # In a folder with the sticky bit, others can make something new, but not replace what is there.
+        is_sticky = place in above and status.st_mode & stat.S_ISVTX
+        if status.st_uid not in trusted or (by_others and not is_sticky):
+            return place
+    return None
+
+
+def _is_shared(gid: int) -> bool:
+    """Return whether a group is neither root's nor the one that many systems make for every user."""
+    try:
+        group, mine = grp.getgrgid(gid), {"root", pwd.getpwuid(os.geteuid()).pw_name}
+    except KeyError:
+        return True
+    return group.gr_name not in mine or not mine.issuperset(group.gr_mem)
+
+
+class _Private:
+    """A place for a cache that numba passes over where others can write to it."""
+
+    def ensure_cache_path(self) -> None:
+        folder = Path(self.get_cache_path())  # type: ignore[attr-defined]
+        if not isinstance(self, InTreeCacheLocator):
+            folder.mkdir(0o700, parents=True, exist_ok=True)
+        super().ensure_cache_path()  # type: ignore[misc]
+        if place := shared_place(folder):
+            say_shared_cache(place)
+            raise PermissionError(place)
+
+
+class _PrivatePlaces(CompileResultCacheImpl):  # type: ignore[misc]
+    """Where numba looks for a cache: in ``NUMBA_CACHE_DIR``, beside the sources, in the user's folder of caches."""
+
+    _locator_classes = tuple(
+        type(locator.__name__, (_Private, locator), {})
+        for locator in (UserProvidedCacheLocator, InTreeCacheLocator, UserWideCacheLocator)
+    )
+
+
 class _StampedCache(FunctionCache):  # type: ignore[misc]
     """numba's on-disk cache, valid for one state of the sources that a kernel is compiled from."""
+
+    _impl_class = _PrivatePlaces
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

@@ -24,6 +24,20 @@ def say_compiling(cached: bool) -> None:
     _log.warning("fwlasso is compiling its kernels for this kind of data, once: some seconds. %s", later)
 
 
+_shared_places: list[Path] = []
+
+
+def say_shared_cache(place: Path) -> None:
+    """Tell the user, once per process, why a cache of compiled kernels is not used."""
+    if not _shared_places:
+        _shared_places.append(place)
+        _log.warning(
+            "fwlasso does not use a cache of compiled kernels because others can write to %s, and so run code as you. "
+            "Take that from them (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own.",
+            place,
+        )
+
+
 def warn_of_ending(text: str) -> None:
     """Warn that a path did not come to its end."""
     warnings.warn(text, ConvergenceWarning, stacklevel=_level_of_user())
