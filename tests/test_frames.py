@@ -80,6 +80,27 @@ def test_columns_that_are_not_numbers_are_named_with_the_way_out(kind):
         as_design(CODES[kind])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_dates_are_told_how_they_become_numbers(kind):
+    with pytest.raises(ValueError, match=r"1 columns that are not numbers: 'day'\. Make numbers of dates: [^O]*$"):
+        as_design(KINDS[kind]({"n": TEXT["n"], "day": TEXT["day"]}))
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[ms]", "timedelta64[s]"])
+def test_dates_in_an_array_are_refused(dtype):
+    """numpy would count the milliseconds since 1970."""
+    with pytest.raises(ValueError, match="X has dates or durations"):
+        as_design(np.array([[1], [2]], dtype))
+
+
+@pytest.mark.parametrize("value", ["x", pd.Timestamp("2020-01-01"), {"a": 1}])
+def test_the_column_of_an_object_that_is_no_number_is_named(value):
+    X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], object)
+    X[1, 2] = value
+    with pytest.raises((TypeError, ValueError), match="X, column 2: "):
+        as_design(X)
+
+
 @pytest.mark.parametrize(
     "frame",
     [

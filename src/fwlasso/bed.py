@@ -150,6 +150,28 @@ def _multiply(X: Bed, data: Vector, indices: NDArray[Any], indptr: NDArray[Any],
 # What users have ---------------------------------------------------------------------------------------------
 
 
+class Variant(NamedTuple):
+    """What is known of a variant besides its identifier."""
+
+    chromosome: str
+    position: int
+    effect_allele: str  # A1, whose copies are counted
+    other_allele: str  # A2
+
+
+class Variants(NamedTuple):
+    """What a .bim file tells of all variants besides their identifiers, in the order of the columns."""
+
+    chromosomes: tuple[str, ...]
+    positions: NDArray[np.int64]
+    effect_alleles: tuple[str, ...]
+    other_alleles: tuple[str, ...]
+
+    def at(self, j: int) -> Variant:
+        """Return what is known of a column."""
+        return Variant(self.chromosomes[j], int(self.positions[j]), self.effect_alleles[j], self.other_alleles[j])
+
+
 class Genotypes:
     """A matrix of genotypes, packed: samples by variants, copies of A1, missing calls the mean of their column.
 
@@ -163,6 +185,9 @@ class Genotypes:
     n_samples : int
     feature_names : tuple of str, optional
         Names of the variants.
+    variants : Variants, optional
+        Their chromosomes, positions and alleles. With them a model finds its variants, and the alleles that it counts,
+        in the genotypes of others.
 
     Examples
     --------
@@ -174,7 +199,13 @@ class Genotypes:
 
     ndim = 2
 
-    def __init__(self, packed: Packed, n_samples: int, feature_names: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self,
+        packed: Packed,
+        n_samples: int,
+        feature_names: tuple[str, ...] | None = None,
+        variants: Variants | None = None,
+    ) -> None:
         n_bytes = -(-n_samples // 4)
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != n_bytes or n_samples < 1:
             raise ValueError(
@@ -183,9 +214,12 @@ class Genotypes:
             )
         if feature_names is not None and len(feature_names) != packed.shape[0]:
             raise ValueError(f"feature_names has {len(feature_names)} names for {packed.shape[0]} variants")
+        if variants is not None and any(len(column) != packed.shape[0] for column in variants):
+            raise ValueError(f"variants is not of {packed.shape[0]} variants")
         self.packed = read_only(np.ascontiguousarray(packed))
         self.shape = (n_samples, packed.shape[0])
         self.feature_names = feature_names
+        self.variants = variants
 
     def __len__(self) -> int:
         return self.shape[0]

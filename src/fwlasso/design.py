@@ -55,20 +55,37 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     source, feature_names = X, frame_names(X)
     if feature_names is not None:
         X, source = frame_values(X), X.iloc[:, 0].to_numpy() if feature_names and hasattr(X, "iloc") else None
-    X = check_array(
-        X,
-        accept_sparse="csc",
-        dtype=(np.float64, np.float32),
-        order="F",
-        ensure_all_finite=False,
-        input_name="X",
-    )
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):  # numpy would count their nanoseconds
+        raise ValueError(f"X has dates or durations, {X.dtype}: make numbers of them first, such as days")
+    try:
+        X = check_array(
+            X,
+            accept_sparse="csc",
+            dtype=(np.float64, np.float32),
+            order="F",
+            ensure_all_finite=False,
+            input_name="X",
+        )
+    except (TypeError, ValueError) as error:
+        raise _of_column(X, error) from error
     if sp.issparse(X):
         columns = _as_csc(X, workers or Workers(1))
         conversion = _conversion("CSC", columns.data, getattr(source, "data", None))
         return Design(columns, feature_names, conversion)
     values = read_only(X)
     return Design(Dense(values), feature_names, _conversion("column-major order", values, source))
+
+
+def _of_column(X: Any, error: Exception) -> Exception:
+    """Return the error of the first column that is not numbers, with its place; the error itself if there is none."""
+    values = np.asarray(X)
+    if values.ndim == 2 and values.dtype.kind in "OUS":
+        for j in range(values.shape[1]):
+            try:
+                values[:, j].astype(np.float64)
+            except (TypeError, ValueError) as reason:
+                return type(reason)(f"X, column {j}: {reason}. Encode it as numbers, or leave it out")
+    return error
 
 
 def _conversion(form: str, storage: NDArray[Any], origin: Any) -> str | None:

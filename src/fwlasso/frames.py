@@ -29,12 +29,10 @@ def frame_values(frame: Any) -> Any:
     """
     names = frame_names(frame) or ()
     dtypes = list(frame.dtypes if hasattr(frame, "dtypes") else frame.schema.types)
-    other = [name for name, dtype in zip(names, dtypes, strict=True) if not _is_number(dtype)]
+    other = {name: str(dtype) for name, dtype in zip(names, dtypes, strict=True) if not _is_number(dtype)}
     if other:
         raise ValueError(
-            f"X has {len(other)} columns that are not numbers: {_listed(other)}. Encode them first: "
-            "sklearn.compose.ColumnTransformer([('codes', OneHotEncoder(), columns)], remainder='passthrough') in "
-            "front of this one in a Pipeline gives columns of numbers, and keeps sparse ones sparse"
+            f"X has {len(other)} columns that are not numbers: {_listed(list(other))}. {_remedy(set(other.values()))}"
         )
     if dtypes and all(hasattr(dtype, "fill_value") for dtype in dtypes):  # pandas' sparse columns
         return frame.sparse.to_coo()
@@ -66,6 +64,21 @@ def _fill(out: NDArray[Any], column: Any) -> bool:
     if not n_missing:
         out[:] = column.to_numpy()
     return not n_missing
+
+
+def _remedy(dtypes: set[str]) -> str:
+    """Say how columns of such types become numbers."""
+    dates = {dtype for dtype in dtypes if dtype.lower().startswith(("date", "time", "duration"))}
+    told = ["Make numbers of dates: (column - column.min()).dt.days, for example."] if dates else []
+    if "object" in dtypes:
+        told.append("Objects that are numbers become so by pandas.to_numeric(column).")
+    if dtypes - dates:
+        told.append(
+            "Encode texts and categories: "
+            "sklearn.compose.ColumnTransformer([('codes', OneHotEncoder(), columns)], remainder='passthrough') in "
+            "front of this one in a Pipeline gives columns of numbers, and keeps sparse ones sparse"
+        )
+    return " ".join(told)
 
 
 def _listed(names: list[str]) -> str:

@@ -9,6 +9,14 @@ from numpy.typing import NDArray
 class Table(NamedTuple):
     """A design matrix, a response and, where the file has them, the names of the features.
 
+    Attributes
+    ----------
+    X, y, feature_names
+    target : str or None
+        Where the response comes from: a column, an array, or a file.
+    first_index : int or None
+        What LIBSVM text calls the first column, 0 or 1.
+
     Examples
     --------
     >>> import numpy as np
@@ -21,3 +29,5 @@ class Table(NamedTuple):
     X: Any
     y: NDArray[np.float64]
     feature_names: tuple[str, ...] | None = None
+    target: str | None = None
+    first_index: int | None = None

@@ -1,18 +1,20 @@
 """Reading PLINK's .bed, .bim and .fam: the genotypes stay in the file, packed."""
 
 import math
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bed import Genotypes
+from ..bed import Genotypes, Variants
 
 # Of every .bed file with one variant after the other. With 0 in the last place it is one sample after the other.
 _MAGIC, _SAMPLE_MAJOR = b"\x6c\x1b\x01", b"\x6c\x1b\x00"
 # Both .bim and .fam have six columns, the identifier in the second; the last one of .fam is the phenotype.
 _N_COLUMNS, _IDENTIFIER, _PHENOTYPE = 6, 1, 5
+_CHROMOSOME, _POSITION, _A1, _A2 = 0, 3, 4, 5  # of .bim
 
 
 class BedFile(NamedTuple):
@@ -28,8 +30,9 @@ def open_bed(path: str | Path) -> BedFile:
     r"""Open a PLINK .bed file, with its .bim and .fam beside it.
 
     The genotypes are mapped, not read, and stay packed. Their numbers are copies of the allele A1, as PLINK counts
-    them; a missing call counts as the mean of the calls of its variant, in this file. Coefficients carry over to
-    another file if its variants have the same A1: that is not checked, the names of the variants are.
+    them; a missing call counts as the mean of the calls of its variant, in this file. A model carries the identifiers
+    and the alleles of its variants: it finds them in another file in any order, among others, and counts the allele
+    that it was fitted with also where A1 and A2 are exchanged.
 
     Parameters
     ----------
@@ -60,8 +63,10 @@ def open_bed(path: str | Path) -> BedFile:
     """
     path = Path(path)
     _check_magic(path)
-    sample_ids, phenotypes = _read_columns(path.with_suffix(".fam"))
-    feature_names, _ = _read_columns(path.with_suffix(".bim"))
+    sample_ids, phenotypes = _read_columns(path.with_suffix(".fam"), _IDENTIFIER, _PHENOTYPE)
+    bim = path.with_suffix(".bim")
+    feature_names, *known = _read_columns(bim, _IDENTIFIER, _CHROMOSOME, _POSITION, _A1, _A2)
+    variants = Variants(known[0], _positions(bim, known[1]), known[2], known[3])
     m, p = len(sample_ids), len(feature_names)
     n_bytes = -(-m // 4)
     size, expected = path.stat().st_size, len(_MAGIC) + p * n_bytes
@@ -72,7 +77,7 @@ def open_bed(path: str | Path) -> BedFile:
             f"of its .bim: it is {how}, or they belong to another file"
         )
     packed = np.memmap(path, np.uint8, "r", offset=len(_MAGIC), shape=(p, n_bytes))
-    return BedFile(Genotypes(packed, m, feature_names), sample_ids, feature_names, _numbers(phenotypes))
+    return BedFile(Genotypes(packed, m, feature_names, variants), sample_ids, feature_names, _numbers(phenotypes))
 
 
 def _check_magic(path: Path) -> None:
@@ -86,19 +91,26 @@ def _check_magic(path: Path) -> None:
         raise ValueError(f"{path} is not a PLINK .bed file: it begins with other bytes")
 
 
-def _read_columns(file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the identifiers and the last column."""
-    identifiers, last = [], []
+def _read_columns(file: Path, *columns: int) -> list[tuple[str, ...]]:
+    """Return some columns; texts that are there many times, such as alleles, take no memory of their own."""
+    found: tuple[list[str], ...] = tuple([] for _ in columns)
     with file.open(encoding="utf-8") as stream:
         for number, line in enumerate(stream, start=1):
             fields = line.split()
             if len(fields) != _N_COLUMNS:
                 raise ValueError(f"{file}, line {number}: expected {_N_COLUMNS} columns, found {len(fields)}")
-            identifiers.append(fields[_IDENTIFIER])
-            last.append(fields[_PHENOTYPE])
-    if not identifiers:
+            for texts, column in zip(found, columns, strict=True):
+                texts.append(sys.intern(fields[column]))
+    if not found[0]:
         raise ValueError(f"{file} is empty")
-    return tuple(identifiers), tuple(last)
+    return [tuple(texts) for texts in found]
+
+
+def _positions(file: Path, texts: tuple[str, ...]) -> NDArray[np.int64]:
+    for number, text in enumerate(texts, start=1):
+        if not text.removeprefix("-").isdecimal() or len(text) > 18:
+            raise ValueError(f"{file}, line {number}: expected a position, found {text!r}")
+    return np.array(texts, dtype=np.int64)
 
 
 def _numbers(phenotypes: tuple[str, ...]) -> NDArray[np.float64] | None:
