@@ -51,3 +51,12 @@ def test_a_gap_is_never_reported_below_zero(rng):
     case = make_case(rng.standard_normal((6, 3)), rng.standard_normal(6))
     iterate = zero(case.problem)._replace(qq=1.0, qy=1.0 + 1e-15)
     assert gap_of(case.problem, Ball(0.0), iterate, 1.0) == 0.0
+
+
+def test_of_a_point_that_is_not_a_number_nothing_is_known(case: Case):
+    residuals = np.array([case.problem.y, np.full(case.problem.y.size, np.nan), case.problem.y])
+    with Workers(2) as workers:
+        largest = max_correlations(case.problem.X, residuals, workers)
+    assert (np.isfinite(largest) == [True, False, True]).all()
+    for form in (Ball(1.0), Penalty(0.5)):
+        assert gap_of(case.problem, form, zero(case.problem), largest[1]) == np.inf

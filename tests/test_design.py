@@ -45,7 +45,7 @@ def test_frames_keep_their_names(frame, rng):
     values = rng.standard_normal((4, 3))
     design = as_design(frame({name: values[:, j] for j, name in enumerate("abc")}))
     assert design.feature_names == ("a", "b", "c")
-    np.testing.assert_array_equal(design.columns.values, values)
+    np.testing.assert_array_equal(design.columns.values.T, values)
 
 
 def test_sparse_frames_stay_sparse():

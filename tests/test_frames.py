@@ -56,7 +56,7 @@ def test_prediction_wants_the_same_names(kind):
 def test_mixed_numbers_become_float64_and_single_ones_stay(kind):
     design = as_design(KINDS[kind](numbers()))
     assert design.columns.values.dtype == np.float64
-    assert design.columns.values.flags.f_contiguous
+    assert design.columns.values.flags.c_contiguous
     assert design.conversion == "X was copied once, to float64 in column-major order"
     singles = KINDS[kind]({"a": numbers()["height"], "b": numbers()["height"]})
     assert as_design(singles).columns.values.dtype == np.float32

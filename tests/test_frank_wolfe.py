@@ -8,7 +8,7 @@ from fwlasso import FixedSize, FractionOfColumns, lasso_path
 from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import objective, zero
 from fwlasso.parallel import Workers
-from fwlasso.solvers.frank_wolfe import FrankWolfe
+from fwlasso.solvers.frank_wolfe import FrankWolfe, _step
 from fwlasso.solvers.run import Stopping, Task
 
 NEVER = Stopping(change=-1.0, gap=-1.0, max_idle=10**9)
@@ -177,3 +177,16 @@ def test_any_small_problem_ends_feasible_with_an_honest_gap(seed, m, p, radius):
         r = y - X @ b
         r -= r.mean() * (seed % 2)
         assert 0.5 * (loss - r @ r) <= path.gaps[0] * half_yy + 1e-9
+
+
+@pytest.mark.parametrize("form", [Ball(2.0), Ball(np.inf), Penalty(0.1)])
+@pytest.mark.parametrize("lost", ["corr", "qq", "qy", "l1"])
+def test_no_step_is_taken_towards_what_is_not_a_number(form, lost, rng):
+    case = make_case(rng.standard_normal((10, 6)), rng.standard_normal(10))
+    point = zero(case.problem)
+    corr = np.nan if lost == "corr" else 0.5
+    if lost != "corr":
+        point = point._replace(**{lost: np.nan})
+    after, step = _step(case.problem, form, point, 3, corr, 0, NEVER)
+    assert after.n_active == 0
+    assert step.n_idle == 1

@@ -217,3 +217,31 @@ def test_copies_have_a_finite_factor_whose_system_is_solved(twist, rng):
         substitute(each, x)
         assert np.isfinite(x).all()
         np.testing.assert_allclose(unit.T @ (unit @ x), right, atol=1e-3)
+
+
+def test_columns_far_from_zero_have_cosines_and_a_factor_of_finite_numbers(rng):
+    """Their products are rounding, larger than their norms, and pivots below zero; nothing grows from row to row."""
+    means = 1e9 * rng.uniform(1.0, 2.0, 40)
+    case = make_case(means + 0.06 * rng.standard_normal((26, 40)), rng.standard_normal(26), units="centred")
+    gram = gram_of(case, np.flatnonzero(case.problem.norms2 > 0))
+    n = gram.slot_of.size
+    assert n > 20
+    assert np.abs(cosines_between(gram, np.arange(n))).max() <= 1.0 + RIDGE
+    for place in range(n):
+        append(gram, place)
+    assert (np.linalg.norm(np.tril(gram.lower[:n, :n]), axis=1) <= 1.0 + 1e-9).all()
+
+
+def test_deletions_among_near_copies_keep_the_factor(rng):
+    """A downdate that is no rotation multiplies its errors by up to the condition: it was off by 3e-11 after 14."""
+    values = rng.standard_normal((60, 1)) + 1e-6 * rng.standard_normal((60, 30))
+    case = make_case(values, rng.standard_normal(60))
+    gram = gram_of(case, np.arange(30))
+    for place in range(30):
+        append(gram, place)
+    for _ in range(14):
+        delete(gram, 0)
+    n = int(gram.size[0])
+    L = np.tril(gram.lower[:n, :n])
+    wanted = cosines_between(gram, gram.place_of[:n])
+    np.testing.assert_allclose(L @ L.T, wanted, rtol=0, atol=1e-14)

@@ -432,7 +432,7 @@ def test_kernel_refuses_unknown_storage():
         return dot_column(X, 0, v)
 
     v = np.array([1.0, 2.0, 3.0])
-    dense = Dense(np.asfortranarray(np.eye(2)))
+    dense = Dense(np.eye(2))
     sparse = Csc(np.array([3.0]), np.array([1]), np.array([0, 1]), 2)
     assert first_dot(dense, v) == dot_column(dense, 0, v) == 1.0
     assert first_dot(sparse, v) == dot_column(sparse, 0, v) == 6.0

@@ -32,7 +32,7 @@ def test_a_sampled_scan_finds_the_largest_of_the_sample(block_size, rng):
     iterate, corr = somewhere(case)
     sampler = make_sampler(40, block_size, seed=1)
     for _ in range(20):
-        n_blocks = draw(sampler, 10)
+        n_blocks = draw(sampler, 10, 0)
         blocks = zip(sampler.starts[:n_blocks], sampler.lengths[:n_blocks], strict=True)
         sample = np.concatenate([np.arange(start, start + length) % 40 for start, length in blocks])
         j, value = scan(case.problem, iterate, sampler, 0, n_blocks)
@@ -53,7 +53,22 @@ def test_the_first_of_equal_columns_is_found_however_the_scan_is_cut(rng):
     values = np.column_stack([rng.standard_normal((10, 3)) * 1e-3] + [column] * 5)
     case = make_case(values, column)
     sampler = make_sampler(8, 1, seed=0)._replace(order=np.empty(0, np.int32))
-    sampler.starts[:], sampler.lengths[:] = np.arange(8), 1
+    sampler.starts[:8], sampler.lengths[:8] = np.arange(8), 1
     with Workers(3) as workers:
         for n_bytes in (0, 1 << 30):
             assert parallel_scan(case.problem, zero(case.problem), sampler, 8, n_bytes, workers)[0] == 3
+
+
+def test_a_scan_of_what_is_not_a_number_names_a_column_that_exists(case: Case):
+    lost = zero(case.problem)
+    lost.fitted[:] = np.nan
+    lost = lost._replace(active=np.array([2, 7]), n_active=2)
+    sampler = all_columns(case.problem.X)
+    j, value = scan(case.problem, lost, sampler, 0, sampler.starts.size)
+    assert 0 <= j < 40
+    assert np.isnan(value)
+    with Workers(2) as workers:
+        assert 0 <= parallel_scan(case.problem, lost, sampler, sampler.starts.size, 1 << 30, workers)[0] < 40
+    j, value = scan_active(case.problem, lost)
+    assert j == 2
+    assert np.isnan(value)

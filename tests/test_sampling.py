@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
@@ -11,8 +11,8 @@ from fwlasso.design import as_design
 from fwlasso.sampling import all_columns, as_sample_size, default_block_size, draw, make_sampler
 
 
-def drawn(sampler, n_sampled: int) -> list[int]:
-    n_blocks = draw(sampler, n_sampled)
+def drawn(sampler, n_sampled: int, n_idle: int = 0) -> list[int]:
+    n_blocks = draw(sampler, n_sampled, n_idle)
     blocks = zip(sampler.starts[:n_blocks], sampler.lengths[:n_blocks], strict=True)
     return [int(k) % sampler.n_columns for start, length in blocks for k in range(start, start + length)]
 
@@ -142,10 +142,25 @@ def test_single_columns_are_drawn_independently_of_their_neighbours():
     np.testing.assert_allclose(off_diagonal, 4 * 3 / (12 * 11), atol=0.012)
 
 
-def test_blocks_go_round_before_any_is_taken_again():
-    sampler = make_sampler(1000, 10, seed=2)
-    seen = [column for _ in range(8) for column in drawn(sampler, 100)]  # 80 of 100 blocks
-    assert len(set(seen)) == 800
+@given(st.integers(2, 200), st.integers(2, 64), st.integers(0, 2**63), st.data())
+def test_a_round_of_blocks_looks_at_every_column_once(p, block_size, seed, data):
+    n_sampled = data.draw(st.integers(1, p))
+    sampler = make_sampler(p, min(block_size, p), seed)
+    assume(sampler.block_size > 1)
+    n_draws = -(-3 * p // n_sampled)
+    seen = [column for _ in range(n_draws) for column in drawn(sampler, n_sampled)]
+    for start in range(0, 3 * p, p):
+        assert sorted(seen[start : start + p]) == list(range(p))
+
+
+@given(st.integers(1, 200), st.integers(1, 64), st.integers(0, 2**63), st.data())
+def test_draws_without_descent_look_at_every_column(p, block_size, seed, data):
+    n_sampled = data.draw(st.integers(1, p))
+    sampler = make_sampler(p, min(block_size, p), seed)
+    for _ in range(data.draw(st.integers(0, 5))):
+        drawn(sampler, n_sampled)
+    seen = [column for n_idle in range(math.ceil(p / n_sampled)) for column in drawn(sampler, n_sampled, 1 + n_idle)]
+    assert set(seen) == set(range(p))
 
 
 def test_a_seed_fixes_the_draws():

@@ -30,7 +30,8 @@ def _max_correlations(X: Columns, residuals: Vectors, lo: int, hi: int) -> Vecto
     for j in range(lo, hi):
         dot_each(X, j, residuals, corrs)
         for k in range(corrs.size):
-            largest[k] = max(largest[k], abs(corrs[k]))
+            if not abs(corrs[k]) <= largest[k]:  # max() would pass over what is not a number
+                largest[k] = np.inf if np.isnan(corrs[k]) else abs(corrs[k])
     return largest
 
 
@@ -46,7 +47,7 @@ def gap_of(problem: Problem, form: Form, iterate: Iterate, max_corr: float) -> f
     finite nothing is known: its gap is infinite.
     """
     gap = float(duality_gap(form, problem.yy, iterate.qq, iterate.qy, iterate.l1, max_corr))
-    return max(0.0, gap) if math.isfinite(gap) and math.isfinite(iterate.l1) else math.inf
+    return max(0.0, gap) if math.isfinite(gap + iterate.l1 + max_corr) else math.inf
 
 
 def true_gap(problem: Problem, form: Form, iterate: Iterate, workers: Workers) -> float:

@@ -38,9 +38,12 @@ Matrix: TypeAlias = NDArray[np.float64]
 
 
 class Dense(NamedTuple):
-    """A column-major array."""
+    """A column-major array, kept as its transpose: row-major whatever its shape.
 
-    values: NDArray[Any]
+    An array of one row or one column is contiguous both ways; numba would take it for another type than X is otherwise.
+    """
+
+    values: NDArray[Any]  # by column, then by row
 
 
 class Csc(NamedTuple):
@@ -134,8 +137,8 @@ def holds(X: Columns, i: int) -> float:
 def _(X, j, v):
     values = X.values
     total = 0.0
-    for i in range(values.shape[0]):
-        total += values[i, j] * v[i]
+    for i in range(values.shape[1]):
+        total += values[j, i] * v[i]
     return total
 
 
@@ -149,21 +152,21 @@ def dot_one_by_one(X, j, V, out):
 @add_column.register(Dense)
 def _(X, j, a, v):
     values = X.values
-    for i in range(values.shape[0]):
-        v[i] += a * np.float64(values[i, j])
+    for i in range(values.shape[1]):
+        v[i] += a * np.float64(values[j, i])
 
 
 @column_moments.register(Dense)
 def _(X, j):
     values = X.values
-    m = values.shape[0]
+    m = values.shape[1]
     total = 0.0
     for i in range(m):
-        total += np.float64(values[i, j])
+        total += np.float64(values[j, i])
     mean = total / m
     squares = 0.0
     for i in range(m):
-        squares += (np.float64(values[i, j]) - mean) ** 2
+        squares += (np.float64(values[j, i]) - mean) ** 2
     return mean, squares
 
 
@@ -174,17 +177,17 @@ def _(X, j):
 
 @column_entries.register(Dense)
 def _(X, j):
-    return X.values.shape[0]
+    return X.values.shape[1]
 
 
 @column_entry.register(Dense)
 def _(X, j, k):
-    return k, np.float64(X.values[k, j])
+    return k, np.float64(X.values[j, k])
 
 
 @shape.register(Dense)
 def _(X):
-    return X.values.shape
+    return X.values.shape[1], X.values.shape[0]
 
 
 # Compressed sparse columns. Unsigned indices spare numba's test for negative ones. ---------------------------

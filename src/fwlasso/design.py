@@ -73,7 +73,7 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
         conversion = _conversion("CSC", columns.data, getattr(source, "data", None))
         return Design(columns, feature_names, conversion)
     values = read_only(X)
-    return Design(Dense(values), feature_names, _conversion("column-major order", values, source))
+    return Design(Dense(values.T), feature_names, _conversion("column-major order", values, source))
 
 
 def _of_column(X: Any, error: Exception) -> Exception:

@@ -1,5 +1,7 @@
 """The linear oracle of the l1 ball: the column most correlated with the residual, among those drawn."""
 
+import numpy as np
+
 from ._jit import kernel
 from .iterate import Iterate, correlation
 from .parallel import Workers, even_cuts
@@ -9,27 +11,34 @@ from .sampling import Sampler
 
 @kernel
 def scan(problem: Problem, iterate: Iterate, sampler: Sampler, lo: int, hi: int) -> tuple[int, float]:
-    """Return (j, z_j'(y - q)) of largest modulus over the blocks lo..hi of the last draw; the first of equals."""
+    """Return (j, z_j'(y - q)) of largest modulus over the blocks lo..hi of the last draw; the first of equals.
+
+    Where one is not a number, it is that one: no maximum may hide it.
+    """
     p = problem.xty.size
-    best, best_corr, largest = -1, 0.0, -1.0
+    best, best_corr, largest = int(sampler.starts[lo]), 0.0, 0.0
     for k in range(lo, hi):
         start = int(sampler.starts[k])
         for position in range(start, start + sampler.lengths[k]):
             j = position if position < p else position - p
             corr = correlation(problem, iterate, j)
-            if abs(corr) > largest:
+            if not abs(corr) <= largest:
                 best, best_corr, largest = j, corr, abs(corr)
+                if np.isnan(corr):  # nothing is larger
+                    return best, best_corr
     return best, best_corr
 
 
 @kernel
 def scan_active(problem: Problem, iterate: Iterate) -> tuple[int, float]:
     """Return (j, z_j'(y - q)) of largest modulus over the active columns. There must be one."""
-    best, best_corr, largest = -1, 0.0, -1.0
+    best, best_corr, largest = int(iterate.active[0]), 0.0, 0.0
     for k in range(iterate.n_active):
         corr = correlation(problem, iterate, iterate.active[k])
-        if abs(corr) > largest:
+        if not abs(corr) <= largest:
             best, best_corr, largest = int(iterate.active[k]), corr, abs(corr)
+            if np.isnan(corr):
+                break
     return best, best_corr
 
 
@@ -38,4 +47,4 @@ def parallel_scan(
 ) -> tuple[int, float]:
     """Return what `scan` returns for all blocks, on threads."""
     found = workers.run(lambda lo, hi: scan(problem, iterate, sampler, lo, hi), even_cuts(n_blocks, n_bytes))
-    return max(found, key=lambda vertex: abs(vertex[1]))
+    return found[int(np.argmax([abs(corr) for _, corr in found]))]  # the first that is not a number, if there is one

@@ -242,7 +242,13 @@ def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) ->
         look = lambda *_, **__: watch.look()  # noqa: E731
         (outcome,), _ = corrective.follow(problem, [last], _RADIUS_GAP * 0.5 * problem.yy, 1000, workers, look)
         n_priced = outcome.n_priced
-        return outcome.iterate.l1
+        l1 = outcome.iterate.l1
+        if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or outcome.status.ends_path)):
+            raise ValueError(
+                "radii: no end was found for an automatic grid: rounding is larger than what the columns of X vary. "
+                "Centre them, or give radii"
+            )
+        return l1
 
     return Grid(radius_grid(options.grid, options.eps, largest_radius), n_priced)
 

@@ -1,6 +1,5 @@
 """The points of a path, solved by the solver asked for: point by point, or by the driver of the certified path."""
 
-import math
 from functools import partial
 
 import numpy as np
@@ -36,25 +35,23 @@ def solve_points(
         goal = options.tolerance * 0.5 * problem.yy
         return corrective.follow(problem, forms, goal, options.max_iter, workers, tell, start)
     solver = options.entry.make(options.draws(seed))
-    stopping = _stopping(problem, options, solver)
+    stopping = _stopping(problem, options)
     return _follow(solver, problem, forms, start, stopping, options.max_iter, workers, tell)
 
 
-def _stopping(problem: Problem, options: Options, solver: Solver) -> Stopping:
+def _stopping(problem: Problem, options: Options) -> Stopping:
     """Return the absolute thresholds of the stopping rule.
 
     Where no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
     """
-    n_columns = solver.columns_per_step(problem, iterates.zero(problem))
-    max_idle = math.ceil(problem.xty.size / n_columns)
     if options.rule == "gap":
-        return Stopping(-1.0, options.tolerance * 0.5 * problem.yy, max_idle)
+        return Stopping(-1.0, options.tolerance * 0.5 * problem.yy)
     if options.rule == "paper":
-        return Stopping(options.tolerance, -1.0, min(_MAX_IDLE, max_idle))
+        return Stopping(options.tolerance, -1.0, _MAX_IDLE)
     # A coefficient is measured in units of y over units of a column.
     n_varying = np.count_nonzero(problem.norms2)
     column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0
-    return Stopping(options.tolerance * float(np.sqrt(problem.yy / column_norm2)), -1.0, max_idle)
+    return Stopping(options.tolerance * float(np.sqrt(problem.yy / column_norm2)), -1.0)
 
 
 def _follow(

@@ -3,8 +3,8 @@
 The sample-size rules are those of the paper; each is a small object called with the number of columns p and
 the number of active features. `draw` takes blocks of neighbouring columns at a random rotation: every column
 has the same chance of being looked at. Single columns are drawn anew for every step, as in the paper, whose
-expectation lemma asks for equal chances given the history. Larger blocks go round, each taken once before any is
-taken again: steps are then not independent, but the columns that matter are found sooner.
+expectation lemma asks for equal chances given the history. Larger blocks go round, and every column is looked at once
+before any is looked at again: steps are then not independent, but the columns that matter are found sooner.
 """
 
 import math
@@ -188,7 +188,7 @@ class Sampler(NamedTuple):
     """The blocks of columns and the state of their shuffle. An empty `order` means: always everything."""
 
     order: NDArray[Any]  # blocks, shuffled a little further by every draw
-    round: NDArray[np.int64]  # of the present round: how many blocks of `order` are taken, and the rotation
+    round: NDArray[np.int64]  # how many blocks of `order` are taken, how much of the last is left, and the rotation
     starts: NDArray[np.int64]  # first column of every block of the last draw
     lengths: NDArray[np.int64]  # their lengths; a block goes round from the last column to the first
     state: NDArray[np.uint64]
@@ -201,9 +201,9 @@ def make_sampler(p: int, block_size: int, seed: int) -> Sampler:
     n_blocks = -(-p // block_size)
     return Sampler(
         np.arange(n_blocks, dtype=np.int32 if n_blocks <= np.iinfo(np.int32).max else np.int64),
-        np.zeros(2, np.int64),
-        np.empty(n_blocks, np.int64),
-        np.empty(n_blocks, np.int64),
+        np.array([0, 0, -1]),
+        np.empty(n_blocks + 1, np.int64),  # the first block of a draw may come again: its end, and then its beginning
+        np.empty(n_blocks + 1, np.int64),
         np.array([seed], np.uint64),
         block_size,
         p,
@@ -214,7 +214,7 @@ def all_columns(X: Columns) -> Sampler:
     """Return the sampler that always draws everything, in blocks of about equal work."""
     cuts = np.array(cut_columns(X), np.int64)
     _, p = shape(X)
-    return Sampler(np.empty(0, np.int32), np.zeros(2, np.int64), cuts[:-1], np.diff(cuts), np.zeros(1, np.uint64), 1, p)
+    return Sampler(np.empty(0, np.int32), np.zeros(3, np.int64), cuts[:-1], np.diff(cuts), np.zeros(1, np.uint64), 1, p)
 
 
 def default_block_size(n_sampled: int) -> int:
@@ -223,38 +223,45 @@ def default_block_size(n_sampled: int) -> int:
 
 
 @kernel
-def draw(sampler: Sampler, n_sampled: int) -> int:
+def draw(sampler: Sampler, n_sampled: int, n_idle: int) -> int:
     """Draw `n_sampled` distinct columns into `starts` and `lengths`; return the number of blocks.
 
-    The circle of columns, turned by a random angle, is cut into blocks; blocks are taken without replacement
-    until there are enough columns. By symmetry every column is drawn with probability n_sampled / p. A round of
-    blocks ends when too few are left for a draw; a round of single columns, with every draw.
+    The circle of columns, turned by a random angle, is cut into blocks. A round takes them without replacement, and
+    what a draw leaves of its last block is the beginning of the next draw: a round looks at every column once. Where it
+    ends within a draw, the next round begins with blocks that this draw has not taken. A round of single columns is
+    over after every draw that brought descent. After the first of `n_idle` draws in a row that did not, a round begins:
+    its draws look at all columns while nothing changes.
     """
     order, starts, lengths = sampler.order, sampler.starts, sampler.lengths
     if order.size == 0:
         return starts.size
     p, size = sampler.n_columns, sampler.block_size
-    taken = sampler.round[0]
-    n_blocks = n_sampled // size + 2  # at most: the first and the last may be cut
-    if taken == 0 or taken + n_blocks > order.size or size == 1:
-        taken = 0
-        sampler.round[1] = below(sampler.state, p)
-    offset = sampler.round[1]
-    n_left = n_sampled
+    taken, rest, offset = sampler.round[0], sampler.round[1], sampler.round[2]
+    if n_idle == 1 or (n_idle == 0 and size == 1):
+        taken = rest = 0
+    if offset < 0:
+        offset = below(sampler.state, p)
+    n_left, n_free = n_sampled, order.size
     k = 0
     while n_left > 0:
-        other = taken + below(sampler.state, order.size - taken)
-        block = order[other]
-        order[other] = order[taken]
-        order[taken] = block
-        taken += 1
-        first = int(block) * size
-        length = min(size, p - first, int(n_left))
-        starts[k] = (first + offset) % p
+        if rest == 0:
+            if taken == order.size:
+                taken, n_free = 0, order.size - k  # the last k blocks are of this draw
+            # Where all that is left is the beginning of a block whose end was the first of this draw: order[n_free].
+            other = taken + below(sampler.state, n_free - taken)
+            block = order[other]
+            order[other] = order[taken]
+            order[taken] = block
+            taken += 1
+            rest = min(size, p - int(block) * size)
+        end = min(int(order[taken - 1] + 1) * size, p)
+        length = min(rest, n_left)
+        starts[k] = (end - rest + offset) % p
         lengths[k] = length
+        rest -= length
         n_left -= length
         k += 1
-    sampler.round[0] = taken
+    sampler.round[0], sampler.round[1], sampler.round[2] = taken, rest, offset
     return k
 
 

@@ -31,7 +31,7 @@ class Status(Enum):
     @property
     def converged(self) -> bool:
         """Whether the point met its stopping rule."""
-        return self in (Status.SETTLED, Status.CERTIFIED, Status.STALLED)
+        return self in (Status.SETTLED, Status.CERTIFIED)
 
     @property
     def ends_path(self) -> bool:
@@ -42,7 +42,7 @@ class Status(Enum):
 _SENTENCES = {
     Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
     Status.CERTIFIED: "The duality gap over all columns is at most the tolerance.",
-    Status.STALLED: "No column of several samples in a row improves the solution: a larger sample_size may.",
+    Status.STALLED: "No column of several samples in a row improves the solution; others may: increase sample_size.",
     Status.PRECISION: "The duality gap is as small as rounding lets it become: increase tol.",
     Status.MAX_ITER: "The iteration limit was reached: increase max_iter or tol.",
     Status.TIMED_OUT: "The time limit was reached: the points solved so far are returned.",

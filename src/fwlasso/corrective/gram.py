@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
-from .._jit import kernel
+from .._jit import kernel, part_of_kernel
 from ..columns import Matrix, Vector, add_column, center, dot_column, shape
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
@@ -167,16 +167,24 @@ def fill_cosines(problem: Problem, gram: Gram, n_old: int, rows: SparseRows, lo:
         for slot in range(lo, hi):
             for new in range(max(n_old, slot + 1), n_all):
                 at, shift = new - n_old, others.shifts[slot - lo]
-                cosines[slot, new] = cosines[new, slot] = products[at, slot - lo] - m * shift * rows.shifts[at]
+                cosines[slot, new] = cosines[new, slot] = _cosine(products[at, slot - lo] - m * shift * rows.shifts[at])
     else:
         v = np.empty(problem.y.size)
         for new in range(max(n_old, lo + 1), n_all):
             _spread(problem, columns[new], v)
             for slot in range(lo, min(hi, new)):
                 j = columns[slot]
-                cosines[slot, new] = cosines[new, slot] = dot_column(problem.X, j, v) / np.sqrt(problem.norms2[j])
+                cosines[slot, new] = cosines[new, slot] = _cosine(
+                    dot_column(problem.X, j, v) / np.sqrt(problem.norms2[j])
+                )
     for slot in range(lo, hi):
         cosines[slot, slot] = 1.0 + _RIDGE
+
+
+@part_of_kernel
+def _cosine(x: float) -> float:
+    """Return a number between -1 and 1: columns far from zero leave rounding errors that are larger than that."""
+    return max(-1.0, min(1.0, x)) if x == x else 0.0  # noqa: PLR0124
 
 
 @kernel
@@ -224,14 +232,19 @@ def append(gram: Gram, place: int) -> None:
     w = np.empty(n)
     for k in range(n):
         w[k] = row[gram.slot_of[gram.place_of[k]]]
-    rest = 1.0 + _RIDGE
+    length2 = 0.0
     for k in range(n):
         w[k] /= lower[k, k]
         a, column = w[k], np.uintp(k)
         for i in range(np.uintp(k + 1), np.uintp(n)):
             w[i] -= a * lower[i, column]
-        lower[n, k] = a
-        rest -= a * a
+        length2 += a * a
+    # A row of L has the length of its column, one. Of columns that depend on each other, rounding makes longer ones,
+    # and these the next ones: their squares would overflow after some rows.
+    rest = 1.0 + _RIDGE - length2
+    factor = 1.0 if rest >= _RIDGE else 1.0 / np.sqrt(length2)
+    for k in range(n):
+        lower[n, k] = factor * w[k]
     lower[n, n] = np.sqrt(max(rest, _RIDGE))
     gram.place_of[n] = place
     gram.row_of[place] = n
@@ -253,14 +266,13 @@ def delete(gram: Gram, gone: int) -> None:
     for k in range(rest):
         old = lower[gone + 1 + k, gone + 1 + k]
         new = np.sqrt(old * old + v[k] * v[k])
-        c, s = new / old, v[k] / old
+        c, s = old / new, v[k] / new  # a rotation: it lets no error grow
         lower[gone + k, gone + k] = new
-        inverse = 1.0 / c
         column = np.uintp(gone + k)
         for i in range(np.uintp(k + 1), np.uintp(rest)):
-            value = (lower[first + i + one, column + one] + s * v[i]) * inverse
-            v[i] = c * v[i] - s * value
-            lower[first + i, column] = value
+            entry = lower[first + i + one, column + one]
+            lower[first + i, column] = c * entry + s * v[i]
+            v[i] = c * v[i] - s * entry
     gram.row_of[gram.place_of[gone]] = -1
     for k in range(gone, n - 1):
         gram.place_of[k] = gram.place_of[k + 1]

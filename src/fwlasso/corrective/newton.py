@@ -47,6 +47,14 @@ def newton(problem: Problem, work: Work, gram: Gram, members: Indices, weight: f
         step, norms = right_side(problem.norms2, work, active, weight)
         substitute(gram, step)
         step /= norms
+        total = 0.0
+        for change in step:
+            total += change
+        if not np.isfinite(total):  # a factor that is of no use is made anew; descent goes on without it
+            for row in range(gram.size[0]):
+                gram.row_of[gram.place_of[row]] = -1
+            gram.size[0] = 0
+            break
         n_flips = limit_step(problem, work, active, step, weight, True)
         for i in range(active.size):
             add_column(problem.X, work.columns[active[i]], -step[i], work.residual)

@@ -151,6 +151,13 @@ def _plan(
     """
     n, _, best, least, n_idle = progress
     gap, objective = appraise(problem.xty, problem.yy, work, members, task.weight, task.radius)
+    if not objective <= problem.yy:  # twice that of a = 0, or not a number: what was computed is rounding
+        for k in members:
+            work.coefs[k] = 0.0
+        refresh(problem, work, members)
+        correlate(problem, work, members)
+        gap, objective = appraise(problem.xty, problem.yy, work, members, task.weight, task.radius)
+        n_idle = _MAX_IDLE if n > 0 else n_idle  # it would come to this again
     n_idle += 1
     if objective < best - _PROGRESS * gap or gap < 0.5 * least:  # the gap bounds what there is to gain
         n_idle = 0

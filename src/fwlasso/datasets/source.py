@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..bed import Bed
-from ..columns import Csc
+from ..columns import Csc, shape
 from ..design import as_design
 
 #: Bytes of a block of a dense matrix.
@@ -74,12 +74,12 @@ def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = N
         if isinstance(design.columns, Bed):
             raise ValueError(f"X: {NO_STORE}")
         feature_names = feature_names or design.feature_names
-        columns, p = design.columns, design.columns[0].shape[-1]
+        columns = design.columns
         if isinstance(columns, Csc):
-            matrix, p = from_compressed(*columns[:3], by_rows=False), columns.indptr.size - 1
+            matrix = from_compressed(*columns[:3], by_rows=False)
         else:
-            matrix = from_dense(columns.values)
-        return Source((design.n_samples, p), columns[0].dtype, matrix, y, feature_names)
+            matrix = from_dense(columns.values.T)
+        return Source(shape(columns), columns[0].dtype, matrix, y, feature_names)
     m, p = X.shape
     return Source((m, p), float_type(X.dtype), matrix, y, feature_names)
 

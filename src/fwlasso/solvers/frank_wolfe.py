@@ -3,6 +3,7 @@
 The deterministic method is the randomized one with a sample of all columns.
 """
 
+import math
 from numbers import Integral
 from typing import NamedTuple
 
@@ -72,6 +73,9 @@ class FrankWolfe:
         n_steps = burst_steps(n_bytes, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
         n_idle = self._n_idle if form == self._form else 0
+        # The first draw without descent begins a round, and the draws of a round look at every column.
+        n_round = 1 + math.ceil(problem.xty.size / n_sampled) if n_sampled < problem.xty.size else 1
+        stopping = stopping._replace(max_idle=min(stopping.max_idle, n_round))
         if n_chunks(n_bytes) == 1:
             iterate, step, n_steps, n_dots = _burst(
                 problem, form, iterate, self._sampler, n_sampled, stopping, n_idle, n_steps
@@ -79,7 +83,7 @@ class FrankWolfe:
         else:
             step, n_dots = Step(np.inf, np.inf, 0, n_idle, False), 0
             for taken in range(1, n_steps + 1):
-                n_blocks = draw(self._sampler, n_sampled)
+                n_blocks = draw(self._sampler, n_sampled, step.n_idle)
                 j, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, workers)
                 iterate, step = _step(problem, form, iterate, j, corr, step.n_idle, stopping)
                 n_dots += n_sampled + step.n_dots
@@ -90,7 +94,7 @@ class FrankWolfe:
         status = None
         if step.done:
             # Where no column of all brings descent, there is nothing to change: settled.
-            stalled = step.n_idle > 0 and n_sampled < problem.xty.size
+            stalled = 0 < step.n_idle < n_round
             status = Status.CERTIFIED if step.gap <= stopping.gap else Status.STALLED if stalled else Status.SETTLED
         return Advance(iterate, n_steps, n_dots, step.gap, status)
 
@@ -121,7 +125,7 @@ def _burst(
     n_dots = 0
     taken = 0
     while taken < n_steps and not step.done:
-        n_blocks = draw(sampler, n_sampled)
+        n_blocks = draw(sampler, n_sampled, step.n_idle)
         j, corr = scan(problem, iterate, sampler, 0, n_blocks)
         iterate, step = _step(problem, form, iterate, j, corr, step.n_idle, stopping)
         n_dots += n_sampled + step.n_dots
@@ -139,19 +143,26 @@ def _step(
     active columns are looked at: they do, unless they are optimal among themselves. A draw without descent
     changes nothing, and its change of zero does not count as the small step that ends a point.
     """
-    qq, qy, l1 = iterate.qq, iterate.qy, iterate.l1
     n_dots = 0
-    shrink, push = line_search(form, qq, qy, l1, corr, problem.xty[j], problem.norms2[j])
+    shrink, push = _search(problem, form, iterate, j, corr)
     if shrink == 1.0 and push == 0.0 and iterate.n_active > 0:
         active_j, active_corr = scan_active(problem, iterate)
         n_dots = iterate.n_active
-        if abs(active_corr) > abs(corr):
+        if not abs(active_corr) <= abs(corr):
             j, corr = active_j, active_corr
-            shrink, push = line_search(form, qq, qy, l1, corr, problem.xty[j], problem.norms2[j])
-    gap = duality_gap(form, problem.yy, qq, qy, l1, abs(corr))
+            shrink, push = _search(problem, form, iterate, j, corr)
+    gap = duality_gap(form, problem.yy, iterate.qq, iterate.qy, iterate.l1, abs(corr))
     if gap <= stopping.gap:
         return iterate, Step(0.0, gap, n_dots, n_idle, True)
     if shrink == 1.0 and push == 0.0:
         return iterate, Step(0.0, gap, n_dots, n_idle + 1, n_idle + 1 >= stopping.max_idle)
     iterate, change = move(problem, iterate, j, corr, shrink, push)
     return iterate, Step(change, gap, n_dots, 0, change <= stopping.change)
+
+
+@kernel
+def _search(problem: Problem, form: Form, iterate: Iterate, j: int, corr: float) -> tuple[float, float]:
+    """Return the best shrink and push towards column j; (1, 0), no descent, where anything is not a number."""
+    qq, qy, l1 = iterate.qq, iterate.qy, iterate.l1
+    shrink, push = line_search(form, qq, qy, l1, corr, problem.xty[j], problem.norms2[j])
+    return (shrink, push) if np.isfinite(qq + qy + l1 + corr + shrink + push) else (1.0, 0.0)

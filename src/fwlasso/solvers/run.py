@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from ..certificate import true_gap
 from ..forms import Form, best_scale
 from ..iterate import Iterate, is_stale, refresh, rescale
@@ -25,7 +27,7 @@ class Stopping(NamedTuple):
 
     change: float  # of the largest change of a coefficient in a step
     gap: float  # of the duality gap
-    max_idle: int  # draws in a row without descent
+    max_idle: int = np.iinfo(np.int64).max  # draws in a row without descent, or fewer if they look at all columns
 
 
 class Task(NamedTuple):

@@ -1,0 +1,102 @@
+"""Data that break arithmetic, on guarded pages: no memory that is not ours, no index outside, no NaN untold."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from conftest import STORAGES
+from fwlasso import lasso_path
+from fwlasso.solvers.registry import SOLVERS
+from guarded import guarded, guarded_results, guarded_storage
+
+# Sets for every solver and storage; all of them together are more than two hundred.
+N_SETS = int(os.environ.get("FWLASSO_ATTACK_SETS", "4"))
+
+
+def far_from_zero(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Columns whose means are some 1e8 times as large as what they vary: products of them are rounding."""
+    m, p = rng.integers(5, 30), rng.integers(5, 70)
+    means = rng.uniform(1.0, 2.0, p) * 10.0 ** rng.integers(5, 12)
+    return means + 0.06 * rng.standard_normal((m, p)), 1e3 * rng.standard_normal(m)
+
+
+def one_of_times(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A column of unix milliseconds over a minute among ordinary ones."""
+    X = rng.standard_normal((40, 30))
+    X[:, 7] = 1.7e12 + np.round(rng.uniform(0.0, 6e4, 40))
+    return X, X[:, :3] @ [1.0, 2.0, 3.0] + rng.standard_normal(40)
+
+
+def near_copies(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that differ by little from each other."""
+    X = rng.standard_normal((30, 1)) + 10.0 ** -rng.integers(3, 16) * rng.standard_normal((30, 25))
+    return X, X[:, :2].sum(axis=1) + 0.1 * rng.standard_normal(30)
+
+
+def far_apart(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of scales that are twenty-four orders of magnitude apart."""
+    X = rng.standard_normal((20, 30)) * 10.0 ** rng.integers(-12, 13, 30)
+    return X, rng.standard_normal(20)
+
+
+SETS = [far_from_zero, one_of_times, near_copies, far_apart]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_whatever_the_data_nothing_outside_is_read_or_told(storage, solver):
+    n_active = 0
+    for number in range(N_SETS):
+        rng = np.random.default_rng([number, len(solver)])
+        values, y = SETS[number % len(SETS)](rng)
+        X = STORAGES[storage](values if storage != "bed" else rng.integers(0, 4, values.shape))
+        settings = {"solver": solver, "max_iter": 10, "tol": 1e-12, "random_state": number}
+        settings[SOLVERS[solver].grids[0]] = 2 if number % 2 else 5
+        if "change" in SOLVERS[solver].stops:
+            settings["stop"] = ("gap", "change")[number // 4 % 2]
+        at_end = bool(number % 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for X_, y_, context in (
+                (X, y, warnings.catch_warnings()),  # compiles
+                (guarded_storage(X, at_end=at_end), guarded(y, at_end=at_end), guarded_results(at_end=at_end)),
+            ):
+                try:
+                    with context:
+                        path = lasso_path(X_, y_, **settings)
+                except ValueError as error:
+                    if "radii: no end was found" not in str(error):
+                        raise
+                    continue
+                indices = path.coefs.indices
+                assert ((indices >= 0) & (indices < path.coefs.shape[0])).all()
+                n_active += indices.size
+                is_finite = np.isfinite(path.coefs.toarray()).all(axis=0) & np.isfinite(path.intercepts)
+                told = ~(path.gaps <= 1.0) & [status.value != "certified" for status in path.statuses]
+                assert (is_finite | told).all()
+    assert n_active > 0
+
+
+@pytest.mark.parametrize("solver", ["sfw", "fw", "corrective"])
+def test_an_automatic_grid_without_an_end_is_refused(solver):
+    X, y = one_of_times(np.random.default_rng(0))
+    with pytest.raises(ValueError, match="radii: no end was found"):
+        lasso_path(X, y, solver=solver, radii=3)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_needle_is_found(seed):
+    """One column of 2,000 explains y, and no other has any correlation with it: a draw without it brings no descent."""
+    rng = np.random.default_rng(seed)
+    j = rng.integers(2000)
+    X = np.zeros((40, 2000), order="F")
+    X[20:] = rng.standard_normal((20, 2000))
+    X[:, j] = np.repeat([1.0, -1.0, 0.0], [10, 10, 20])
+    path = lasso_path(X, 3.0 * X[:, j], solver="sfw", radii=[1.0], random_state=seed)
+    np.testing.assert_array_equal(path.coefs.indices, [j])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        path = lasso_path(X, 3.0 * X[:, j], solver="sfw", stop="paper", radii=[1.0], random_state=seed)
+    assert path.coefs.indices.size == 1 or [w.category for w in told] == [ConvergenceWarning]
