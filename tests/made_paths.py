@@ -38,6 +38,8 @@ def choose(path, point, blend=1.0, folds=True, **changes):
         fold_scores=fold_scores,
         standard_errors=fold_scores.std(axis=1, ddof=1) / 5**0.5 if folds else None,
         blend=blend,
+        radius=float(path.radii[point]) * (2.0 - blend),
+        r2=float(path.r2[point]) if blend == 1.0 else 0.625,
         **changes,
     )
 

@@ -8,7 +8,7 @@ import pytest
 
 import test_cli
 import test_cli_models
-from fwlasso import LassoPath, LinearModel, Status, lasso_cv
+from fwlasso import LassoCV, LassoPath, LinearModel, Status, lasso_cv
 from fwlasso.cross_validation import cross_validate
 from test_cli import BAD_INPUT, INCOMPLETE, NAMES, X, Y, call, call_json, plain
 
@@ -156,3 +156,31 @@ def test_cv_goes_on_with_a_path_and_chooses_again(run):
         assert (kept["rule"], kept["point"]) == (rule, points[-1])
     assert points[1] <= points[0]
     assert {file: file.stat().st_mtime_ns for file in segments} == segments
+
+
+def test_a_refitted_model_has_the_same_numbers_everywhere(run):
+    options = ("table.csv", "--relax", "--folds", 3, "--alphas", 10, "--standardize")
+    text = call("cv", *options, "--out", "chosen").stdout
+    record = call_json("cv", *options, "--out", "chosen", "--resume")
+    folder = run.parent / "chosen"
+    choice = json.loads((folder / "choice.json").read_text())
+    assert choice["blend"] < 1.0
+    assert record["choice"] == choice
+    model, path = LinearModel.load(folder / "model.json"), LassoPath.load(folder / "path.npz")
+    scaled = model.coefs * np.sqrt(((X - X.mean(axis=0)) ** 2).mean(axis=0))[model.indices]
+    r2 = 1.0 - ((Y - model.predict(X)) ** 2).sum() / ((Y - Y.mean()) ** 2).sum()
+    assert abs(r2 - path.r2[choice["point"]]) > 1e-4  # another model than that of the path
+    assert (choice["r2"], choice["radius"]) == pytest.approx((r2, np.abs(scaled).sum()), rel=1e-9)
+    point = record["points"][choice["point"]]
+    expected = {"r2": choice["r2"], "radius": choice["radius"], "n_active": len(model.coefs), "gap": None}
+    assert {name: point[name] for name in expected} == expected
+    assert call_json("predict", "chosen", "table.csv", "--target", "y")["r2"] == pytest.approx(choice["r2"], rel=1e-9)
+    (row,) = [line.split() for line in text.splitlines() if line.split()[1:2] == ["*"]]
+    assert [row[2], *row[4:7]] == [f"{choice['radius']:.4g}", str(len(model.coefs)), f"{choice['r2']:.4f}", "-"]
+    assert f"mean squared error (blend {choice['blend']:g})" in text
+    strongest = [f"{NAMES[model.indices[k]]} {scaled[k]:+.3g}" for k in np.argsort(-np.abs(scaled))[:5]]
+    assert f"largest scaled coefficients of the chosen model: {', '.join(strongest)}" in text
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f"<dd>{choice['r2']:.3f}</dd><dd class=note>l1 norm {choice['radius']:.4g}</dd>" in page
+    assert f"<td>{choice['radius']:.4g}</td>" in page
+    assert LassoCV(relax=True, cv=3, alphas=10, standardize=True).fit(X, Y).radius_ == pytest.approx(choice["radius"])

@@ -147,9 +147,10 @@ def test_what_was_solved_in_every_fold_is_kept_when_the_callback_stops(rng):
         found = lasso_cv(*dense_problem(rng), alphas=10, cv=3, n_threads=1, callback=lambda now: now.point >= 24)
     assert found.ending is Status.STOPPED
     assert len(found.path) == len(found.fold_paths[0]) == 10
-    assert found.choice.fold_scores.shape == (min(len(path) for path in found.fold_paths), 3)
     assert len(found.fold_paths[2]) == 1
-    assert found.choice.point < len(found.choice.scores)
+    for scores in (found.choice.scores, found.choice.standard_errors, *found.choice.fold_scores.T):
+        assert np.isfinite(scores).tolist() == [True] + [False] * 9  # one for every point of the path
+    assert found.choice.point == 0
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from fwlasso import Status
-from fwlasso.report import largest_coefs, point_rows, write_report
+from fwlasso.report import point_rows, write_report
 from fwlasso.report_page.call import call_text
 from made_paths import M, P, choose, make_data, solve, synthetic_path
 
@@ -175,14 +175,6 @@ def test_names_that_are_no_text_do_no_harm(report, path, name):
     assert data_of(page)["traces"][0]["name"] == name
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_largest_coefficients(standardize):
-    path = solve(standardize=standardize)
-    coef, scaled = path.coef(-1), path.scaled_coefs.toarray()[:, -1]
-    order = np.argsort(-np.abs(scaled))[: np.count_nonzero(scaled)]
-    assert largest_coefs(path, point=-1) == [(str(j), coef[j], scaled[j]) for j in order]
-
-
 def assert_model(rows, coef, scaled):
     """Rows are a model, feature by feature, the strongest first, and read back as the same bits."""
     order = np.argsort(-np.abs(scaled), kind="stable")[: np.count_nonzero(scaled)]
@@ -205,7 +197,7 @@ def test_chosen_model_has_all_digits(report, standardize, point):
     path = solve(standardize=standardize)
     page = report(path, choice=choose(path, point))
     assert_model(tables_of(page)[1], path.coef(point), path.coef(point, scaled=True))
-    expected = {"point": point, "intercept": path.intercepts[point], "chosen": True, "refitted": False}
+    expected = {"point": point, "intercept": path.intercepts[point], "chosen": True, "refitted": None}
     assert data_of(page)["home"] == expected
 
 
@@ -218,7 +210,9 @@ def test_refitted_model_is_shown_in_both_units(report, standardize):
     assert {int(row[1]): float(row[2]) for row in rows} == dict(zip(choice.coef.indices, choice.coef.data, strict=True))
     scaled = 1.75 * path.coef(4, scaled=True)
     assert [float(row[3]) for row in rows] == pytest.approx([scaled[int(row[1])] for row in rows], rel=1e-14)
-    assert data_of(page)["home"]["refitted"] is True
+    told = data_of(page)["home"]["refitted"]
+    assert told.pop("radius") == pytest.approx(choice.radius, rel=1e-6)
+    assert told == {"active": path.n_active[4], "r2": 0.625, "gap": None, "status": "refitted"}
     assert data_of(page)["home"]["intercept"] == choice.intercept
 
 
@@ -229,12 +223,6 @@ def test_chosen_feature_that_was_never_active_has_no_scaled_coefficient(report, 
     short = replace(early, statuses=path.statuses[:2], **{k: getattr(path, k)[:2] for k in ("gaps", "r2", "radii")})
     _, rows, _ = tables_of(report(short, choice=replace(choose(short, 1), coef=strange)))
     assert rows == [[str(P - 1), str(P - 1), "1.5", "-"]]
-
-
-@pytest.mark.parametrize("n_largest", [0, 2, 100])
-@pytest.mark.parametrize("point", [0, 3, -1])
-def test_number_of_largest_coefficients(path, n_largest, point):
-    assert len(largest_coefs(path, point, n_largest)) == min(n_largest, path.n_active[point])
 
 
 def test_summary_tells_what_was_done(report, path):

@@ -178,17 +178,23 @@ def test_slider_changes_readout_and_table(page, path, point):
 def test_refitted_model_is_not_a_point_of_the_path(page, path):
     choice = choose(path, HOME, blend=0.5)
     browser = page(path, choice=choice)
-    model = browser.rows("#features")
+    model, told = browser.rows("#features"), readout(browser)
     assert {int(row[1]): float(row[2]) for row in model} == dict(
         zip(choice.coef.indices, choice.coef.data, strict=True)
     )
+    assert (told["R²"], told["gap"], told["status"]) == ("0.625", "\N{EN DASH}", "refitted")
+    assert float(told["radius"]) == pytest.approx(choice.radius, rel=1e-3)
+    assert browser.rows("#points")[HOME][4] == "0.6250"
     slide(browser, HOME - 1)
     slide(browser, HOME)
     assert browser.text("#model-title") == f"Point {HOME + 1} of 7"
+    assert float(readout(browser)["R²"]) == pytest.approx(path.r2[HOME], rel=1e-3)
     assert_table(browser.rows("#features"), path.coef(HOME), path.coef(HOME, scaled=True), rel=1e-6)
-    browser.click("#back")
-    assert browser.rows("#features") == model
-    assert float(browser.text("#intercept")) == choice.intercept
+    for home in ("#back", "#points .chosen"):
+        browser.click(home)
+        assert (browser.rows("#features"), readout(browser)) == (model, told)
+        assert float(browser.text("#intercept")) == choice.intercept
+        slide(browser, 0)
 
 
 def test_buttons_go_back_and_on(page, path):

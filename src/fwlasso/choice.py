@@ -1,5 +1,6 @@
 """The choice of a model on a path, and what it rests on."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from .columns import Vector
 from .criteria import best_point
+from .result import LassoPath
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Choice:
     coef : scipy.sparse.csc_array of shape (n_features, 1)
         Coefficients of the chosen model, for the columns as given.
     intercept : float
+    radius, r2 : float
+        Of the chosen model, as a path has them of its points: its l1 norm, and R^2 on the training data.
     """
 
     rule: str
@@ -48,11 +52,27 @@ class Choice:
     fold_scores: NDArray[np.float64] | None = None
     standard_errors: Vector | None = None
     blend: float = 1.0
+    radius: float = math.nan
+    r2: float = math.nan
+
+    @property
+    def label(self) -> str:
+        """What the scores are of: the criterion, and of which models where these are not the points of the path."""
+        return self.criterion if self.blend == 1.0 else f"{self.criterion} (blend {self.blend:g})"
 
     @property
     def best(self) -> int:
         """The point with the best score, which another rule may pass over for a sparser one; the sparsest of equals."""
         return best_point(self.scores, self.greater_is_better)
+
+    def point_columns(self, path: LassoPath) -> dict[str, list[Any]]:
+        """Return what is known of the points of a path; of the chosen one what holds for the model, refitted or not."""
+        columns = path.point_columns()
+        if self.blend != 1.0:
+            own = {"radius": self.radius, "n_active": int(self.coef.count_nonzero()), "r2": self.r2}
+            for name, value in {**own, "gap": math.nan, "status": "refitted"}.items():
+                columns[name][self.point] = value
+        return columns
 
     def record(self) -> dict[str, Any]:
         """Return the choice as JSON has it, without the coefficients."""
@@ -62,6 +82,8 @@ class Choice:
             "criterion": self.criterion,
             "greater_is_better": self.greater_is_better,
             "blend": self.blend,
+            "radius": self.radius,
+            "r2": self.r2,
             "scores": self.scores.tolist(),
             "standard_errors": None if self.standard_errors is None else self.standard_errors.tolist(),
             "fold_scores": None if self.fold_scores is None else self.fold_scores.tolist(),

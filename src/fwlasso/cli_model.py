@@ -125,7 +125,7 @@ def _choice_in(run: Path, path: LassoPath) -> Choice | None:
         }
         if not 0 <= point < len(path) or arrays["scores"] is None or arrays["scores"].shape != (len(path),):
             raise ValueError("it does not belong to the path")
-        rest = {name: record[name] for name in ("rule", "criterion", "greater_is_better", "blend")}
+        rest = {name: record[name] for name in ("rule", "criterion", "greater_is_better", "blend", "radius", "r2")}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{file} is damaged: {error}") from None
     shape = path.coefs.shape[0], 1

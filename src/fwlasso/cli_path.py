@@ -13,6 +13,7 @@ from .choice import Choice
 from .cli_keep import check_folder, clear_folder, keep
 from .cli_show import Detail, as_records, put_json, show_path, solving
 from .columns import Vector
+from .cross_validation import choice_of_point
 from .datasets import Table, load_diabetes_products, read_table
 from .datasets.files import LIBSVM, ending_of
 from .datasets.libsvm import load_libsvm
@@ -190,13 +191,5 @@ def score(result: LassoPath, file: Path, test: Any) -> Scored:
     predicted = result.predict(test.X)
     errors = squared_errors(predicted, y)
     point = int(np.argmin(errors))
-    choice = Choice(
-        rule="min",
-        point=point,
-        criterion=f"mean squared error on {file.name}",
-        scores=errors,
-        greater_is_better=False,
-        coef=result.coefs[:, [point]],
-        intercept=float(result.intercepts[point]),
-    )
+    choice = choice_of_point(result, point, "min", f"mean squared error on {file.name}", errors)
     return Scored({"test_mse": errors, "test_r2": r2_scores(predicted, y)}, choice)

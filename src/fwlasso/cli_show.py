@@ -10,6 +10,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
@@ -17,12 +18,16 @@ from rich.table import Table as RichTable
 from .choice import Choice
 from .columns import Vector
 from .progress import Step, Tell
-from .report import POINT_NAMES, largest_coefs, point_rows
+from .report import POINT_NAMES, point_rows
+from .report_page.data import home_model
 from .result import LassoPath
 from .runs import json_text
+from .traces import ever_active, names_of
 from .watch import Callback, Progress
 
 _N_ROWS = 12
+_UNBOUNDED = 10_000  # signs a line
+_LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status")
 
 
 class Detail(NamedTuple):
@@ -38,8 +43,9 @@ class Detail(NamedTuple):
         return self.quiet or self.as_json
 
     def front(self) -> Console:
-        """Return the console for the result."""
-        return Console(quiet=self.is_silent, highlight=False)
+        """Return the console for the result; what is no terminal gets lines of any length."""
+        console = Console(quiet=self.is_silent, highlight=False)
+        return console if console.is_terminal else Console(quiet=self.is_silent, highlight=False, width=_UNBOUNDED)
 
     def aside(self) -> Console:
         """Return the console for what is said beside the result."""
@@ -110,7 +116,7 @@ def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Call
 
 def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None) -> dict[str, Any]:
     """Return a path as JSON has it, with more columns of its points."""
-    columns = result.point_columns()
+    columns = result.point_columns() if choice is None else choice.point_columns(result)
     columns |= {name.replace(" ", "_"): values.tolist() for name, values in more.items()}
     chosen = {} if choice is None else {"choice": choice.record()}
     return {
@@ -125,31 +131,32 @@ def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None
 
 
 def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice: Choice | None) -> None:
-    """Print points of the path, the chosen one marked, and the largest coefficients of that or of the last one."""
+    """Print points of the path, the chosen one marked, and the largest coefficients of its model or of the last one."""
     console = detail.front()
     last = len(result) - 1
-    chosen = last if choice is None else choice.point
-    points = range(len(result)) if detail.verbose else _spread(last, chosen)
-    grid = RichTable(title="Points of the path", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    # A line of eighty signs has room for the scores or for the iterations.
-    names = [name for name in POINT_NAMES if not (more and name == "iterations")]
-    for name in (*names, *more):
-        grid.add_column(name, justify="left" if name == "status" else "right")
-    for k, row in zip(points, point_rows(result, list(points)), strict=True):
-        marked = choice is not None and k == choice.point
-        known = dict(zip(POINT_NAMES, row, strict=True))
-        cells = [*(known[name] for name in names), *(f"{values[k]:.4g}" for values in more.values())]
-        grid.add_row(f"{cells[0]} *" if marked else cells[0], *cells[1:], style="bold" if marked else None)
+    points = list(range(len(result)) if detail.verbose else _spread(last, last if choice is None else choice.point))
+    cells = dict(zip(POINT_NAMES, zip(*point_rows(result, points, choice), strict=True), strict=True))
+    for name, values in more.items():
+        label = choice.label if choice is not None and name == choice.criterion else name
+        cells[label] = tuple(f"{values[k]:.4g}" for k in points)
+    marked = None if choice is None else points.index(choice.point)
+    # Where a line is too short for all columns, some are left out: a digit less would be another number.
+    grid = _grid(cells, marked)
+    for name in _LEFT_OUT_FIRST:
+        if Measurement.get(console, console.options.update(width=_UNBOUNDED), grid).maximum > console.width:
+            del cells[name]
+            grid = _grid(cells, marked)
     console.print(grid)
     if choice is not None:
         score = choice.scores[choice.point]
         about = f"{choice.criterion}: {score:.6g} at point {choice.point + 1}, chosen by the rule {choice.rule}"
         console.print(f"[bold]*[/bold] {escape(about)}", soft_wrap=True)
-    which = "last" if choice is None else "chosen"
-    largest = largest_coefs(result, point=chosen, n_largest=5)
-    strongest = ", ".join(f"{name} {value:+.3g}" for name, _, value in largest)
+    which = "last point" if choice is None else "chosen model"
+    model = home_model(result, ever_active(result), choice)
+    names, values = names_of(result, model.features[:5]), model.scaled_coefs[:5].tolist()
+    strongest = ", ".join(f"{name} {value:+.3g}" for name, value in zip(names, values, strict=True))
     scaled = "scaled " if result.settings["standardize"] else ""
-    console.print(f"largest {scaled}coefficients of the {which} point: {escape(strongest) or 'none'}")
+    console.print(f"largest {scaled}coefficients of the {which}: {escape(strongest) or 'none'}")
     seconds = "  ".join(f"{phase} {value:.2f} s" for phase, value in result.counters.seconds.items())
     console.print(
         f"{int(result.counters.iterations.sum()):,} iterations, {result.counters.passes:.1f} passes; {seconds}"
@@ -157,6 +164,17 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     if detail.verbose:
         settings = ", ".join(f"{name}={value}" for name, value in result.settings.items() if value is not None)
         console.print(f"settings: {escape(settings)}", soft_wrap=True)
+
+
+def _grid(cells: dict[str, tuple[str, ...]], marked: int | None) -> RichTable:
+    """Return a table of columns; the marked row is bold, and has a star."""
+    grid = RichTable(title="Points of the path", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in cells:
+        grid.add_column(name, justify="left" if name == "status" else "right", overflow="fold")
+    for place, (point, *row) in enumerate(zip(*cells.values(), strict=True)):
+        is_marked = place == marked
+        grid.add_row(f"{point} *" if is_marked else point, *row, style="bold" if is_marked else None)
+    return grid
 
 
 def _spread(last: int, chosen: int) -> list[int]:

@@ -159,8 +159,7 @@ def _choose(
     design, response = data.design, data.response
     if isinstance(plan.rule, str) and plan.rule in INFORMATION_RULES:
         scores = information(path, plan.rule)
-        coef, intercept = path.coefs[:, [point := best_point(scores, False)]], float(path.intercepts[point])
-        return Choice(plan.rule, point, plan.rule.upper(), scores, False, coef, intercept)
+        return choice_of_point(path, best_point(scores, False), plan.rule, plan.rule.upper(), scores)
     tables = []
     for fold_path, (kept, rows) in zip(fold_paths, splits, strict=True):
         fold = _relaxed(design, response, fold_path, kept, plan)
@@ -175,10 +174,18 @@ def _choose(
         tables.append(scoring.of(blended, as_response(truth, len(blended[0])), other, None))
     n_points = min(len(path), *(table.shape[0] for table in tables))
     scores = np.stack([table[:n_points] for table in tables], axis=1)  # points, folds, blends
-    return _best(path, whole, scores, plan, scoring)
+    return _best(path, whole, scores, plan, scoring, data)
 
 
-def _best(path: LassoPath, whole: _Relaxed, scores: NDArray[np.float64], plan: Plan, scoring: Scoring) -> Choice:
+def choice_of_point(path: LassoPath, point: int, rule: str, criterion: str, scores: Vector) -> Choice:
+    """Return the choice of a point of the path itself by numbers of which the smallest are the best."""
+    intercept, radius, r2 = (float(values[point]) for values in (path.intercepts, path.radii, path.r2))
+    return Choice(rule, point, criterion, scores, False, path.coefs[:, [point]], intercept, radius=radius, r2=r2)
+
+
+def _best(
+    path: LassoPath, whole: _Relaxed, scores: NDArray[np.float64], plan: Plan, scoring: Scoring, data: Data
+) -> Choice:
     """Choose a point and a blend from scores of shape (n_points, n_folds, n_blends)."""
     means = scores.mean(axis=1)
     greater = scoring.greater_is_better
@@ -194,19 +201,33 @@ def _best(path: LassoPath, whole: _Relaxed, scores: NDArray[np.float64], plan: P
         check("rule", point, 0 <= point < len(means), f"a function that returns a point below {len(means)}")
     elif plan.rule == "1se":
         point = within_one_error(usable[:, at], errors, greater)
-    blend = plan.blends[at]
-    mixed = path.coefs if blend == 1.0 else blend * path.coefs + (1.0 - blend) * whole.coefs
-    intercepts = path.intercepts if blend == 1.0 else blend * path.intercepts + (1.0 - blend) * whole.intercepts
     rule = plan.rule if isinstance(plan.rule, str) else getattr(plan.rule, "__name__", "a function")
-    return Choice(
-        rule,
-        point,
-        scoring.name,
-        means[:, at],
-        greater,
-        sp.csc_array(mixed[:, [point]]),
-        float(intercepts[point]),
-        scores[:, :, at],
-        errors,
-        blend,
+    choice = replace(
+        choice_of_point(path, point, rule, scoring.name, _of_all(path, means[:, at])),
+        greater_is_better=greater,
+        fold_scores=_of_all(path, scores[:, :, at]),
+        standard_errors=None if errors is None else _of_all(path, errors),
     )
+    blend = plan.blends[at]
+    return choice if blend == 1.0 else _refitted(choice, path, whole, blend, data)
+
+
+def _of_all(path: LassoPath, known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers of every point of the path: NaN for those that not all folds came to."""
+    return np.concatenate([known, np.full((len(path) - len(known), *known.shape[1:]), np.nan)])
+
+
+def _refitted(choice: Choice, path: LassoPath, whole: _Relaxed, blend: float, data: Data) -> Choice:
+    """Return the choice of a mix of the Lasso's coefficients and the refitted ones in place of those of its point."""
+    point = choice.point
+    coef = sp.csc_array(blend * path.coefs[:, [point]] + (1.0 - blend) * whole.coefs[:, [point]])
+    intercept = float(blend * path.intercepts[point] + (1.0 - blend) * whole.intercepts[point])
+    # Both have the support of the point, and so its scales.
+    entries = slice(path.coefs.indptr[point], path.coefs.indptr[point + 1])
+    mixed = blend * path.coefs.data[entries] + (1.0 - blend) * whole.coefs.data[entries]
+    radius = np.abs(mixed * path.scaled_coefs.data[entries] / path.coefs.data[entries]).sum()
+    y = data.response
+    residual = y - predict_rows(data.design.columns, np.arange(y.size), coef, np.array([intercept]))[:, 0]
+    spread = y - y.mean() if path.settings["fit_intercept"] else y
+    r2 = 1.0 - (residual @ residual) / max(spread @ spread, np.finfo(np.float64).tiny)
+    return replace(choice, coef=coef, intercept=intercept, blend=blend, radius=float(radius), r2=float(r2))

@@ -196,7 +196,7 @@ class LassoCV(_LinearModel):
     alpha_ : float
         Penalty of the chosen point.
     radius_ : float
-        Its l1 norm.
+        l1 norm of the chosen model.
     alphas_ : array of shape (n_points,)
         The penalties of the path, from the largest on.
     mse_path_ : array of shape (n_points, n_folds)
@@ -293,7 +293,7 @@ class LassoCV(_LinearModel):
         path, choice = found.path, found.choice
         self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
         self.alphas_, self.alpha_ = path.alphas, float(path.alphas[choice.point])
-        self.radius_ = float(path.radii[choice.point])
+        self.radius_ = choice.radius
         if self.scoring is None and choice.fold_scores is not None:
             self.mse_path_ = choice.fold_scores
         self.coef_ = choice.coef.toarray()[:, 0]

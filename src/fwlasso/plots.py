@@ -108,10 +108,10 @@ def plot_error(path: LassoPath, choice: Choice, *, ax: "Axes | None" = None, x: 
     if choice.best != choice.point:
         best = f"best: {path.n_active[choice.best]} features"
         ax.plot(along[choice.best], choice.scores[choice.best], "o", color=COLOURS[0], fillstyle="none", label=best)
-    chosen = f"chosen by {_literal(choice.rule)}: {path.n_active[choice.point]} features"
+    chosen = f"chosen by {_literal(choice.rule)}: {choice.coef.count_nonzero()} features"
     ax.axvline(along[choice.point], color=COLOURS[1], linewidth=1.0, linestyle="--")
     ax.plot(along[choice.point], choice.scores[choice.point], "o", color=COLOURS[1], label=chosen)
-    ax.set_ylabel(_literal(choice.criterion))
+    ax.set_ylabel(_literal(choice.label))
     ax.legend(fontsize="small", frameon=False)
     return ax
 

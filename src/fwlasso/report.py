@@ -56,11 +56,11 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
         style=_asset("page.css"),
         lede=escape(_lede(path)),
         facts="".join(_fact(*fact) for fact in _facts(path, model, choice)),
-        criterion=escape("R² on the training data" if choice is None else _heading(choice.criterion)),
+        criterion=escape("R² on the training data" if choice is None else _heading(choice.label)),
         model_name="The last point" if choice is None else "The chosen model",
         intercept=repr(model.intercept),
         features="".join(_row(*row) for row in _feature_rows(path, model)),
-        points="".join(_row(*row) for row in point_rows(path, range(len(path)))),
+        points="".join(_row(*row) for row in point_rows(path, range(len(path)), choice)),
         summary="".join(_row(*row, heads=1) for row in _summary(path, choice).items()),
         call=escape(call_text(path)),
         data=page_data(path, traces, model, choice),
@@ -70,30 +70,23 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
     write_text(Path(file), page, errors="xmlcharrefreplace")
 
 
-def largest_coefs(path: LassoPath, point: int, n_largest: int = 20) -> list[tuple[str, float, float]]:
-    """Return name, coefficient and scaled coefficient of the features with the largest ones by modulus."""
-    coef = path.coef(point)
-    scaled = path.coef(point, scaled=True)
-    order = np.argsort(-np.abs(scaled), kind="stable")[: min(n_largest, np.count_nonzero(scaled))]
-    return list(zip(names_of(path, order), coef[order].tolist(), scaled[order].tolist(), strict=True))
-
-
 #: What `point_rows` tells of a point.
 POINT_NAMES = ("point", "radius", "alpha", "active", "R2", "gap", "iterations", "status")
 
 
-def point_rows(path: LassoPath, points: range | list[int]) -> list[tuple[str, ...]]:
-    """Return the rows of the table of points, as text."""
+def point_rows(path: LassoPath, points: range | list[int], choice: Choice | None = None) -> list[tuple[str, ...]]:
+    """Return the rows of the table of points, as text; that of the chosen one tells of the chosen model."""
+    known = path.point_columns() if choice is None else choice.point_columns(path)
     return [
         (
             str(k + 1),
-            f"{path.radii[k]:.4g}",
-            f"{path.alphas[k]:.4g}",
-            str(path.n_active[k]),
-            f"{path.r2[k]:.4f}",
-            "-" if np.isnan(path.gaps[k]) else f"{path.gaps[k]:.1e}",
-            str(path.counters.iterations[k]),
-            path.statuses[k].value,
+            f"{known['radius'][k]:.4g}",
+            f"{known['alpha'][k]:.4g}",
+            str(known["n_active"][k]),
+            f"{known['r2'][k]:.4f}",
+            "-" if np.isnan(known["gap"][k]) else f"{known['gap'][k]:.1e}",
+            str(known["iterations"][k]),
+            known["status"][k],
         )
         for k in points
     ]
@@ -122,22 +115,23 @@ def _lede(path: LassoPath) -> str:
 def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[str, str, str]]:
     """Return what one wants to know first: what it is, a number, and a note on it."""
     k = model.point
+    r2, radius = (path.r2[k], path.radii[k]) if choice is None else (choice.r2, choice.radius)
     if choice is None:
         of_model = [("Features at the end", f"{model.features.size:,}", f"alpha {path.alphas[k]:.4g}")]
     else:
-        blend = "" if choice.blend == 1.0 else f", refitted (blend {choice.blend:g})"
+        blend = "" if choice.blend == 1.0 else ", refitted"
         spread = "" if choice.standard_errors is None else f" ± {float(f'{choice.standard_errors[k]:.2g}'):.4g}"
         rule = f"point {k + 1} of {len(path)}, by {choice.rule}{blend}"
         of_model = [
             ("Features chosen", f"{model.features.size:,}", rule),
-            (_heading(choice.criterion), f"{choice.scores[k]:.4g}{spread}", f"alpha {path.alphas[k]:.4g}"),
+            (_heading(choice.label), f"{choice.scores[k]:.4g}{spread}", f"alpha {path.alphas[k]:.4g}"),
         ]
     largest = "not computed" if np.isnan(path.gaps).all() else f"{np.nanmax(path.gaps):.1e}"
     tolerance = path.gap_tolerance
     asked = path.summary_of_statuses() if tolerance is None else f"{path.summary_of_statuses()}; tol {tolerance:g}"
     return [
         *of_model,
-        ("R² on the training data", f"{path.r2[k]:.3f}", f"l1 norm {path.radii[k]:.4g}"),
+        ("R² on the training data", f"{r2:.3f}", f"l1 norm {radius:.4g}"),
         ("Largest duality gap", largest, asked),
         ("Passes over the data", f"{path.counters.passes:.1f}", f"{path.counters.total_seconds:.3g} s in all"),
     ]
@@ -152,7 +146,7 @@ def _summary(path: LassoPath, choice: Choice | None) -> dict[str, str]:
     p, n_points = path.coefs.shape
     seconds = ", ".join(f"{phase} {value:.3f}" for phase, value in path.counters.seconds.items())
     ending = path.ending.sentence if path.ending else "complete"
-    chosen = {} if choice is None else {"choice": f"point {choice.point + 1} by {choice.rule} ({choice.criterion})"}
+    chosen = {} if choice is None else {"choice": f"point {choice.point + 1} by {choice.rule} ({choice.label})"}
     return {
         "data": f"{path.settings['n_samples']:,} samples, {p:,} features",
         "solver": str(path.settings.get("solver")),

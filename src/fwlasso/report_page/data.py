@@ -74,7 +74,7 @@ def page_data(path: LassoPath, traces: Traces, model: Model, choice: Choice | No
             "point": model.point,
             "intercept": model.intercept,
             "chosen": choice is not None,
-            "refitted": choice is not None and choice.blend != 1.0,
+            "refitted": None if choice is None or choice.blend == 1.0 else _refitted(choice),
         },
         "scores": None if choice is None else _scores(choice),
     }
@@ -95,10 +95,16 @@ def _trace(name: str, feature: np.int64, factor: np.float64, values: Vector) -> 
     }
 
 
+def _refitted(choice: Choice) -> dict[str, Any]:
+    """Return what the readout tells of a model that is not on the path, in place of what it tells of its point."""
+    radius, r2 = _rounded(np.array([choice.radius, choice.r2]))
+    return {"radius": radius, "r2": r2, "active": int(choice.coef.count_nonzero()), "gap": None, "status": "refitted"}
+
+
 def _scores(choice: Choice) -> dict[str, Any]:
     folds, errors = choice.fold_scores, choice.standard_errors
     return {
-        "criterion": choice.criterion,
+        "criterion": choice.label,
         "means": _rounded(choice.scores),
         "best": choice.best,
         "errors": None if errors is None else _rounded(errors),

@@ -18,15 +18,17 @@ const scoreText = (k) => {
   const { means, errors } = data.scores;
   return errors ? `${short(means[k])} ± ${short(errors[k], 2)}` : short(means[k]);
 };
+/** What is known of a point, or of the model that was refitted from one. */
+const known = (name, k) => (view.isHome && home.refitted ? home.refitted : { [name]: points[name][k] })[name];
 const facts = (k) => [
   ["point", `${k + 1} of ${lastPoint + 1}`],
   ["alpha", short(points.alpha[k])],
-  ["radius", short(points.radius[k])],
-  ["active", count(points.active[k])],
-  ["R²", short(points.r2[k])],
+  ["radius", short(known("radius", k))],
+  ["active", count(known("active", k))],
+  ["R²", short(known("r2", k))],
   ...(data.scores ? [[data.scores.criterion, scoreText(k)]] : []),
-  ["gap", short(points.gap[k], 3)],
-  ["status", points.status[k]],
+  ["gap", short(known("gap", k), 3)],
+  ["status", known("status", k)],
 ];
 
 watch((changed) => {

@@ -96,7 +96,11 @@ byId("download").addEventListener("click", () => {
 
 const pointBody = byId("points").tBodies[0];
 if (home.chosen) pointBody.rows[home.point].classList.add("chosen");
-pointBody.addEventListener("click", (event) => goTo(event.target.closest("tr").sectionRowIndex));
+pointBody.addEventListener("click", (event) => {
+  const row = event.target.closest("tr");
+  if (row.classList.contains("chosen")) goHome();
+  else goTo(row.sectionRowIndex);
+});
 watch((changed) => {
   if (!changed.has("point")) return;
   [...pointBody.rows].forEach((row, k) => {
