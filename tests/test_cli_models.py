@@ -1,4 +1,4 @@
-"""The commands predict, report and cv, and held-out data: --test."""
+"""The commands predict, report and cv, and held-out data: --validation."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression
 
 import test_cli
 from conftest import pack
-from fwlasso import Lasso, LassoCV, LassoPath, LinearModel, lasso_path
+from fwlasso import Lasso, LassoCV, LassoPath, LinearModel
 from fwlasso.datasets import write_store
 from fwlasso.onnx_models import save_onnx
 from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, NAMES, X, Y, call, call_json, plain, write_csv, write_svm
@@ -34,7 +34,7 @@ def folder_of_a_run(tmp_path_factory):
     with contextlib.chdir(folder):
         write_csv(folder / "table.csv")
         write_csv(folder / "test.csv", y=Y + 0.25)
-        call("path", "table.csv", "--test", "test.csv", "--alphas", 20, "--quiet", "--out", "run")
+        call("path", "table.csv", "--validation", "test.csv", "--alphas", 20, "--quiet", "--out", "run")
     return folder
 
 
@@ -50,17 +50,19 @@ def run(folder_of_a_run, tmp_path, monkeypatch):
 
 
 def test_test_data_choose_a_point(run):
-    record = call_json("path", "table.csv", "--test", "test.csv", "--alphas", 20)
-    path = lasso_path(X, Y, alphas=20)
+    record = call_json("path", "table.csv", "--validation", "test.csv", "--alphas", 20)
+    path = LassoPath.load(run / "path.npz")
     errors = np.mean((path.predict(X) - (Y + 0.25)[:, None]) ** 2, axis=0)
-    np.testing.assert_allclose([point["test_mse"] for point in record["points"]], errors, rtol=1e-10)
-    np.testing.assert_allclose([point["test_r2"] for point in record["points"]], path.score(X, Y + 0.25), rtol=1e-10)
+    np.testing.assert_allclose([point["validation_mse"] for point in record["points"]], errors, rtol=1e-10)
+    np.testing.assert_allclose(
+        [point["validation_r2"] for point in record["points"]], path.score(X, Y + 0.25), rtol=1e-10
+    )
     choice = record["choice"]
     assert choice["point"] == int(np.argmin(errors))
     assert (choice["rule"], choice["criterion"]) == ("min", "mean squared error on test.csv")
     assert choice["fold_scores"] is None
     assert sorted(file.name for file in run.iterdir()) == sorted([*KEPT, "choice.json", "model.json"])
-    assert json.loads((run / "choice.json").read_text())["point"] == choice["point"]
+    assert json.loads((run / "choice.json").read_text()) == choice  # a folder changes no bit
     kept = LassoPath.load(run / "path.npz")
     model = LinearModel.load(run / "model.json")
     np.testing.assert_array_equal(model.dense_coef(), kept.coef(choice["point"]))
@@ -73,13 +75,22 @@ def test_complete_run_can_be_scored_on_other_data(run):
     before = json.loads((run / "choice.json").read_text())
     call(*arguments)
     assert json.loads((run / "choice.json").read_text()) == before
-    call(*arguments, "--test", "other.csv")
+    call(*arguments, "--validation", "other.csv")
     assert json.loads((run / "choice.json").read_text())["criterion"] == "mean squared error on other.csv"
 
 
 def test_choice_of_a_shorter_path_goes(run):
     call(
-        "path", "table.csv", "--test", "test.csv", "--time-limit", 1e-9, "--quiet", "--out", "new", exit_code=INCOMPLETE
+        "path",
+        "table.csv",
+        "--validation",
+        "test.csv",
+        "--time-limit",
+        1e-9,
+        "--quiet",
+        "--out",
+        "new",
+        exit_code=INCOMPLETE,
     )
     assert (run.parent / "new" / "choice.json").exists()
     call("path", "table.csv", "--quiet", "--out", "new", "--resume")
@@ -89,11 +100,11 @@ def test_choice_of_a_shorter_path_goes(run):
 
 
 def test_chosen_point_is_marked(run):
-    text = call("path", "table.csv", "--test", "test.csv", "--alphas", 60).stdout
-    chosen = call_json("path", "table.csv", "--test", "test.csv", "--alphas", 60)["choice"]["point"]
+    text = call("path", "table.csv", "--validation", "test.csv", "--alphas", 60).stdout
+    chosen = call_json("path", "table.csv", "--validation", "test.csv", "--alphas", 60)["choice"]["point"]
     assert f" {chosen + 1} * " in text
     assert f"at point {chosen + 1}, chosen by the rule min" in plain(text)
-    assert "test_r2" in text
+    assert "validation r2" in text
 
 
 def test_verbose_shows_all_points(run):
@@ -106,11 +117,12 @@ def test_verbose_shows_all_points(run):
 def test_libsvm_test_data_may_end_early(tmp_path):
     write_svm(tmp_path / "train.svm")
     (tmp_path / "test.svm").write_text("1.5 1:2\n-1 2:1 3:0.5\n")
-    record = call_json("path", tmp_path / "train.svm", "--test", tmp_path / "test.svm", "--alphas", 4)
+    arguments = ("path", tmp_path / "train.svm", "--validation", tmp_path / "test.svm", "--alphas", 4)
+    record = call_json(*arguments, "--out", tmp_path / "run")
     rows = np.zeros((2, P))
     rows[0, 0], rows[1, 1], rows[1, 2] = 2.0, 1.0, 0.5
-    errors = np.mean((lasso_path(sp.csc_array(X), Y, alphas=4).predict(rows) - [[1.5], [-1.0]]) ** 2, axis=0)
-    np.testing.assert_allclose([point["test_mse"] for point in record["points"]], errors, rtol=1e-9)
+    errors = np.mean((LassoPath.load(tmp_path / "run" / "path.npz").predict(rows) - [[1.5], [-1.0]]) ** 2, axis=0)
+    np.testing.assert_allclose([point["validation_mse"] for point in record["points"]], errors, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +137,7 @@ def test_libsvm_test_data_may_end_early(tmp_path):
 def test_test_data_that_do_not_fit_end_with_a_line(run, call_main, content, message):
     if content is not None:
         (run.parent / "other.csv").write_bytes(content)
-    exit_code, stdout, stderr = call_main("path", "table.csv", "--test", "other.csv", "--out", "new")
+    exit_code, stdout, stderr = call_main("path", "table.csv", "--validation", "other.csv", "--out", "new")
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert message in stderr
     assert not (run.parent / "new").exists()
@@ -376,3 +388,18 @@ def test_completion_script_is_shown():
     )
     assert done.returncode == COMPLETE, done.stderr
     assert "COMP_WORDS" in done.stdout
+
+
+@pytest.mark.parametrize("n_signs", [40, 60, 80])
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_no_digit_of_a_table_is_cut_off(run, monkeypatch, n_signs, is_terminal):
+    monkeypatch.setenv("COLUMNS", str(n_signs))
+    monkeypatch.setenv("TTY_COMPATIBLE", str(int(is_terminal)))
+    arguments = ("path", "table.csv", "--validation", "test.csv", "--alphas", 7)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", call(*arguments).stdout)
+    assert "…" not in text
+    rows = [line.split() for line in text.replace(" *", "").splitlines() if re.match(r" +\d+ ", line)]
+    for row, point in zip(rows, call_json(*arguments)["points"], strict=True):
+        assert row[-2:] == [f"{point[name]:.4g}" for name in ("validation_mse", "validation_r2")]
+        assert f"{point['alpha']:.4g}" in row
+        assert is_terminal or len(row) == 10

@@ -27,7 +27,7 @@ def write_files(folder):
     rng = np.random.default_rng(0)
     values = np.round(rng.standard_normal((60, 9)), 2)
     price = np.round(4.0 * values[:, 0] - values[:, 3] + 0.1 * rng.standard_normal(60) + 10.0, 3)
-    for name, rows in (("train", slice(40)), ("test", slice(40, 60))):
+    for name, rows in (("train", slice(40)), ("held", slice(40, 50)), ("test", slice(50, 60))):
         dump_svmlight_file(values[rows], price[rows], str(folder / f"{name}.svm"))
     header = ["rooms", "age", *(f"f{j}" for j in range(7)), "price"]
     for name, rows in (("table", slice(40)), ("new", slice(40, 60))):
@@ -58,7 +58,7 @@ def test_every_command_is_on_the_page():
 def test_layout_of_a_run_is_that_on_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
-    for arguments in (["path", "train.svm", "--test", "test.svm"], ["cv", "train.svm", "--resume"]):
+    for arguments in (["path", "train.svm", "--validation", "held.svm"], ["cv", "train.svm", "--resume"]):
         done = CliRunner().invoke(cli.app, [*arguments, "--quiet", "--out", "result"], catch_exceptions=False)
         assert done.exit_code == 0
     (layout,) = (block for block in blocks("docs/CLI.md", "") if block.startswith("result/"))

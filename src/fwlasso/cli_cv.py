@@ -8,7 +8,7 @@ import typer
 
 from . import cli_options as given
 from .cli_keep import check_folder, clear_folder
-from .cli_path import Scored, finish, read_data, read_test
+from .cli_path import Scored, finish, read_data, read_validation
 from .cli_show import Detail, solving
 from .criteria import INFORMATION_RULES, SCORE_RULES
 from .cross_validation import cross_validate
@@ -79,7 +79,8 @@ def cv(
     if folds is not None and validation is not None:
         raise ValueError("give --folds or --validation, not both")
     given.check_out(out, resume=resume, overwrite=overwrite)
-    options = Options(checkpoint=out, **given.path_settings(context.params))  # before anything is read
+    # Before anything is read. In segments with and without a folder, so that it changes no bit, and so no choice.
+    options = Options(checkpoint=out, in_segments=True, **given.path_settings(context.params))
     if out is not None:
         check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
@@ -100,8 +101,8 @@ def _validation(text: str | None, target: str | None, data: Store | Table) -> An
     try:
         share = float(text)
     except ValueError:
-        test = read_test(Path(text), target, data)
-        return test.X, test.y
+        held_out = read_validation(Path(text), target, data)
+        return held_out.X, held_out.y
     if not 0.0 < share < 1.0:
         raise ValueError(f"--validation must be a file, or a share between 0 and 1, got {text}")
     return share

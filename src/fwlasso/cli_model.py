@@ -50,8 +50,8 @@ def predict(
 ) -> None:
     """Predict the rows of DATA, one a line below the word "prediction"; where the response is known, tell R2 and RMSE.
 
-    The model of a run is the one chosen with --test or by fwlasso cv. Columns with names are found by name. A pickle
-    (.joblib, .pkl) RUNS ANY CODE that is in it: open none that you do not trust.
+    The model of a run is the one chosen with --validation or by fwlasso cv. Columns with names are found by name. A
+    pickle (.joblib, .pkl) RUNS ANY CODE that is in it: open none that you do not trust.
 
     For example:
 

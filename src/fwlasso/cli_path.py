@@ -46,8 +46,14 @@ def path(
     context: typer.Context,
     file: given.Data,
     target: given.Target = None,
-    test: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Held-out data: score every point on it, and choose the best.")
+    validation: Annotated[
+        Path | None,
+        typer.Option(
+            "--validation",
+            "--test",
+            metavar="FILE",
+            help="Held-out data: score every point on it, and choose the best. Its error on new data is larger.",
+        ),
     ] = None,
     alphas: given.Alphas = None,
     radii: given.Radii = None,
@@ -81,20 +87,21 @@ def path(
 
     fwlasso path train.svm --standardize --out result --resume
 
-    fwlasso path table.csv --target price --test new.csv --alphas 50 --json
+    fwlasso path table.csv --target price --validation new.csv --alphas 50 --json
     """
     given.check_out(out, resume=resume, overwrite=overwrite)
-    options = Options(checkpoint=out, **given.path_settings(context.params))  # before anything is read
+    settings = given.path_settings(context.params)
+    options = Options(checkpoint=out, in_segments=validation is not None, **settings)  # before anything is read
     is_kept = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
-    held_out = None if test is None else read_test(test, target, data)
+    held_out = None if validation is None else read_validation(validation, target, data)
     if out is not None and overwrite:
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
     result = solve(data, str(file), detail, options)
-    scored = NOT_SCORED if test is None else score(result, test, held_out)
+    scored = NOT_SCORED if validation is None else score(result, validation, held_out)
     # A complete run is left as it is, unless it is to be scored on other data.
-    finish(result, str(file), out, detail, result.ending, scored, is_kept=is_kept and test is None)
+    finish(result, str(file), out, detail, result.ending, scored, is_kept=is_kept and validation is None)
 
 
 def demo(
@@ -131,20 +138,20 @@ def read_data(file: Path, target: str | None) -> Store | Table:
     return open_store(file) if file.is_dir() and target is None else read_table(file, target)
 
 
-def read_test(file: Path, target: str | None, data: Store | Table) -> Store | Table:
-    """Read data to test the models of `data` on; they must have the same features."""
+def read_validation(file: Path, target: str | None, data: Store | Table) -> Store | Table:
+    """Read data to score the models of `data` on; they must have the same features."""
     n_features = data.X.shape[1]
     if file.is_file() and target is None and ending_of(file) in LIBSVM:  # which does not tell the number of features
-        test: Store | Table = Table(*load_libsvm(file, n_features))
+        found: Store | Table = Table(*load_libsvm(file, n_features))
     else:
-        test = read_data(file, target)
-    if test.X.shape[1] != n_features:
-        raise ValueError(f"{file} has {test.X.shape[1]} features, and the data of the path have {n_features}")
-    names, expected = test.feature_names, data.feature_names
+        found = read_data(file, target)
+    if found.X.shape[1] != n_features:
+        raise ValueError(f"{file} has {found.X.shape[1]} features, and the data of the path have {n_features}")
+    names, expected = found.feature_names, data.feature_names
     if names is not None and expected is not None and names != expected:
         j = next(j for j in range(n_features) if names[j] != expected[j])
         raise ValueError(f"{file}: feature {j + 1} is {names[j]!r}, and that of the path is {expected[j]!r}")
-    return test
+    return found
 
 
 def solve(data: Store | Table, title: str, detail: Detail, options: Options) -> LassoPath:
@@ -185,11 +192,11 @@ def finish(
         raise typer.Exit(given.EXIT_INCOMPLETE)
 
 
-def score(result: LassoPath, file: Path, test: Any) -> Scored:
+def score(result: LassoPath, file: Path, held_out: Any) -> Scored:
     """Score every point on held-out data, and choose the one with the smallest error."""
-    y = np.asarray(test.y, dtype=np.float64)
-    predicted = result.predict(test.X)
+    y = np.asarray(held_out.y, dtype=np.float64)
+    predicted = result.predict(held_out.X)
     errors = squared_errors(predicted, y)
     point = int(np.argmin(errors))
     choice = choice_of_point(result, point, "min", f"mean squared error on {file.name}", errors)
-    return Scored({"test_mse": errors, "test_r2": r2_scores(predicted, y)}, choice)
+    return Scored({"validation_mse": errors, "validation_r2": r2_scores(predicted, y)}, choice)

@@ -27,7 +27,7 @@ from .watch import Callback, Progress
 
 _N_ROWS = 12
 _UNBOUNDED = 10_000  # signs a line
-_LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status")
+_LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status", "R2", "active")
 
 
 class Detail(NamedTuple):
@@ -143,7 +143,7 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     # Where a line is too short for all columns, some are left out: a digit less would be another number.
     grid = _grid(cells, marked)
     for name in _LEFT_OUT_FIRST:
-        if Measurement.get(console, console.options.update(width=_UNBOUNDED), grid).maximum > console.width:
+        if Measurement.get(console, console.options.update(width=_UNBOUNDED), grid).minimum > console.width:
             del cells[name]
             grid = _grid(cells, marked)
     console.print(grid)
@@ -170,7 +170,7 @@ def _grid(cells: dict[str, tuple[str, ...]], marked: int | None) -> RichTable:
     """Return a table of columns; the marked row is bold, and has a star."""
     grid = RichTable(title="Points of the path", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in cells:
-        grid.add_column(name, justify="left" if name == "status" else "right", overflow="fold")
+        grid.add_column(name.replace("_", " "), justify="left" if name == "status" else "right", overflow="fold")
     for place, (point, *row) in enumerate(zip(*cells.values(), strict=True)):
         is_marked = place == marked
         grid.add_row(f"{point} *" if is_marked else point, *row, style="bold" if is_marked else None)

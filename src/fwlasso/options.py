@@ -40,6 +40,7 @@ class Options:
     certify: bool = True
     n_threads: int | None = None
     checkpoint: Path | str | None = None
+    in_segments: bool = False  # solve as runs do, kept or not: so that a folder changes no bit
 
     def __post_init__(self) -> None:
         known = isinstance(self.solver, str) and self.solver in SOLVERS
@@ -134,7 +135,7 @@ class Options:
 
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""
-        left_out = ("alphas", "radii", "callback", "random_state", "n_threads", "checkpoint")
+        left_out = ("alphas", "radii", "callback", "random_state", "n_threads", "checkpoint", "in_segments")
         kept = (field.name for field in fields(self) if field.name not in left_out)
         plain = {name: _plain(getattr(self, name)) for name in kept}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}

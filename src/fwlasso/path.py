@@ -186,8 +186,8 @@ def path_on(
         forms = _forms(options, grid)
     with timed(seconds, "solve"):
         tell = partial(_tell, watch, problem, forms)
-        if run is not None and cut is None:
-            outcomes, ending = solve_in_segments(problem, forms, options, run, workers, tell)
+        if (run is not None or options.in_segments) and cut is None:
+            outcomes, ending = solve_in_segments(problem, forms, options, seed, run, workers, tell)
         else:
             guess = problem.from_user_units(start) if start is not None and options.entry.make is None else None
             outcomes, ending = solve_points(problem, forms, options, seed, guess, workers, tell)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .corrective import Tell
 from .forms import Form
-from .iterate import Iterate
+from .iterate import NOTHING, Iterate
 from .options import Options
 from .parallel import Workers
 from .points import solve_points
@@ -34,28 +34,29 @@ def solve_in_segments(
     problem: Problem,
     forms: list[Form],
     options: Options,
-    run: Run,
+    seed: int,
+    run: Run | None,
     workers: Workers,
     tell: Tell,
 ) -> tuple[list[Outcome], Status | None]:
-    """Solve the segments that the run does not hold yet; return all points, and what ended the path early, if any.
+    """Solve the segments that no run holds yet; return all points, and what ended the path early, if anything did.
 
     A segment that was not finished is a part of what is returned, but not of the run.
     """
     solved: list[Outcome] = []
     for number, points in enumerate(cut_points(len(forms))):
-        found = run.segment(number)
+        found = None if run is None else run.segment(number)
         if found is None:
             ear = _Ear(tell, points.start)
-            found, ending = _solve_segment(
-                problem, forms, points, solved, options, _seed(run.seed, number), workers, ear
-            )
+            found, ending = _solve_segment(problem, forms, points, solved, options, _seed(seed, number), workers, ear)
             if ending is not None:
                 return solved + found, ending
-            run.keep_segment(number, found)
+            if run is not None:
+                run.keep_segment(number, found)
             # An ending that was asked for with the last point of a segment: the solver sees no more points.
             ending = ear.ending
-            found = run.segment(number)  # as it will be read by whoever goes on
+            # As it will be read by whoever goes on.
+            found = [_as_kept(outcome) for outcome in found] if run is None else run.segment(number)
             assert found is not None
         else:
             last = found[-1]
@@ -94,6 +95,16 @@ def _solve_segment(
             n_priced=new[0].n_priced + again[0].n_priced,
         )
     return new, ending
+
+
+def _as_kept(outcome: Outcome) -> Outcome:
+    """Return a point as it is read from a file."""
+    columns, coefs = outcome.iterate.coefs()
+    return outcome._replace(
+        iterate=outcome.iterate._replace(
+            active=columns, weights=coefs, fitted=NOTHING, n_active=columns.size, scale=1.0, age=0
+        )
+    )
 
 
 def _seed(seed: int, number: int) -> int:

@@ -31,7 +31,7 @@ def read_new_rows(file: str | Path, target: str | None, n_features: int | None) 
     """
     file = Path(file)
     if file.is_dir():
-        return NewRows(*read_table(file, target))
+        return NewRows(*read_table(file, target)[:3])
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file")
     ending = ending_of(file)
@@ -49,7 +49,7 @@ def read_new_rows(file: str | Path, target: str | None, n_features: int | None) 
             known = bed.phenotype is not None and not np.isnan(bed.phenotype).any()
             y = response_beside(file, target) if target is not None else bed.phenotype if known else None
             return NewRows(bed.X, y, bed.feature_names)
-    return NewRows(*read_table(file, target))
+    return NewRows(*read_table(file, target)[:3])
 
 
 def _read_matrix(file: Path, ending: str) -> NewRows:
