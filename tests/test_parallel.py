@@ -3,20 +3,23 @@
 import functools
 import itertools
 import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba.core.compiler_lock import global_compiler_lock
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fwlasso.solvers.frank_wolfe as frank_wolfe
 from fwlasso import lasso_path, parallel
 from fwlasso.columns import Csc, Dense, Standardized, cut_columns, nbytes
 from fwlasso.design import as_design
-from fwlasso.parallel import Workers, even_cuts, n_chunks, one_blas_thread, resolve_threads
+from fwlasso.parallel import Workers, even_cuts, lazy, n_chunks, one_blas_thread, resolve_threads
 from fwlasso.solvers.registry import SOLVERS
 
 CHUNK = parallel._CHUNK_BYTES
@@ -394,6 +397,144 @@ def test_paths_in_several_threads(monkeypatch, finely):
         together = list(pool.map(lambda job: bits(solve(*job, n_threads=2)), jobs))
     assert together == alone
     assert helpers() == set()
+
+
+# Forks -------------------------------------------------------------------------------------------------------
+
+# What Python 3.12 and later warn of is what is tested.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
+def holds_in_child(check):
+    """Return whether a check holds in a forked child; one that hangs is ended."""
+    child = os.fork()
+    if child == 0:
+        holds = False
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(30)
+            holds = check()
+        finally:
+            os._exit(0 if holds else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@contextmanager
+def beside(work):
+    """Call ``work(started, may_end)`` in another thread, and wait until it has started."""
+    started, may_end = threading.Event(), threading.Event()
+    thread = threading.Thread(target=work, args=(started, may_end))
+    thread.start()
+    try:
+        assert started.wait(60)
+        yield
+    finally:
+        may_end.set()
+        thread.join()
+
+
+@pytest.mark.compiled
+def test_children_forked_beside_a_running_path_compute_paths():
+    def path():
+        return bits(solve("dense", "corrective", "gap", n_threads=2))
+
+    def paths(started, may_end):
+        while not may_end.is_set():
+            path()
+            started.set()
+
+    expected = path()
+    with beside(paths):
+        for _ in range(40):
+            assert holds_in_child(lambda: path() == expected)
+
+
+@pytest.fixture
+def three_blas_threads_for_all():
+    """What `three_blas_threads` is, but no thread that lives is the one that may change it."""
+    limits = []
+    parallel._in_passing(lambda: limits.append(threadpool_limits(3, user_api="blas")))
+    assert blas_threads() == {3}
+    yield
+    parallel._in_passing(limits[0].restore_original_limits)
+
+
+@pytest.mark.usefixtures("three_blas_threads_for_all")
+def test_a_child_has_the_blas_threads_that_another_thread_was_limiting():
+    def limit(started, may_end):
+        with one_blas_thread():
+            started.set()
+            may_end.wait(60)
+
+    def check():
+        before = blas_threads()
+        with one_blas_thread():
+            within = blas_threads()
+        return (before, within, blas_threads()) == ({3}, {1}, {3})
+
+    with beside(limit):
+        assert holds_in_child(check)
+        assert blas_threads() == {1}
+    assert blas_threads() == {3}
+
+
+@pytest.mark.usefixtures("three_blas_threads")
+def test_a_limit_of_the_thread_that_forks_holds_in_the_child():
+    context = one_blas_thread()
+
+    def check():
+        within = blas_threads()
+        context.__exit__(None, None, None)
+        return (within, blas_threads()) == ({1}, {3})
+
+    context.__enter__()
+    assert holds_in_child(check)
+    context.__exit__(None, None, None)
+    assert blas_threads() == {3}
+
+
+@pytest.mark.parametrize("lock", [one_blas_thread._lock, global_compiler_lock], ids=["blas", "compiler"])
+def test_no_child_is_forked_while_another_thread_has_a_lock(lock):
+    def hold(started, may_end):
+        with lock:
+            started.set()
+            may_end.wait(0.2)
+
+    def check():
+        with lock:
+            return True
+
+    with beside(hold):
+        assert holds_in_child(check)
+
+
+def test_a_child_computes_what_another_thread_was_computing():
+    class Number:
+        def __init__(self, wait):
+            self.wait = wait
+
+        @lazy
+        def value(self):
+            """Return the answer."""
+            self.wait()
+            return 42
+
+    with beside(lambda started, may_end: Number(lambda: (started.set(), may_end.wait(60))).value):
+        assert holds_in_child(lambda: Number(lambda: None).value == 42)
+    waits = []
+    number = Number(lambda: waits.append(1))
+    assert (number.value, number.value, waits, Number.value.__doc__) == (42, 42, [1], "Return the answer.")
+
+
+def test_workers_have_threads_in_a_child():
+    def use():
+        together = threading.Barrier(3)
+        return len(workers.run(lambda lo, hi: together.wait(20), range(4))) == 3
+
+    with Workers(3) as workers:
+        assert use()
+        assert holds_in_child(use)
+        assert use()
 
 
 def path_with_threads(X, y, solver):

@@ -27,11 +27,16 @@ from numba.core.caching import (
     UserProvidedCacheLocator,
     UserWideCacheLocator,
 )
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 
 from .notices import say_compiling, say_shared_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# A fork waits while another thread compiles: in the child, nobody would ever give the lock back.
+_lock = global_compiler_lock
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 # reassoc and contract are what vectorised sums need; NaN and inf keep their meaning.
 _VECTORISED: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}

@@ -6,7 +6,6 @@ first in its lowest bits; every column begins with a byte of its own. The bits a
 a pass reads 1/32 of the bytes that float64 takes, and is bound by arithmetic, not by memory.
 """
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from .columns import (
     shape,
 )
 from .design import Design
+from .parallel import lazy
 
 Packed = NDArray[np.uint8]
 
@@ -241,7 +241,7 @@ class Genotypes:
         """Return the storage that is solved with; the first call reads all genotypes for the means."""
         return Design(self._storage, self.feature_names)
 
-    @cached_property
+    @lazy
     def _storage(self) -> Bed:
         means = np.empty(self.shape[1])
         _fill_means(self.packed, self.shape[0], means)

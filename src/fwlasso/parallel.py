@@ -2,7 +2,7 @@
 
 The cuts depend on the work, never on the number of threads, and every reduction is over the list of chunk
 results in order: the same answer for any number of threads. A pool belongs to one path, so paths may run in
-several Python threads or processes at once.
+several Python threads or processes at once, and a process may fork beside them: no lock is found held in the child.
 """
 
 import functools
@@ -57,49 +57,81 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def lazy(function: Callable[[Any], T]) -> "functools.cached_property[T]":
+    """Make a property that is computed once.
+
+    functools.cached_property holds a lock meanwhile, before Python 3.12: one for all instances, and found held forever
+    in a child that was forked then.
+    """
+    name = function.__name__
+
+    @functools.wraps(function)
+    def get(self: Any) -> T:
+        known: dict[str, T] = self.__dict__
+        if name not in known:
+            known[name] = function(self)
+        return known[name]
+
+    return property(get)  # type: ignore[return-value]
+
+
 class _OneBlasThread:
     """One BLAS thread while anybody asks for it: the first to enter limits, the last to leave restores.
 
     Some libraries have one limit for the process, others one per thread, so that both are set. Of the former,
     threadpoolctl lets only the thread that has set it change it, while that lives: here it is a thread of a moment, or
     whoever leaves last could not restore it.
+
+    A fork waits until no limit is being changed, here or in threadpoolctl. In the child, only the thread that forked
+    is left to leave.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may fork in the thread that has it
         self._of_process = _Limit()
         self._of_thread = threading.local()
+        os.register_at_fork(
+            before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._after_fork
+        )
+
+    def _mine(self) -> "_Limit":
+        mine: _Limit = self._of_thread.__dict__.setdefault("limit", _Limit())
+        return mine
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        mine = self._of_thread.__dict__.setdefault("limit", _Limit())
+        mine = self._mine()
         with self._lock:
             _in_passing(self._of_process.enter)
-        mine.enter()
+            mine.enter()
         try:
             yield
         finally:
-            mine.leave()
             with self._lock:
+                mine.leave()
                 _in_passing(self._of_process.leave)
+
+    def _after_fork(self) -> None:
+        self._lock.release()
+        self._of_process.leave(self._of_process.n_users - self._mine().n_users)
 
 
 class _Limit:
     """A limit to one BLAS thread for as long as it has users."""
 
     def __init__(self) -> None:
-        self._n_users = 0
+        self.n_users = 0
         self._limit: Any = None
 
     def enter(self) -> None:
-        self._n_users += 1
-        if self._n_users == 1:
+        self.n_users += 1
+        if self.n_users == 1:
             self._limit = _thread_pools().limit(limits=1, user_api="blas")
             self._limit.__enter__()
 
-    def leave(self) -> None:
-        self._n_users -= 1
-        if self._n_users == 0:
+    def leave(self, n_users: int = 1) -> None:
+        self.n_users -= n_users
+        if n_users > 0 and self.n_users == 0:
             self._limit.__exit__(None, None, None)
 
 
@@ -127,6 +159,7 @@ class Workers:
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
         self._pool: ThreadPoolExecutor | None = None
+        self._process = 0  # whose threads they are: a child has none of them
 
     def __enter__(self) -> "Workers":
         return self
@@ -153,7 +186,8 @@ class Workers:
             while (k := next(todo)) < n_pieces:
                 results[k] = chunk(cuts[k], cuts[k + 1])
 
-        if self._pool is None:
+        if self._pool is None or self._process != os.getpid():
+            self._process = os.getpid()
             self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="fwlasso")
         helpers = [self._pool.submit(work) for _ in range(self.n_threads - 1)]
         work()

@@ -14,7 +14,6 @@ import mmap
 import os
 import stat
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -22,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .parallel import lazy
 from .progress import Step, Tell, silent
 
 FORMAT, VERSION = "fwlasso-store", 1
@@ -57,9 +57,9 @@ class Store:
         m, p = self.X.shape
         return m, p
 
-    @cached_property
+    @lazy
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the features, if there are any."""
+        """Return the names of the features, if there are any."""
         if self._names is None:
             return None
         try:

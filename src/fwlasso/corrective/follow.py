@@ -12,7 +12,6 @@ two solutions of the penalized problem, certified in its own form.
 import itertools
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..certificate import gap_of
 from ..columns import Vector
 from ..forms import Ball, Form, Penalty
 from ..iterate import Iterate
-from ..parallel import Workers, one_blas_thread
+from ..parallel import Workers, lazy, one_blas_thread
 from ..problem import Problem
 from ..solvers.run import Outcome
 from ..status import Status
@@ -185,7 +184,7 @@ class _Follower:
         gap = self._gap(self._forms[0], zero)
         return Outcome(zero.iterate(), ending, self._n_rounds, self._n_dots, gap, self._n_priced)
 
-    @cached_property
+    @lazy
     def _reach(self) -> Reach:
         """How far columns reach; not asked for where every point is zero."""
         return make_reach(self._problem)
