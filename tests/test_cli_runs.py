@@ -10,6 +10,7 @@ import pytest
 import test_cli
 from fwlasso import LassoPath, Status, cli_path, lasso_path
 from fwlasso.datasets import read_table, write_store
+from fwlasso.datasets.atomic import lock
 from programs import run_program
 from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, X, Y, call, call_json, kept_in, plain, write_csv
 from test_segments import assert_same_bits, stop_at
@@ -144,8 +145,8 @@ def test_run_on_a_store(tmp_path, stop_after):
         ("--out run --resume --overwrite", "give --resume or --overwrite, not both"),
         ("--resume", "--resume and --overwrite need --out"),
         ("--overwrite", "--resume and --overwrite need --out"),
-        ("--out broken --resume", "settings.json is not that of a run"),
-        ("--out torn --resume", "1.npz is damaged"),
+        ("--out broken --resume", "settings.json: not a fwlasso-run"),
+        ("--out torn --resume", "1.npz: not a fwlasso-segment"),
         ("--out table.csv", "--out: table.csv is not a folder"),
         ("--out run --overwrite --tol -1", "tol must be"),
         ("--out run --overwrite --target zz", "there is no column 'zz'"),
@@ -169,6 +170,18 @@ def test_bad_folder_ends_with_a_line(table, tmp_path, monkeypatch, stop_after, c
     assert stderr.startswith("fwlasso: ")
     assert message in stderr
     assert (tmp_path / "run" / "settings.json").read_bytes() == before  # an unfinished run is not lost by a typo
+
+
+def test_overwrite_leaves_the_run_of_another_process_alone(table, tmp_path, call_main):
+    call("path", table, "--alphas", 5, "--out", tmp_path / "run", "--quiet")
+    before = {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()}
+    held = lock(tmp_path / "run")  # as whoever is at work on it has it
+    try:
+        ended = call_main("path", table, "--alphas", 5, "--out", tmp_path / "run", "--overwrite", "--quiet")
+    finally:
+        os.close(held)
+    assert ended == (BAD_INPUT, "", f"fwlasso: {tmp_path / 'run'}: another process is at work on this run")
+    assert {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
 
 
 # Kills -------------------------------------------------------------------------------------------------------

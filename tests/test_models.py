@@ -18,6 +18,7 @@ from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
 from fwlasso.choice import Choice
 from fwlasso.datasets import Table
+from fwlasso.datasets.sealed import seal
 from model_cases import M, P, X, Y
 
 NAMES = tuple(f"f{j}" for j in range(P))
@@ -146,26 +147,26 @@ def test_json_is_sparse():
 def broken_records(model):
     record = json.loads(model.to_json())
     first, *rest = record["features"]
-    yield "", "not a model"
+    yield "", "not a fwlasso-model"
     yield "[]", "format"
-    yield "{", "not a model"
-    yield json.dumps({"format": "other"}), "format"
-    yield json.dumps({**record, "version": 2}), "format 2"
-    yield json.dumps({**record, "n_features": "3"}), "n_features"
-    yield json.dumps({**record, "n_features": -3}), "n_features"
-    yield json.dumps({**record, "n_features": 1}), "index"
-    yield json.dumps({**record, "intercept": None}), "intercept"
-    yield json.dumps({**record, "intercept": float("nan")}), "NaN"
-    yield json.dumps({**record, "features": {}}), "features"
-    yield json.dumps({**record, "features": [3]}), "feature 0"
-    yield json.dumps({**record, "features": [{**first, "index": 1.5}, *rest]}), "feature 0"
-    yield json.dumps({**record, "features": [{**first, "coef": "1"}, *rest]}), "feature 0"
-    yield json.dumps({**record, "features": [{**first, "coef": True}, *rest]}), "feature 0"
-    yield json.dumps({**record, "features": [{**first, "name": 3}, *rest]}), "feature 0"
-    yield json.dumps({**record, "features": [first, first]}), "feature 1"
-    yield json.dumps({**record, "features": [first, {"index": 11, "coef": 1.0}]}), "name"
-    yield json.dumps({**record, "about": 3}), "about"
-    yield "[" * 100_000, "not a model"
+    yield "{", "not a fwlasso-model"
+    yield seal({"format": "other"}), "format"
+    yield seal({**record, "version": 3}), "format 3"
+    yield seal({**record, "n_features": "3"}), "n_features"
+    yield seal({**record, "n_features": -3}), "n_features"
+    yield seal({**record, "n_features": 1}), "index"
+    yield seal({**record, "intercept": None}), "intercept"
+    yield model.to_json().replace(repr(model.intercept), "NaN"), "NaN"
+    yield seal({**record, "features": {}}), "features"
+    yield seal({**record, "features": [3]}), "feature 0"
+    yield seal({**record, "features": [{**first, "index": 1.5}, *rest]}), "feature 0"
+    yield seal({**record, "features": [{**first, "coef": "1"}, *rest]}), "feature 0"
+    yield seal({**record, "features": [{**first, "coef": True}, *rest]}), "feature 0"
+    yield seal({**record, "features": [{**first, "name": 3}, *rest]}), "feature 0"
+    yield seal({**record, "features": [first, first]}), "feature 1"
+    yield seal({**record, "features": [first, {"index": 11, "coef": 1.0}]}), "name"
+    yield seal({**record, "about": 3}), "about"
+    yield "[" * 100_000, "not a fwlasso-model"
 
 
 def test_malformed_json_is_refused(model, tmp_path):

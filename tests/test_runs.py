@@ -1,6 +1,5 @@
 """The folder of a run: another run is refused, and so is what is damaged."""
 
-import json
 import os
 import threading
 
@@ -11,6 +10,7 @@ import scipy.sparse as sp
 from fwlasso import lasso_cv, lasso_path, runs
 from fwlasso.datasets import Table
 from run_cases import P, assert_same_bits, make_data, stop_at
+from sealed_cases import reseal_record
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -71,15 +71,17 @@ def test_other_version_is_refused(begun, monkeypatch):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"format": "fwlasso-run"}', "\x00", '{"format": "fwlasso-run", "version": 1}', "damaged"],
+    ["", "[]", "{}", '{"format": "fwlasso-run"}', "\x00", '{"format": "fwlasso-run", "version": 2}', "damaged"],
 )
 def test_damaged_settings_are_refused(begun, text):
     X, y = make_data()
     file = begun / "settings.json"
-    if text == "damaged":
-        text = json.dumps({**json.loads(file.read_text()), "grid": {"values": ["x"], "n_priced": 0}})
+    before = file.read_bytes()
     file.write_text(text)
-    with pytest.raises(ValueError, match=r"settings\.json is|another version"):
+    if text == "damaged":
+        file.write_bytes(before)
+        reseal_record(file, grid={"values": ["x"], "n_priced": 0})
+    with pytest.raises(ValueError, match=r"settings\.json: (not a fwlasso-run|the fwlasso-run was|the grid is not)"):
         lasso_path(X, y, alphas=10, tol=1e-6, random_state=0, checkpoint=begun)
 
 
@@ -89,7 +91,7 @@ def test_damaged_segment_is_refused(begun):
     content = file.read_bytes()
     for damaged in (content[:100], b"", content[:200] + b"?" + content[201:], b"no zip"):
         file.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"2\.npz is damaged"):
+        with pytest.raises(ValueError, match=r"2\.npz: .*Remove it, and its points are solved again"):
             lasso_path(X, y, alphas=10, tol=1e-6, random_state=0, checkpoint=begun)
     file.unlink()
     path = lasso_path(X, y, alphas=10, tol=1e-6, random_state=0, checkpoint=begun)
@@ -166,12 +168,8 @@ def test_run_of_folds_is_complete_path_by_path(tmp_path):
     assert [runs.read_run(folder).is_complete for folder in folders] == [True, True, True]
 
 
-def test_run_that_does_not_tell_whether_it_is_kept_is_not(begun):
-    file = begun / "settings.json"
-    record = json.loads(file.read_text())
-    del record["kept"]
-    file.write_text(json.dumps(record))
-    assert not runs.read_run(begun).is_kept
-    file.write_text(json.dumps({**record, "kept": "yes"}))
-    with pytest.raises(ValueError, match="is damaged"):
+@pytest.mark.parametrize("kept", ["yes", None])
+def test_run_that_does_not_tell_whether_it_is_kept_is_refused(begun, kept):
+    reseal_record(begun / "settings.json", kept=kept)
+    with pytest.raises(ValueError, match=r"settings\.json: complete and kept must be"):
         runs.read_run(begun)

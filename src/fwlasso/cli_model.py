@@ -1,27 +1,23 @@
 """The commands about models and runs that are there: ``fwlasso predict`` and ``fwlasso report``."""
 
-import json
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-import scipy.sparse as sp
 import typer
 from rich.markup import escape
 
 from . import cli_options as given
-from .choice import Choice
+from .cli_keep import load_choice
 from .cli_show import Detail, put, put_json
 from .columns import Vector
 from .datasets.compressed import write_text
 from .datasets.new_rows import read_new_rows
 from .model_files import load_path, load_predictor
-from .models import LinearModel
 from .problem import as_response
 from .report import write_report
-from .result import LassoPath
-from .runs import CHOICE, MODEL, REPORT
+from .runs import REPORT
 from .scoring import r2_scores, squared_errors
 
 
@@ -97,7 +93,7 @@ def report(
     path = load_path(run)
     folder = run if run.is_dir() else run.parent
     file = folder / REPORT if out is None else out
-    write_report(path, file, title or f"Lasso path: {run}", _choice_in(run, path))
+    write_report(path, file, title or f"Lasso path: {run}", load_choice(run, path))
     Detail(quiet=quiet).front().print(f"written: {escape(str(file))}", soft_wrap=True)
 
 
@@ -108,26 +104,3 @@ def _as_csv(values: Vector) -> str:
 def _scores(y: Vector, values: Vector) -> dict[str, float]:
     predicted = values[:, np.newaxis]
     return {"r2": float(r2_scores(predicted, y)[0]), "rmse": math.sqrt(squared_errors(predicted, y)[0])}
-
-
-def _choice_in(run: Path, path: LassoPath) -> Choice | None:
-    """Return the choice that is kept in a run, if there is one, with the coefficients of its model."""
-    file = run / CHOICE
-    if not run.is_dir() or not file.is_file():
-        return None
-    model = LinearModel.load(run / MODEL)
-    try:
-        record = json.loads(file.read_bytes())
-        point = int(record["point"])
-        arrays: dict[str, Any] = {
-            name: None if record[name] is None else np.array(record[name], dtype=np.float64)
-            for name in ("scores", "standard_errors", "fold_scores")
-        }
-        if not 0 <= point < len(path) or arrays["scores"] is None or arrays["scores"].shape != (len(path),):
-            raise ValueError("it does not belong to the path")
-        rest = {name: record[name] for name in ("rule", "criterion", "greater_is_better", "blend", "radius", "r2")}
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{file} is damaged: {error}") from None
-    shape = path.coefs.shape[0], 1
-    coef = sp.csc_array((model.coefs, (model.indices, np.zeros(model.indices.size, np.int64))), shape=shape)
-    return Choice(point=point, coef=coef, intercept=model.intercept, **rest, **arrays)

@@ -17,11 +17,11 @@ from rich.table import Table as RichTable
 
 from .choice import Choice
 from .columns import Vector
+from .datasets.sealed import json_text
 from .progress import Step, Tell
 from .report import POINT_NAMES, point_rows
 from .report_page.data import home_model
 from .result import LassoPath
-from .runs import json_text
 from .traces import ever_active, names_of
 from .watch import Callback, Progress
 

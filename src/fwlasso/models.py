@@ -1,7 +1,5 @@
 """A linear model by itself: what is left of a path, a choice or an estimator when only predictions are wanted."""
 
-import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ from .bed import Genotypes
 from .choice import Choice
 from .columns import Vector
 from .datasets.compressed import write_text
+from .datasets.sealed import is_number, naming_file, seal, unseal
 from .frames import text_names
 from .result import LassoPath
 from .table import Table
@@ -24,7 +23,7 @@ from .table import Table
 if TYPE_CHECKING:
     from .estimators import Lasso, LassoCV
 
-_FORMAT, _VERSION = "fwlasso-model", 1
+_FORMAT, _VERSION = "fwlasso-model", 2
 
 
 @dataclass(frozen=True)
@@ -135,20 +134,13 @@ class LinearModel:
         return coef
 
     def to_json(self) -> str:
-        """Return the model as JSON text, of its nonzero coefficients alone."""
-        return json.dumps(self._record(), indent=1)
+        """Return the model as JSON text, of its nonzero coefficients alone, with its checksum."""
+        return seal(self._record())
 
     @classmethod
     def from_json(cls, text: str) -> "LinearModel":
         """Return the model that `to_json` wrote; raise a ValueError that tells what is wrong with any other text."""
-        try:
-            record = json.loads(text, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"not a model: {error}") from None
-        if not isinstance(record, dict) or record.get("format") != _FORMAT:
-            raise ValueError(f"not a model: its format is not {_FORMAT!r}")
-        if record.get("version") != _VERSION:
-            raise ValueError(f"the model is of format {record.get('version')!r}, and {_VERSION} is known")
+        record = unseal(text, _FORMAT, _VERSION)
         _check_record(record)
         features = record["features"]
         named = bool(features) and "name" in features[0]
@@ -163,15 +155,13 @@ class LinearModel:
 
     def save(self, file: str | Path) -> None:
         """Write the model to a ``.json`` file."""
-        write_text(Path(file), self.to_json() + "\n")
+        write_text(Path(file), self.to_json())
 
     @classmethod
     def load(cls, file: str | Path) -> "LinearModel":
         """Read a model that `save` wrote."""
-        try:
-            return cls.from_json(Path(file).read_bytes().decode())
-        except ValueError as error:
-            raise ValueError(f"{file}: {error}") from None
+        with naming_file(file := Path(file)):
+            return cls.from_json(file.read_bytes().decode())
 
     def _record(self) -> dict[str, Any]:
         pairs = zip(self.indices.tolist(), self.coefs.tolist(), strict=True)
@@ -217,23 +207,16 @@ def _of_column(coef: sp.csc_array, intercept: float, names: Sequence[str] | None
     return LinearModel(int(column.shape[0]), indices, column.data[order].astype(np.float64), intercept, chosen, about)
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number of JSON")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _check_record(record: dict[str, Any]) -> None:
     p, features = record.get("n_features"), record.get("features")
-    if type(p) is not int or p < 0 or not _is_number(record.get("intercept")) or not isinstance(features, list):
+    counted = type(p) is int and 0 <= p <= np.iinfo(np.int64).max
+    if not counted or not is_number(record.get("intercept")) or not isinstance(features, list):
         raise ValueError("not a model: n_features, intercept or features are missing or of a wrong type")
     if not isinstance(record.get("about"), dict):
         raise ValueError("not a model: about is missing")
     last = -1
     for place, feature in enumerate(features):
-        known = isinstance(feature, dict) and type(feature.get("index")) is int and _is_number(feature.get("coef"))
+        known = isinstance(feature, dict) and type(feature.get("index")) is int and is_number(feature.get("coef"))
         if not known or not isinstance(feature.get("name", ""), str):
             raise ValueError(f"not a model: feature {place} has no index, no finite coefficient or no text as its name")
         if not last < feature["index"] < p:

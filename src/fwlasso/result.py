@@ -1,9 +1,5 @@
 """The result: a complete path, its certificates and what it cost."""
 
-import json
-import zipfile
-import zlib
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .bed import Genotypes
 from .columns import Vector
-from .datasets.compressed import replacing
+from .datasets.sealed import check_supports, is_number, open_arrays, require, write_arrays
 from .frames import text_names
 from .problem import as_response
 from .scoring import r2_scores
@@ -29,7 +25,9 @@ if TYPE_CHECKING:
     from .choice import Choice
     from .plots import Abscissa
 
-_FORMAT = 1  # of saved paths
+_FORMAT, _VERSION = "fwlasso-path", 2  # of saved paths
+_OF_POINTS, _MAY_BE_NAN = ("alphas", "radii", "intercepts", "gaps", "r2"), ("gaps", "r2")
+_MOST = np.iinfo(np.int64).max  # features, or points, that an index can count
 
 
 @dataclass(frozen=True)
@@ -242,67 +240,69 @@ class LassoPath:
         return plot_gap(self, ax=ax, x=x)
 
     def save(self, file: str | Path) -> None:
-        """Write the path to a ``.npz`` file of plain arrays, in one step: it is the old file or the new one."""
+        """Write the path to a ``.npz`` file of plain arrays, in one step: it is the old file or the new one.
+
+        The file holds the SHA-256 of every array, and of the record with the names, the settings and the statuses.
+        """
         record = {
             "format": _FORMAT,
+            "version": _VERSION,
             "shape": self.coefs.shape,
             "statuses": [status.value for status in self.statuses],
             "ending": self.ending.value if self.ending else None,
+            "feature_names": self.feature_names,
             "settings": self.settings,
             "counters": {k: v for k, v in asdict(self.counters).items() if k != "iterations"},
         }
-        with replacing(Path(file)) as stream:
-            np.savez_compressed(
-                stream,
-                record=np.array(json.dumps(record)),
-                alphas=self.alphas,
-                radii=self.radii,
-                intercepts=self.intercepts,
-                gaps=self.gaps,
-                r2=self.r2,
-                iterations=self.counters.iterations,
-                data=self.coefs.data,
-                scaled_data=self.scaled_coefs.data,
-                indices=self.coefs.indices,
-                indptr=self.coefs.indptr,
-                feature_names=np.array(self.feature_names or (), dtype=np.str_),
-            )
+        arrays = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in _OF_POINTS} | {
+            "iterations": self.counters.iterations.astype(np.int64),
+            "indptr": self.coefs.indptr.astype(np.int64),
+            "indices": self.coefs.indices.astype(np.int64),
+            "data": self.coefs.data,
+            "scaled_data": self.scaled_coefs.data,
+        }
+        write_arrays(Path(file), record, arrays)
 
     @classmethod
     def load(cls, file: str | Path) -> "LassoPath":
-        """Read a path that `save` wrote."""
-        if not zipfile.is_zipfile(file):
-            raise ValueError(f"{file} is not a saved LassoPath")
-        try:
-            with np.load(file, allow_pickle=False) as arrays:
-                if "record" not in arrays:
-                    raise ValueError(f"{file} is not a saved LassoPath")
-                return cls._of_arrays(file, arrays)
-        except (ValueError, KeyError, TypeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            if str(file) in str(error):
-                raise
-            raise ValueError(f"{file} is a damaged LassoPath: {error}") from error
+        """Read a path that `save` wrote; a file that is damaged or was altered is refused by its name."""
+        with open_arrays(Path(file), _FORMAT, _VERSION) as arrays:
+            record = arrays.record
+            _check_record(record)
+            p, n = shape = tuple(record["shape"])
+            indptr = arrays.take("indptr", np.int64, n + 1)
+            indices = arrays.take("indices", np.int64, int(indptr[-1]))
+            check_supports(indptr, indices, p)
+            coefs, scaled_coefs = (
+                sp.csc_array((arrays.take(data, np.float64, indices.size), indices, indptr), shape=shape)
+                for data in ("data", "scaled_data")
+            )
+            names = record["feature_names"]
+            return cls(
+                **{name: arrays.take(name, np.float64, n, finite=name not in _MAY_BE_NAN) for name in _OF_POINTS},
+                coefs=coefs,
+                scaled_coefs=scaled_coefs,
+                statuses=tuple(Status(value) for value in record["statuses"]),
+                counters=Counters(arrays.take("iterations", np.int64, n), **record["counters"]),
+                ending=Status(record["ending"]) if record["ending"] else None,
+                feature_names=None if names is None else tuple(names),
+                settings=record["settings"],
+            )
 
-    @classmethod
-    def _of_arrays(cls, file: str | Path, arrays: Any) -> "LassoPath":
-        record = json.loads(str(arrays["record"]))
-        if record["format"] > _FORMAT:
-            raise ValueError(f"{file} was written by a newer version of fwlasso (format {record['format']})")
-        names: Sequence[str] = arrays["feature_names"].tolist()
-        coefs, scaled_coefs = (
-            sp.csc_array((arrays[data], arrays["indices"], arrays["indptr"]), shape=tuple(record["shape"]))
-            for data in ("data", "scaled_data")
-        )
-        return cls(
-            **{name: arrays[name] for name in ("alphas", "radii", "intercepts", "gaps", "r2")},
-            coefs=coefs,
-            scaled_coefs=scaled_coefs,
-            statuses=tuple(Status(value) for value in record["statuses"]),
-            counters=Counters(arrays["iterations"], **record["counters"]),
-            ending=Status(record["ending"]) if record["ending"] else None,
-            feature_names=tuple(names) or None,
-            settings=record["settings"],
-        )
+
+def _check_record(record: dict[str, Any]) -> None:
+    """Raise an exception unless the record of a saved path is of the types that it was written with."""
+    p, n = record["shape"]
+    require(type(p) is type(n) is int and 0 <= p <= _MOST and 0 < n <= _MOST, "its shape is none")
+    require(isinstance(record["statuses"], list) and len(record["statuses"]) == n, f"there are not {n} statuses")
+    names, settings, counters = record["feature_names"], record["settings"], record["counters"]
+    named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
+    require(names is None or named, f"the names are not {p} texts")
+    cost = counters["dot_products"], counters["passes"], *counters["seconds"].values()
+    require(all(is_number(value) for value in cost), "its counters are not numbers")
+    solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))
+    known = isinstance(solver, str) and (tol is None or is_number(tol)) and type(m) is int
+    require(known, "solver, tol or n_samples are not as they were written")
 
 
 def _span(values: NDArray[Any]) -> str:

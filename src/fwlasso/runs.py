@@ -2,15 +2,14 @@
 
 ``settings.json`` tells what was asked, of which data, by which version, and on which grid, and whether all points are
 there (`complete`) and the command line has written what comes of them (`kept`); ``segments/`` holds the solved points,
-a file for every segment. Paths on subsets of the samples, such as folds, are runs of their own in ``subsets/``. Every
-file appears in one step and is on the disk before the work goes on. A process may be killed at any moment: what it
-leaves is a run that can be gone on with.
+a file for every segment, and tells which run it is of. Paths on subsets of the samples, such as folds, are runs of
+their own in ``subsets/``. Every file has a checksum, appears in one step and is on the disk before the work goes on. A
+process may be killed at any moment: what it leaves is a run that can be gone on with.
 """
 
+import hashlib
 import json
-import math
 import os
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,7 +21,18 @@ from numpy.typing import NDArray
 from . import __version__
 from .columns import Vector
 from .datasets.atomic import lock, sync
-from .datasets.compressed import replacing, write_text
+from .datasets.sealed import (
+    Arrays,
+    check_supports,
+    is_number,
+    json_text,
+    naming_file,
+    open_arrays,
+    read_record,
+    require,
+    write_arrays,
+    write_record,
+)
 from .iterate import NOTHING, Iterate, supports
 from .solvers.run import Outcome
 from .status import Status
@@ -30,7 +40,7 @@ from .status import Status
 # The files of a run. Those of its results are written by the command line.
 SETTINGS, SEGMENTS, SUBSETS = "settings.json", "segments", "subsets"
 PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
-_FORMAT, _VERSION = "fwlasso-run", 1
+_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 2
 
 
 class Grid(NamedTuple):
@@ -82,82 +92,60 @@ class Run:
         if not self.is_kept:
             self._write(kept=True)
 
-    def segment(self, number: int) -> list[Outcome] | None:
-        """Return the points of a segment; None if it is not there."""
+    def segment(self, number: int, n_points: int, p: int) -> list[Outcome] | None:
+        """Return the points of a segment, of a matrix with p columns; None if it is not there."""
         file = self._file(number)
         if not file.exists():
             return None
         try:
-            # numpy leaves a file open that it has opened and cannot read.
-            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-                return _unpack(arrays)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{file} is damaged ({error}): remove it, and its points are solved again") from error
+            with open_arrays(file, _SEGMENT, _VERSION) as arrays:
+                require(arrays.record["of"] == self._mark(number), "it is of another run, or another segment")
+                return _unpack(arrays, n_points, p)
+        except ValueError as error:
+            raise ValueError(f"{error}. Remove it, and its points are solved again") from error
 
     def keep_segment(self, number: int, points: list[Outcome]) -> None:
         """Keep the points of a segment."""
-        file = self._file(number)
-        with replacing(file) as stream:
-            np.savez(stream, **_pack(points))  # type: ignore[arg-type]
+        record = {"format": _SEGMENT, "version": _VERSION, "of": self._mark(number)}
+        statuses = [point.status.value for point in points]
+        write_arrays(self._file(number), {**record, "statuses": statuses}, _pack(points))
+
+    def _mark(self, number: int) -> str:
+        """Return what tells a segment of this run from all others."""
+        asked = [self._record[name] for name in ("fwlasso", "settings", "data", "grid")]
+        return hashlib.sha256(json_text([number, *asked]).encode()).hexdigest()
 
     def _file(self, number: int) -> Path:
         return self.folder / SEGMENTS / f"{number + 1}.npz"
 
     def _write(self, **changes: Any) -> None:
         self._record = {**self._record, **changes}
-        write_json(self.folder / SETTINGS, self._record)
-
-
-def write_json(file: Path, record: dict[str, Any]) -> None:
-    """Write a record as JSON; the file is the old one or the new one, never a part."""
-    write_text(file, json_text(record, indent=1) + "\n")
-
-
-def json_text(record: Any, indent: int | None = None) -> str:
-    """Return a record as JSON, which has no NaN and no infinity: they are null."""
-    return json.dumps(_finite(record), indent=indent, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        write_record(self.folder / SETTINGS, self._record)
 
 
 def read_run(folder: Path) -> Run | None:
     """Return the run in a folder as it is; None if there is none."""
+    file = folder / SETTINGS
     try:
-        text = (folder / SETTINGS).read_bytes()
+        record = read_record(file, _FORMAT, _VERSION)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    try:
-        record = json.loads(text)
-    except ValueError:
-        record = None
-    if not isinstance(record, dict) or record.get("format") != _FORMAT:
-        raise ValueError(f"{folder / SETTINGS} is not that of a run")
-    version = record.get("version")
-    if version != _VERSION:
-        raise ValueError(f"{folder} is a run of another version of fwlasso (format {version!r}, known is {_VERSION})")
-    if not _is_whole(record):
-        raise ValueError(f"{folder / SETTINGS} is damaged: settings, data or grid are not as they were written")
+    with naming_file(file):
+        _check_record(record)
     return Run(folder, record)
 
 
-def _is_whole(record: dict[str, Any]) -> bool:
-    settings, data, grid = (record.get(name) for name in ("settings", "data", "grid"))
-    if not isinstance(settings, dict) or type(settings.get("seed")) is not int or not isinstance(data, dict):
-        return False
-    if not all(type(flag) is bool for flag in (record.get("complete"), record.get("kept", False))):
-        return False
-    if not isinstance(record.get("fwlasso"), str):
-        return False
-    if grid is None:
-        return True
-    values = grid.get("values") if isinstance(grid, dict) else None
-    return isinstance(values, list) and bool(values) and all(type(v) is float for v in values) and "n_priced" in grid
+def _check_record(record: dict[str, Any]) -> None:
+    """Raise an exception unless the settings of a run are of the types that they were written with."""
+    settings, data, grid = (record[name] for name in ("settings", "data", "grid"))
+    is_known = isinstance(settings, dict) and type(settings.get("seed")) is int and isinstance(data, dict)
+    flags = record["complete"], record["kept"]
+    require(is_known and isinstance(record["fwlasso"], str), "settings, data or version are not as they were written")
+    require(all(type(flag) is bool for flag in flags), "complete and kept must be true or false")
+    if grid is not None:
+        values, n_priced = grid["values"], grid["n_priced"]
+        is_grid = isinstance(values, list) and bool(values) and all(is_number(v) and v >= 0.0 for v in values)
+        require(is_grid and type(n_priced) is int and n_priced >= 0, "the grid is not as it was written")
 
 
 @contextmanager
@@ -179,10 +167,7 @@ def open_run(folder: Path, settings: dict[str, Any], data: dict[str, str], *, an
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is not a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    held = lock(folder)
-    if held is None:
-        raise ValueError(f"{folder}: another process is at work on this run")
-    try:
+    with locked(folder):
         _sweep(folder)
         (folder / SEGMENTS).mkdir(exist_ok=True)
         run = read_run(folder)
@@ -195,6 +180,16 @@ def open_run(folder: Path, settings: dict[str, Any], data: dict[str, str], *, an
             left_out = {"seed"} if any_seed else set()
             _compare(run, settings, data, left_out)
         yield run
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Have a folder for oneself, for the time of the context; raise a ValueError if somebody is at work on it."""
+    held = lock(folder)
+    if held is None:
+        raise ValueError(f"{folder}: another process is at work on this run")
+    try:
+        yield
     finally:
         os.close(held)
 
@@ -257,19 +252,25 @@ def _sweep(folder: Path) -> None:
 def _pack(points: list[Outcome]) -> dict[str, NDArray[Any]]:
     indptr, columns, coefs = supports([point.iterate for point in points])
     return {
+        "indptr": indptr,
         "columns": columns,
         "coefs": coefs,
-        "ends": indptr[1:],
-        "numbers": np.array([(*point.iterate[5:8], point.gap) for point in points]),
-        "counts": np.array([(point.n_iter, point.n_dots, point.n_priced) for point in points]),
-        "statuses": np.array([point.status.value for point in points]),
+        "numbers": np.array([point.iterate[5:8] for point in points], dtype=np.float64),
+        "gaps": np.array([point.gap for point in points], dtype=np.float64),
+        "counts": np.array([(point.n_iter, point.n_dots, point.n_priced) for point in points], dtype=np.int64),
     }
 
 
-def _unpack(arrays: Any) -> list[Outcome]:
-    ends = arrays["ends"].tolist()
-    columns, coefs = (np.split(arrays[name], ends[:-1]) for name in ("columns", "coefs"))
-    rest = zip(arrays["numbers"].tolist(), arrays["counts"].tolist(), arrays["statuses"].tolist(), strict=True)
+def _unpack(arrays: Arrays, n_points: int, p: int) -> list[Outcome]:
+    indptr = arrays.take("indptr", np.int64, n_points + 1)
+    n_coefs = int(indptr[-1])
+    columns, coefs = arrays.take("columns", np.int64, n_coefs), arrays.take("coefs", np.float64, n_coefs)
+    check_supports(indptr, columns, p)
+    numbers, counts = arrays.take("numbers", np.float64, n_points, 3), arrays.take("counts", np.int64, n_points, 3)
+    gaps = arrays.take("gaps", np.float64, n_points, finite=False)
+    require(bool((counts >= 0).all()), "a count is negative")
+    supported = (np.split(part, indptr[1:-1]) for part in (columns, coefs))
+    rest = zip(numbers.tolist(), counts.tolist(), gaps.tolist(), arrays.record["statuses"], strict=True)
     return [
         Outcome(
             Iterate(active, weights, NOTHING, active.size, 1.0, qq, qy, l1, 0),
@@ -279,7 +280,7 @@ def _unpack(arrays: Any) -> list[Outcome]:
             gap,
             n_priced,
         )
-        for active, weights, ((qq, qy, l1, gap), (n_iter, n_dots, n_priced), status) in zip(
-            columns, coefs, rest, strict=True
+        for active, weights, ((qq, qy, l1), (n_iter, n_dots, n_priced), gap, status) in zip(
+            *supported, rest, strict=True
         )
     ]

@@ -43,9 +43,10 @@ def solve_in_segments(
 
     A segment that was not finished is a part of what is returned, but not of the run.
     """
+    _, p = problem.shape
     solved: list[Outcome] = []
     for number, points in enumerate(cut_points(len(forms))):
-        found = None if run is None else run.segment(number)
+        found = None if run is None else run.segment(number, len(points), p)
         if found is None:
             ear = _Ear(tell, points.start)
             found, ending = _solve_segment(problem, forms, points, solved, options, _seed(seed, number), workers, ear)
@@ -56,7 +57,7 @@ def solve_in_segments(
             # An ending that was asked for with the last point of a segment: the solver sees no more points.
             ending = ear.ending
             # As it will be read by whoever goes on.
-            found = [_as_kept(outcome) for outcome in found] if run is None else run.segment(number)
+            found = [_as_kept(outcome) for outcome in found] if run is None else run.segment(number, len(points), p)
             assert found is not None
         else:
             last = found[-1]
