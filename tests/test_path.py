@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import POINTWISE, STORAGES, UNITS, Case, held, make_case, plain_columns, random_values
-from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path
+from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path, points
 from fwlasso.certificate import gap_of
 from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import zero
@@ -513,3 +513,16 @@ def test_least_squares_by_coordinate_descent_ends(rng):
     assert path.statuses == (Status.SETTLED,)
     exact, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(50)]), y, rcond=None)
     np.testing.assert_allclose(path.coef(0), exact[:4], atol=1e-8)
+
+
+@pytest.mark.parametrize("column", [-1, 40, 2**40])
+@BOTH
+def test_a_column_that_does_not_exist_is_not_taken_from_a_solver(column, solver, data, monkeypatch):
+    def spoilt(*arguments):
+        outcomes, ending = points.solve_points(*arguments)
+        outcomes[-1].iterate.active[0] = column
+        return outcomes, ending
+
+    monkeypatch.setattr("fwlasso.path.solve_points", spoilt)
+    with pytest.raises(RuntimeError, match=r"a column outside 0\.\.39"):
+        lasso_path(*data, solver=solver, radii=3, random_state=0)

@@ -36,6 +36,7 @@ def certify(
     Where the solver's gap is `known` to be over all columns, it is taken at its word; the other points are priced,
     many at a time, or are NaN.
     """
+    _supports([outcome.iterate for outcome in outcomes], problem)  # before any of these columns is read
     gaps = np.where(known, [outcome.gap for outcome in outcomes], np.nan)
     todo = np.flatnonzero(~known).tolist() if price_all else []
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
@@ -76,7 +77,7 @@ def assemble(
         alphas = np.divide(qy - qq, m * l1, out=np.full(l1.size, problem.lambda_max / m), where=l1 > 0.0)
     else:
         radii, alphas = l1, grid / m
-    indptr, columns, weights = iterates.supports(points)
+    indptr, columns, weights = _supports(points, problem)
     coefs, intercepts = problem.to_user_units(indptr, columns, weights)
     shape = p, len(points)
     return LassoPath(
@@ -93,6 +94,15 @@ def assemble(
         feature_names=design.feature_names,
         settings=settings,
     )
+
+
+def _supports(points: list[iterates.Iterate], problem: Problem) -> iterates.Supports:
+    """Return the nonzero coefficients of the points. Compiled code is not taken at its word: -1 is no column."""
+    found = iterates.supports(points)
+    _, p = problem.shape
+    if found.columns.size and not 0 <= found.columns.min() <= found.columns.max() < p:
+        raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a fault of fwlasso's own")
+    return found
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:
