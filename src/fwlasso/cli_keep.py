@@ -94,6 +94,6 @@ def load_choice(run: Path, path: LassoPath) -> Choice | None:
         known = all(isinstance(record[name], str) for name in names[:2]) and type(record[names[2]]) is bool
         known = known and all(record[name] is None or is_number(record[name]) for name in names[3:])
         require(known, f"{', '.join(names)}: one is of a wrong type")
-        rest = {name: np.nan if record[name] is None else record[name] for name in names}
+        rest: dict[str, Any] = {name: np.nan if record[name] is None else record[name] for name in names}
     coef = sp.csc_array((model.coefs, (model.indices, np.zeros(model.indices.size, np.int64))), shape=(p, 1))
     return Choice(point=point, coef=coef, intercept=model.intercept, **rest, **arrays)
