@@ -8,7 +8,7 @@ from fwlasso import FixedSize, FractionOfColumns, lasso_path
 from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import objective, zero
 from fwlasso.parallel import Workers
-from fwlasso.solvers.frank_wolfe import FrankWolfe, _step
+from fwlasso.solvers.frank_wolfe import FrankWolfe, take_step
 from fwlasso.solvers.run import Stopping, Task
 
 NEVER = Stopping(change=-1.0, gap=-1.0, max_idle=10**9)
@@ -187,6 +187,6 @@ def test_no_step_is_taken_towards_what_is_not_a_number(form, lost, rng):
     corr = np.nan if lost == "corr" else 0.5
     if lost != "corr":
         point = point._replace(**{lost: np.nan})
-    after, step = _step(case.problem, form, point, 3, corr, 0, NEVER)
+    after, step = take_step(case.problem, form, point, 3, corr, 0, NEVER)
     assert after.n_active == 0
     assert step.n_idle == 1

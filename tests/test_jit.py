@@ -28,7 +28,7 @@ from fwlasso.iterate import correlation, zero
 from fwlasso.oracle import scan_active
 from fwlasso.parallel import Workers
 from fwlasso.problem import build_problem
-from fwlasso.solvers.frank_wolfe import _step
+from fwlasso.solvers.frank_wolfe import take_step
 from fwlasso.solvers.run import Stopping
 from programs import run_program
 
@@ -296,7 +296,7 @@ def steps(problem, form, columns):
     rules = Stopping(change=1e-9, gap=-1.0, max_idle=3)
     point = zero(problem)
     for j in columns:
-        point, step = _step(problem, form, point, j, correlation(problem, point, j), 0, rules)
+        point, step = take_step(problem, form, point, j, correlation(problem, point, j), 0, rules)
     return point, step
 
 

@@ -1,8 +1,11 @@
+import json
 import logging
 
 import numpy as np
+import pytest
 
 from fwlasso import warm_up
+from programs import run_program
 
 
 def test_warm_up_compiles_for_what_is_asked(caplog):
@@ -10,3 +13,50 @@ def test_warm_up_compiles_for_what_is_asked(caplog):
         warm_up(sparse=[True], dtypes=[np.float32], solvers=["corrective", "sfw", "cd"])
         warm_up(sparse=[False])
     assert not caplog.records
+
+
+# What is compiled, or loaded from the cache, after `warm_up`: kernels with more types than they had then.
+AFTER_WARM_UP = """
+import json, sys, warnings
+import numpy as np, scipy.sparse as sp, fwlasso
+from numba.core.dispatcher import Dispatcher
+
+def overloads():
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("fwlasso")]
+    kernels = {id(k): k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}.values()
+    return {f"{k.py_func.__module__}.{k.py_func.__name__}{types}" for k in kernels for types in k.overloads}
+
+warnings.simplefilter("ignore")
+settings = json.loads(sys.argv[1])
+fwlasso.warm_up(**settings, folds=True)
+before = overloads()
+rng = np.random.default_rng(0)
+entries = rng.standard_normal((4000, 3000)) * (rng.random((4000, 3000)) < 0.003)
+few = [(m, p, 1e-2) for m, p in [(30, 400), (200, 20), (1, 5), (20, 1)]]
+for solver in settings["solvers"]:
+    for m, p, eps in [*few, (400, 6000, 0.3), (300, 280, 1e-3)]:
+        X = rng.standard_normal((m, p)) + (0.0 if p < 300 else rng.standard_normal((m, 1)))
+        X[:, p // 2 :] = X[:, : p - p // 2] if p == 400 else X[:, p // 2 :]
+        y = X[:, :3].sum(axis=1) + rng.standard_normal(m)
+        for is_sparse in settings["sparse"]:
+            for grid in ("alphas", "radii"):
+                if grid in fwlasso.warmup.SOLVERS[solver].grids:
+                    form = sp.csc_array if is_sparse else np.asfortranarray
+                    fwlasso.lasso_path(form(X), y, eps=eps, solver=solver, max_iter=50, **{grid: 5})
+    if solver == "corrective":
+        X, y = sp.csc_array(entries), entries[:, ::2].sum(axis=1) + rng.standard_normal(4000)
+        path = fwlasso.lasso_path(X, y, alphas=3, eps=2e-3)
+        assert path.n_active[-1] > 1500
+        fwlasso.lasso_cv(X[:100, :200], y[:100], cv=2, alphas=5)
+        fwlasso.Lasso(radius=1.0, warm_start=True).fit(X[:100, :200], y[:100]).fit(X[:100, :200], y[:100])
+print(json.dumps(sorted(overloads() - before)))
+"""
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "solvers", [["corrective"], ["sfw", "fw", "cd", "scd", "apg", "apg-ball", "afw", "pfw"]], ids=len
+)
+def test_after_warm_up_nothing_is_compiled(solvers):
+    settings = {"sparse": [False, True], "solvers": solvers}
+    assert json.loads(run_program(AFTER_WARM_UP, json.dumps(settings)).stdout) == []

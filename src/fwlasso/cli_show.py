@@ -11,10 +11,20 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Task,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
+from rich.text import Text
 
+from ._compiling import is_compiling
 from .choice import Choice
 from .columns import Vector
 from .datasets.sealed import json_text
@@ -87,13 +97,20 @@ def steps_of(detail: Detail) -> Iterator[Tell]:
         yield show
 
 
+class _Phase(TextColumn):
+    """What is done now: it is not solving while kernels are compiled."""
+
+    def render(self, task: Task) -> Text:
+        return Text("compiling") if is_compiling() else super().render(task)
+
+
 @contextmanager
 def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Callback]:
     """Tell what is solved; show a bar for the path that tells the callback where it is; then what it warned of."""
     console = detail.aside()
     console.print(f"[bold]{escape(title)}[/bold]: {shape[0]:,} samples, {shape[1]:,} features", soft_wrap=True)
     show_log(errors_only=detail.is_silent)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    columns = _Phase("{task.description}"), BarColumn(), MofNCompleteColumn()
     fields = TextColumn("active {task.fields[active]}"), TextColumn("gap {task.fields[gap]}"), TimeRemainingColumn()
     with warnings.catch_warnings(record=True) as caught, Bar(*columns, *fields, console=console) as bar:
         warnings.simplefilter("always")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import corrective
+from ._compiling import compile_seconds
 from .assembly import assemble, certify, warn_unless_converged
 from .columns import Vector
 from .data import as_data
@@ -223,10 +224,13 @@ def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> Abstra
 
 @contextmanager
 def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
-    """Add the time that passes in this context to that of a phase."""
-    started = time.perf_counter()
+    """Add the time that passes in this context to that of a phase; in which kernels are compiled, to "compile"."""
+    started, compiled = time.perf_counter(), compile_seconds()
     yield
-    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - started
+    compiled = compile_seconds() - compiled
+    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - started - compiled
+    if compiled > 0.0:
+        seconds["compile"] = seconds.get("compile", 0.0) + compiled
 
 
 def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) -> Grid:

@@ -37,7 +37,7 @@ class Counters:
     iterations: NDArray[np.int64]  # of every point
     dot_products: int  # z_j'v asked for by the solver, the z_j'y included: the paper's count
     passes: float  # columns read by setup, grid, solver and certificates over all columns, a working set left out
-    seconds: dict[str, float]  # by phase: setup, grid, solve, certify
+    seconds: dict[str, float]  # by phase: setup, grid, solve, certify; compile, where kernels had to be
 
     @property
     def total_seconds(self) -> float:

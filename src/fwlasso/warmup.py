@@ -1,15 +1,30 @@
 """Compile ahead of time, so that the first path of a process starts at once."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from .corrective.nodes import Start
+from .corrective.rounds import AFTER, LOOK, Plan, Task, first_round
+from .corrective.working_set import WorkingSet
 from .cross_validation import lasso_cv
+from .design import as_design
+from .forms import Ball, Penalty
+from .iterate import zero
+from .oracle import parallel_scan
+from .parallel import FEWEST_BYTES, Workers
 from .path import lasso_path
+from .problem import Problem, build_problem
+from .sampling import draw, make_sampler
+from .solvers.frank_wolfe import take_step
+from .solvers.registry import SOLVERS
+from .solvers.run import Stopping
+
+_N_ROWS = 12
 
 
 def warm_up(
@@ -36,16 +51,59 @@ def warm_up(
     >>> warm_up(sparse=[False])
     """
     rng = np.random.default_rng(0)
-    y = rng.standard_normal(8)
+    y = rng.standard_normal(_N_ROWS)
+    values = rng.standard_normal((_N_ROWS, 16))
+    values[:, 9] = values[:, 3]  # copies are looked for
+    few = (
+        np.add.outer(np.arange(_N_ROWS), np.arange(16)) % 6 == 0
+    )  # rows of sparse columns are copied if they are short
     for is_sparse in sparse:
         for dtype in dtypes:
-            values = np.asfortranarray(rng.standard_normal((8, 16)), dtype=dtype)
-            X = sp.csc_array(values) if is_sparse else values
+            X = sp.csc_array((values * few).astype(dtype)) if is_sparse else np.asfortranarray(values, dtype=dtype)
             for solver in solvers:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    settings: dict[str, Any] = {"solver": solver, "fit_intercept": fit_intercept, "random_state": 0}
-                    if folds:
-                        lasso_cv(X, y, cv=2, **settings)
-                    else:
-                        lasso_path(X, y, **settings)
+                _warm_up(X, y, {"solver": solver, "fit_intercept": fit_intercept, "random_state": 0}, folds)
+
+
+def _warm_up(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
+    solver = settings["solver"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for grid in SOLVERS[solver].grids:
+            lasso_path(X, y, **(settings | {grid: 20}))
+        if folds:
+            lasso_cv(X, y, cv=2, **settings)
+    with Workers(1) as workers:
+        for kept in (None, np.arange(_N_ROWS) < 10) if folds else (None,):
+            problem = build_problem(as_design(X), y, settings["fit_intercept"], False, workers, kept)
+            for call in _ON_LARGE_DATA[solver]:
+                call(problem, workers)
+
+
+def _large_working_set(problem: Problem, workers: Workers) -> None:
+    """Take every step that compiled code leaves to others, where there are many entries or many active columns."""
+    columns = np.arange(4)
+    working_set = WorkingSet(problem, workers)
+    task = Task(0.1, -1.0, 0.0, 1, 1)
+    for step in AFTER.keys() - {LOOK}:
+        places = working_set.start_at(Start(columns, np.ones(4), problem.y.copy()))
+        working_set.take(first_round(step)._replace(plan=Plan(places, 0.0, 1.0)), places, task)
+    working_set.penalty(places)
+
+
+def _large_samples(problem: Problem, workers: Workers) -> None:
+    """Take a step of Frank-Wolfe with a scan on threads."""
+    for form in (Ball(1.0), Penalty(0.1)):
+        sampler = make_sampler(problem.xty.size, 2, 0)
+        n_blocks = draw(sampler, 4, 0)
+        j, corr = parallel_scan(problem, zero(problem), sampler, n_blocks, FEWEST_BYTES, workers)
+        take_step(problem, form, zero(problem), j, corr, 0, Stopping(-1.0, -1.0))
+
+
+# What paths on small data do not come by, by solver. The certified path finds the end of an automatic grid of radii.
+_ON_LARGE_DATA: dict[str, list[Callable[[Problem, Workers], None]]] = {
+    name: [
+        *([_large_working_set] if name == "corrective" or "radii" in entry.grids else []),
+        *([_large_samples] if name in ("sfw", "fw") else []),
+    ]
+    for name, entry in SOLVERS.items()
+}

@@ -97,7 +97,7 @@ class WorkingSet:
         self._knows_residual = True
         n_seen = 0
         while (rounds := advance(self._problem, self._work, self._gram, members, task, rounds)).step != DONE:
-            asked, rounds = rounds.step, self._take(rounds, members, task)
+            asked, rounds = rounds.step, self.take(rounds, members, task)
             if asked == NO_FACTOR or rounds.n_dots - n_seen > task.n_dots_in_burst:
                 n_seen = rounds.n_dots
                 look(rounds.progress.n_rounds, rounds.progress.gap)
@@ -105,7 +105,7 @@ class WorkingSet:
         limit = Status.MAX_ITER if n_rounds >= max_rounds else Status.PRECISION
         return Solved(Status.CERTIFIED if gap <= goal else limit, gap, n_rounds, rounds.n_dots)
 
-    def _take(self, rounds: Rounds, members: Indices, task: Task) -> Rounds:
+    def take(self, rounds: Rounds, members: Indices, task: Task) -> Rounds:
         """Take a step that compiled code does not."""
         problem, work, step = self._problem, self._work, rounds.step
         places = members if step == PRICE else rounds.plan.listed if step == CORRELATE else active_places(work, members)

@@ -85,7 +85,7 @@ class FrankWolfe:
             for taken in range(1, n_steps + 1):
                 n_blocks = draw(self._sampler, n_sampled, step.n_idle)
                 j, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, workers)
-                iterate, step = _step(problem, form, iterate, j, corr, step.n_idle, stopping)
+                iterate, step = take_step(problem, form, iterate, j, corr, step.n_idle, stopping)
                 n_dots += n_sampled + step.n_dots
                 if step.done:
                     n_steps = taken
@@ -127,14 +127,14 @@ def _burst(
     while taken < n_steps and not step.done:
         n_blocks = draw(sampler, n_sampled, step.n_idle)
         j, corr = scan(problem, iterate, sampler, 0, n_blocks)
-        iterate, step = _step(problem, form, iterate, j, corr, step.n_idle, stopping)
+        iterate, step = take_step(problem, form, iterate, j, corr, step.n_idle, stopping)
         n_dots += n_sampled + step.n_dots
         taken += 1
     return iterate, step, taken, n_dots
 
 
 @kernel
-def _step(
+def take_step(
     problem: Problem, form: Form, iterate: Iterate, j: int, corr: float, n_idle: int, stopping: Stopping
 ) -> tuple[Iterate, Step]:
     """Step towards column j, the best of the sample with z_j'(y - q) = corr.
