@@ -1,19 +1,24 @@
 import pickle
+from copy import copy
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Lasso as ReferenceLasso
-from sklearn.model_selection import GridSearchCV
+from sklearn.linear_model import LassoCV as ReferenceLassoCV
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import make_scorer, mean_squared_error
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fwlasso import Lasso, LassoCV, lasso_path
-from fwlasso.datasets import Table
+from fwlasso import Lasso, LassoCV, LinearModel, Status, lasso_path
+from fwlasso.datasets import Table, write_store
 
 
 @parametrize_with_checks(
@@ -29,6 +34,12 @@ from fwlasso.datasets import Table
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@parametrize_with_checks([Lasso(), LassoCV(cv=3), LassoCV(rule="bic")])
+def test_scikit_learn_checks_with_metadata_routing(estimator, check):
+    with config_context(enable_metadata_routing=True):
+        check(estimator)
 
 
 @pytest.fixture
@@ -57,6 +68,24 @@ def test_a_table_has_its_features_and_names(data, model):
     assert fitted.n_features_in_ == 30
     assert tuple(fitted.feature_names_in_) == names
     np.testing.assert_array_equal(fitted.coef_, clone(model).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("names", [None, tuple(f"x{j}" for j in range(30))])
+def test_what_can_be_fitted_can_be_predicted(data, names, tmp_path):
+    X, y = data
+    store = write_store(tmp_path / "store", X, y, feature_names=names)
+    table = Table(X, y, names)
+    model, path = Lasso(0.1).fit(table), lasso_path(table, alphas=3)
+    expected = X @ model.coef_ + model.intercept_
+    for same in (table, store, tmp_path / "store", str(tmp_path / "store")):
+        np.testing.assert_allclose(model.predict(same), expected, rtol=1e-12)
+        np.testing.assert_allclose(path.predict(same), path.predict(X), rtol=1e-12)
+        np.testing.assert_allclose(LinearModel.from_estimator(model).predict(same), expected, rtol=1e-12)
+    assert path.score(table)[-1] == path.score(X, y)[-1] > 0.9
+    if names is not None:
+        for it in (model, path):
+            with pytest.raises(ValueError, match="other feature names"):
+                it.predict(Table(X, y, names[::-1]))
 
 
 def test_a_radius_takes_the_place_of_alpha(data):
@@ -131,6 +160,159 @@ def test_it_lives_in_the_scikit_learn_world(data):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
     assert clone(model).get_params() == model.get_params()
+
+
+# In place of scikit-learn's --------------------------------------------------------------------------------------
+
+
+def test_a_pipeline_is_scored_with_metadata_routing(data):
+    X, y = data
+    with config_context(enable_metadata_routing=True):
+        model = make_pipeline(StandardScaler(), LassoCV(cv=3, alphas=10)).fit(X, y)
+        assert model.score(X, y) > 0.9
+        assert cross_val_score(model, X, y, cv=2).min() > 0.9
+        model[-1].set_score_request(sample_weight=True)
+        assert model.score(X, y, sample_weight=np.ones(60)) == pytest.approx(model.score(X, y))
+        grouped = make_pipeline(StandardScaler(), LassoCV(cv=GroupKFold(3), alphas=10))
+        grouped.fit(X, y, groups=np.repeat(range(6), 10))
+        assert len(grouped[-1].fold_paths_) == 3
+
+
+@pytest.mark.parametrize("model", [Lasso(0.1), LassoCV(cv=2, alphas=5)])
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_are_refused_by_name(model, routing, data):
+    with config_context(enable_metadata_routing=routing):
+        scorer = make_scorer(mean_squared_error).set_score_request(sample_weight=True) if routing else None
+        model = clone(model).set_params(**({"scoring": scorer} if isinstance(model, LassoCV) else {}))
+        coef = model.fit(*data, sample_weight=None).coef_
+        np.testing.assert_array_equal(clone(model).fit(*data).coef_, coef)
+        with pytest.raises(ValueError, match="sample_weight: weighted samples are not supported"):
+            model.fit(*data, sample_weight=np.ones(60))
+
+
+def test_no_other_keyword_of_fit_is_taken(data):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        Lasso().fit(*data, weights=None)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(Lasso, ReferenceLasso), (LassoCV, ReferenceLassoCV)])
+def test_keywords_that_tune_speed_have_no_effect(ours, theirs, data):
+    small = {} if ours is Lasso else {"alphas": 5, "cv": 2}
+    swapped = {**theirs().get_params(), **small}
+    expected = ours(tol=1e-4, eps=swapped["eps"], **small) if small else ours(tol=1e-4)
+    model = ours(**swapped).fit(*data)
+    np.testing.assert_array_equal(model.coef_, expected.fit(*data).coef_)
+    assert repr(ours(precompute=True, selection="random")) == f"{ours.__name__}(precompute=True, selection='random')"
+    other = {"precompute": True, "copy_X": False, "selection": "random", "n_jobs": 2, "verbose": 1}
+    model.set_params(**{name: value for name, value in other.items() if name in swapped}).fit(*data)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    for name in other.keys() & swapped.keys():
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            clone(model).set_params(**{name: "no"}).fit(*data)
+    with pytest.raises(ValueError, match=r"positive: .* not supported"):
+        ours(positive=True).fit(*data)
+
+
+class Halved(Lasso):
+    def __init__(self, alpha=0.5, *, extra=1):
+        super().__init__(alpha=alpha)
+        self.extra = extra
+
+
+class Chosen(LassoCV):
+    def __init__(self, extra=1):
+        super().__init__(alphas=5, cv=2)
+        self.extra = extra
+
+
+@pytest.mark.parametrize(("own", "same"), [(Halved(), Lasso(0.5)), (Chosen(), LassoCV(alphas=5, cv=2))])
+def test_a_subclass_may_have_its_own_signature(own, same, data):
+    np.testing.assert_array_equal(clone(own).fit(*data).coef_, same.fit(*data).coef_)
+    assert set(own.get_params()) <= {"alpha", "extra"}
+
+
+@pytest.mark.parametrize("change", [{"scoring": "r2"}, {"cv": None, "rule": "bic"}])
+def test_errors_of_an_earlier_fit_do_not_stay(change, data):
+    model = LassoCV(cv=3, alphas=5).fit(*data)
+    assert model.mse_path_.shape == (5, 3)
+    assert not hasattr(model.set_params(**change).fit(*data), "mse_path_")
+
+
+@pytest.mark.parametrize("solver", ["corrective", "cd"])
+def test_iterations_are_counted_up_to_their_limit(solver, rng):
+    X = rng.standard_normal((40, 100)) + 2.0 * rng.standard_normal((40, 1))
+    y = X[:, :20].sum(axis=1)
+    with pytest.warns(ConvergenceWarning):
+        assert Lasso(0.01, max_iter=1, solver=solver).fit(X, y).n_iter_ == 1
+    with pytest.warns(ConvergenceWarning):
+        assert LassoCV(alphas=5, cv=2, max_iter=1, solver=solver).fit(X, y).n_iter_ == 1
+
+
+def load_as_skops_does(saved):
+    """Make objects without arguments, then give them their state; enumerations cannot be made so."""
+    kind, state = saved
+    if kind in (list, tuple):
+        return kind(load_as_skops_does(item) for item in state)
+    if kind is dict:
+        return {key: load_as_skops_does(item) for key, item in state.items()}
+    if not isinstance(state, dict):
+        return state
+    made = kind.__new__(kind)
+    state = {key: load_as_skops_does(item) for key, item in state.items()}
+    made.__setstate__(state) if hasattr(made, "__setstate__") else made.__dict__.update(state)
+    return made
+
+
+def save_as_skops_does(it):
+    if isinstance(it, list | tuple):
+        return type(it), [save_as_skops_does(item) for item in it]
+    if isinstance(it, dict):
+        return dict, {key: save_as_skops_does(item) for key, item in it.items()}
+    if it is None or isinstance(it, str | int | float | np.ndarray | np.generic | sp.csc_array):
+        return type(it), it
+    return type(it), {key: save_as_skops_does(item) for key, item in it.__getstate__().items()}
+
+
+@pytest.mark.parametrize("model", [Lasso(0.1), LassoCV(cv=2, alphas=5)])
+def test_models_are_made_of_plain_parts(model, data):
+    fitted = clone(model).fit(*data)
+    for again in (load_as_skops_does(save_as_skops_does(fitted)), pickle.loads(pickle.dumps(fitted)), copy(fitted)):
+        np.testing.assert_array_equal(again.predict(data[0]), fitted.predict(data[0]))
+        assert again.path_.statuses == fitted.path_.statuses
+        assert again.path_.ending is None
+    with pytest.warns(ConvergenceWarning):
+        stopped = lasso_path(*data, alphas=5, callback=lambda now: True)
+    assert pickle.loads(pickle.dumps(stopped)).ending is Status.STOPPED
+
+
+def test_columns_far_from_zero_are_to_be_centred(data):
+    X, y = data
+    with pytest.warns(ConvergenceWarning, match="centre columns that lie far from zero, or else increase tol"):
+        far = Lasso(0.1).fit(X + 1e6, y)
+    np.testing.assert_allclose(far.coef_, Lasso(0.1).fit(X, y).coef_, atol=1e-3)
+
+
+def test_an_alpha_of_zero_is_least_squares(data):
+    X, y = data
+    with pytest.warns(ConvergenceWarning, match=r"alpha=0 is least squares.*LinearRegression\.") as told:
+        model = Lasso(0.0).fit(X, y)
+    assert "increase tol" not in str(told[0].message)
+    np.testing.assert_allclose(model.coef_, LinearRegression().fit(X, y).coef_, atol=1e-6)
+
+
+def test_text_is_no_grid(data):
+    with pytest.raises(ValueError, match="alphas must be a number of points >= 1 or an array of values"):
+        LassoCV(alphas=[0.1, "0.2"]).fit(*data)
+
+
+@pytest.mark.parametrize("start", [np.full(30, np.nan), np.zeros((1, 30)), ["0"] * 30])
+def test_a_start_that_is_none_is_refused_by_name(start, data):
+    model = Lasso(0.1, warm_start=True).fit(*data)
+    model.coef_ = start
+    with pytest.raises(ValueError, match="coef_ must be finite numbers in one dimension"):
+        model.fit(*data)
+    model.coef_ = [0.0] * 30
+    np.testing.assert_array_equal(model.fit(*data).coef_, Lasso(0.1).fit(*data).coef_)
 
 
 # Warm starts -------------------------------------------------------------------------------------------------

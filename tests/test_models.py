@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -116,6 +117,30 @@ def test_missing_columns_are_named(model):
         model.predict(pd.DataFrame(X, columns=NAMES).drop(columns="f1"))
     with pytest.raises(ValueError, match="X has no column 'f0'"):
         model.predict(Table(X[:, 2:], Y, NAMES[2:]))
+
+
+# A column of a pandas frame is an attribute of it.
+@pytest.mark.parametrize("name", ["column_names", "schema", "select", "get_columns", "as_design", "feature_names"])
+def test_a_column_of_any_name_is_found_by_name(name):
+    names = ("first", name, "last", "schema.")
+    values = np.random.default_rng(1).standard_normal((20, 4))
+    found = LinearModel.from_path(lasso_path(Table(values, values @ [1.0, 2.0, 3.0, 4.0], names)), -1)
+    frame = pd.DataFrame(values, columns=names)
+    expected = found.predict(values)
+    np.testing.assert_allclose(found.predict(frame[[*names[::-1]]]), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="X has no column 'first'"):
+        found.predict(frame.drop(columns="first"))
+    with pytest.raises(ValueError, match="X has two columns 'last'"):
+        found.predict(pd.concat([frame, frame[["last"]]], axis=1))
+    path = lasso_path(frame, values[:, 0], alphas=2)
+    with pytest.raises(ValueError, match="other feature names"):
+        path.predict(frame[[*names[::-1]]])
+
+
+def test_a_model_remembers_an_alpha_of_zero(path):
+    path = replace(path, alphas=path.alphas - path.alphas[-1], radii=path.radii - path.radii[0])
+    assert LinearModel.from_path(path, alpha=0.0).about == {"alpha": 0.0}
+    assert LinearModel.from_path(path, radius=0.0).about == {"radius": 0.0}
 
 
 def test_another_number_of_columns_is_refused(model):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
-from fwlasso import Counters, LassoPath, Status, lasso_path
+from fwlasso import Counters, LassoCV, LassoPath, LinearModel, Status, lasso_cv, lasso_path
 from sealed_cases import read_arrays, reseal_array, reseal_record
 
 M, P = 40, 15
@@ -245,6 +245,45 @@ def test_at_outside_is_refused_with_the_range(path, name):
     for value in (1.001 * grid.max(), grid.min() - 1e-6, np.nan):
         with pytest.raises(ValueError, match=rf"{name}=.* is outside the path, \[.*{grid.max():.6g}"):
             path.at(**{name: value})
+
+
+# m alpha / m is not alpha for 24 samples and 0.1, nor for 49 and 0.07.
+@pytest.mark.parametrize(("m", "alphas"), [(24, [0.1, 1.0, 0.5]), (49, [0.07, 0.7])])
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_given_alphas_come_back_to_the_bit(m, alphas, checkpoint, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((m, 8))
+    options = {"alphas": alphas, "checkpoint": tmp_path / "run" if checkpoint else None}
+    told = []
+    for _ in range(2 if checkpoint else 1):
+        path = lasso_path(rows, rows[:, 0], callback=lambda now: told.append(now.parameter), **options)
+        assert path.alphas.tolist() == sorted(alphas, reverse=True)
+    assert set(told) == set(alphas)
+    for value in (min(alphas), np.nextafter(min(alphas), 0.0)):
+        np.testing.assert_array_equal(path.at(alpha=value)[0].toarray()[:, 0], path.coef(-1))
+    found = lasso_cv(rows, rows[:, 0], alphas=alphas, cv=2)
+    for it in (found.path, *found.fold_paths):
+        assert it.alphas.tolist() == sorted(alphas, reverse=True)
+    assert LassoCV(alphas=alphas, cv=2).fit(rows, rows[:, 0]).alpha_ in alphas
+
+
+def test_points_are_models(path):
+    for k in (0, 3, -1):
+        assert path[k] == LinearModel.from_path(path, k)
+    assert [model.about["point"] for model in path] == [*range(len(path))]
+    for nowhere, error in ((6, IndexError), (-7, IndexError), (slice(2), TypeError)):
+        with pytest.raises(error):
+            path[nowhere]
+
+
+def test_one_model_predicts_and_is_scored(path):
+    assert path.score(X, Y, point=4) == path.score(X, Y)[4]
+    for where in ({"alpha": float(path.alphas[4])}, {"radius": float(path.radii[4])}):
+        np.testing.assert_array_equal(path.predict(X, **where), path.predict(X, 4))
+        assert path.score(X, Y, **where) == path.score(X, Y, point=4)
+    between = LinearModel.from_path(path, alpha=0.5 * (path.alphas[3] + path.alphas[4]))
+    np.testing.assert_allclose(path.predict(X, alpha=between.about["alpha"]), between.predict(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="point, alpha or radius, one of them"):
+        path.predict(X, 4, alpha=0.1)
 
 
 @pytest.mark.parametrize("given", [{}, {"radius": 1.0, "alpha": 1.0}])

@@ -47,17 +47,21 @@ def test_a_scorer_of_the_users_own_gets_the_rows(rng):
 
 def test_metadata_is_routed_to_splitter_and_scorer(rng):
     X, y = dense_problem(rng)
-    groups, weights = np.repeat(np.arange(12), 5), rng.random(60)
+    groups, costs = np.repeat(np.arange(12), 5), rng.random(60)
+
+    def cost_of(truth, predicted, cost):
+        return mean_squared_error(truth, predicted, sample_weight=cost)
+
     with sklearn.config_context(enable_metadata_routing=True):
-        scorer = make_scorer(mean_squared_error, greater_is_better=False).set_score_request(sample_weight=True)
+        scorer = make_scorer(cost_of, greater_is_better=False).set_score_request(cost=True)
         model = LassoCV(cv=GroupKFold(4), scoring=scorer, alphas=10)
-        model.fit(X, y, groups=groups, sample_weight=weights)
+        model.fit(X, y, groups=groups, cost=costs)
     (_, test) = next(GroupKFold(4).split(X, y, groups))
     predicted = model.fold_paths_[0].predict(X[test])
-    expected = [-mean_squared_error(y[test], column, sample_weight=weights[test]) for column in predicted.T]
+    expected = [-mean_squared_error(y[test], column, sample_weight=costs[test]) for column in predicted.T]
     np.testing.assert_allclose(model.choice_.fold_scores[:, 0], expected)
 
 
 def test_metadata_needs_routing(rng):
-    with pytest.raises(ValueError, match="sample_weight: metadata is passed where enable_metadata_routing is set"):
-        LassoCV().fit(*dense_problem(rng), sample_weight=np.ones(60))
+    with pytest.raises(ValueError, match="cost: metadata is passed where enable_metadata_routing is set"):
+        LassoCV().fit(*dense_problem(rng), cost=np.ones(60))

@@ -10,7 +10,7 @@ from . import iterate as iterates
 from .certificate import gap_of, max_correlations, residual
 from .columns import Vector
 from .design import Design
-from .forms import Ball, Form
+from .forms import Form
 from .notices import warn_of_ending
 from .options import Options
 from .parallel import Workers
@@ -21,6 +21,11 @@ from .status import Status
 
 # Memory for the residuals that are priced together in one pass over the data, in bytes.
 _RESIDUAL_BYTES = 64 << 20
+# Where lambda = 0, a dual point r / max(1, ||X'r||_inf / lambda) is zero, and the gap is the loss: no tolerance helps.
+_LEAST_SQUARES = (
+    "alpha=0 is least squares, for which a gap proves nothing: use a small alpha, or "
+    "sklearn.linear_model.LinearRegression."
+)
 
 
 def certify(
@@ -58,25 +63,26 @@ def certify(
 def assemble(
     problem: Problem,
     design: Design,
-    forms: list[Form],
+    grid_name: str,
+    grid: Vector,
     outcomes: list[Outcome],
     gaps: Vector,
     ending: Status | None,
     counters: Counters,
     settings: dict[str, Any],
 ) -> LassoPath:
-    """Put the points together, in the user's units."""
+    """Put the points together, in the user's units; `grid` has them already."""
     m, p = problem.shape
     points = [outcome.iterate for outcome in outcomes]
     qq, qy, l1 = np.array([(it.qq, it.qy, it.l1) for it in points]).T
     loss = np.array([iterates.objective(problem, it) for it in points])
-    grid = np.array([parameter for (parameter,) in forms[: len(points)]])
-    if isinstance(forms[0], Ball):
+    grid = grid[: len(points)]
+    if grid_name == "radii":
         radii = grid
         # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
         alphas = np.divide(qy - qq, m * l1, out=np.full(l1.size, problem.lambda_max / m), where=l1 > 0.0)
     else:
-        radii, alphas = l1, grid / m
+        radii, alphas = l1, grid
     indptr, columns, weights = _supports(points, problem)
     coefs, intercepts = problem.to_user_units(indptr, columns, weights)
     shape = p, len(points)
@@ -108,13 +114,15 @@ def _supports(points: list[iterates.Iterate], problem: Problem) -> iterates.Supp
 def warn_unless_converged(path: LassoPath, options: Options) -> None:
     """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
     certified = options.rule == "gap"
-    unfinished = [s for s in path.statuses if not (s is Status.CERTIFIED if certified else s.converged)]
+    unfinished = [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:
         what = f"The path has {len(path)} of {options.n_points} points. {path.ending.sentence}"
     else:
         asked = f"stop={options.rule!r}, tol={options.tolerance:g}"
-        what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {unfinished[0].sentence}"
+        least_squares = options.grid_name == "alphas" and path.alphas[unfinished[0]] == 0.0
+        why = _LEAST_SQUARES if least_squares else path.statuses[unfinished[0]].sentence
+        what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {why}"
     gap = "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."
     warn_of_ending(what + gap)

@@ -2,9 +2,11 @@
 
 from typing import Any, NamedTuple
 
+from .bed import Genotypes
 from .columns import Vector
 from .design import Design, as_design
 from .fingerprint import fingerprint
+from .frames import text_names
 from .parallel import Workers
 from .problem import as_response
 from .store import Store, as_store
@@ -41,3 +43,12 @@ def as_data(X: Any, y: Any, workers: Workers | None = None) -> Data:
 def as_held(X: Any) -> Store | Table | None:
     """Return the store or the table that X is, or the store that it names; None where X is a matrix by itself."""
     return X if isinstance(X, Table) else as_store(X)
+
+
+def matrix_and_names(X: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Return the matrix of data to predict from, in a store, a table or by itself, and the names of its columns."""
+    held = as_held(X)
+    if held is not None and held.feature_names is not None:
+        return held.X, held.feature_names
+    X = X if held is None else held.X
+    return X, X.feature_names if isinstance(X, Genotypes) else text_names(X)

@@ -1,6 +1,8 @@
 """scikit-learn estimators: validate, solve, set attributes."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,21 +11,46 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .bed import Genotypes
 from .columns import Vector
 from .cross_validation import cross_validate
 from .data import as_held
-from .options import Options
+from .options import Options, check
 from .path import solve_path
 from .plan import Plan
 from .scoring import make_scoring
 
+# What scikit-learn's keywords may be that tune the speed of its own solver: they have no effect here.
+_TUNING: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "precompute": (
+        lambda value: isinstance(value, bool) or np.ndim(value) == 2 or value == "auto",
+        "True, False, auto or a matrix",
+    ),
+    "copy_X": (lambda value: isinstance(value, bool), "True or False"),
+    "selection": (lambda value: value in ("cyclic", "random"), "cyclic or random"),
+    "n_jobs": (lambda value: value is None or isinstance(value, Integral), "an integer or None"),
+    "verbose": (lambda value: isinstance(value, Integral), "a flag or an integer"),
+}
+
 
 class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
+
+    def _settings(self, kind: type[BaseEstimator]) -> dict[str, Any]:
+        """Return the parameters of a class of ours that have an effect, as attributes have them.
+
+        `get_params` would return those of a subclass, which may have a signature of its own.
+        """
+        settings = {name: getattr(self, name) for name in kind._get_param_names()}
+        for name, (is_valid, what) in _TUNING.items():
+            value = settings.pop(name, None)
+            check(name, value, value is None or is_valid(value), what)
+        if settings.pop("positive"):
+            raise ValueError("positive: coefficients that are all nonnegative are not supported yet")
+        return settings
 
     def _take_names(self, X: Any) -> Any:
         """Note the features of X and their names; return X, as a store or a table if it is one."""
@@ -42,7 +69,7 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Vector:
         """Predict the response of every row of X."""
         check_is_fitted(self)
-        if isinstance(X, Genotypes):
+        if isinstance(X, Genotypes) or as_held(X) is not None:
             model = replace(self.path_, coefs=sp.csc_array(self.coef_[:, np.newaxis]), intercepts=[self.intercept_])
             return np.asarray(model.predict(X, point=0))
         X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
@@ -77,6 +104,10 @@ class Lasso(_LinearModel):
     warm_start : bool, default=False
         Start from the coefficients of the last fit, which are kept where they are a solution already. The other
         solvers than "corrective" start from zero.
+    positive : bool, default=False
+        True is not supported yet.
+    precompute, copy_X, selection
+        Keywords of scikit-learn's Lasso that tune its solver. They have no effect: X is never changed.
 
     Attributes
     ----------
@@ -86,6 +117,8 @@ class Lasso(_LinearModel):
     dual_gap_ : float
         Duality gap over all columns relative to 1/2 ||y||^2.
     n_iter_ : int
+        Iterations, counted up to `max_iter`. "corrective" may solve for other penalties on its way, with as many each:
+        whether the model converged is told by `path_`.
     path_ : LassoPath
         The fit as a path of one point, with its status and counters.
     n_features_in_ : int
@@ -121,6 +154,10 @@ class Lasso(_LinearModel):
         time_limit: float | None = None,
         n_threads: int | None = None,
         warm_start: bool = False,
+        positive: bool = False,
+        precompute: Any = False,
+        copy_X: bool = True,
+        selection: str = "cyclic",
     ) -> None:
         self.alpha = alpha
         self.radius = radius
@@ -136,8 +173,12 @@ class Lasso(_LinearModel):
         self.time_limit = time_limit
         self.n_threads = n_threads
         self.warm_start = warm_start
+        self.positive = positive
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.selection = selection
 
-    def fit(self, X: Any, y: Any = None) -> "Lasso":
+    def fit(self, X: Any, y: Any = None, **params: Any) -> "Lasso":
         """Fit the model.
 
         Parameters
@@ -145,12 +186,16 @@ class Lasso(_LinearModel):
         X : array, sparse matrix, frame, Genotypes, store or table of shape (n_samples, n_features), as in `lasso_path`
         y : array of shape (n_samples,)
             By default that of the store or the table.
+        **params
+            ``sample_weight=None``, as whoever knows scikit-learn's Lasso may pass. Weights are not supported yet.
 
         Returns
         -------
         self
         """
-        settings = self.get_params()
+        for name in _without_weights(params):
+            raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
+        settings = self._settings(Lasso)
         alpha, radius, warm_start = (settings.pop(name) for name in ("alpha", "radius", "warm_start"))
         penalized = radius is None
         options = Options(
@@ -158,7 +203,11 @@ class Lasso(_LinearModel):
             radii=None if penalized else _one_value("radius", radius),
             **settings,
         )
-        last: Vector | None = getattr(self, "coef_", None) if warm_start else None
+        last = getattr(self, "coef_", None) if warm_start else None
+        if last is not None:
+            last = np.asarray(last)
+            finite = last.ndim == 1 and last.dtype.kind in "iuf" and np.isfinite(last).all()
+            check("coef_", last, bool(finite), "finite numbers in one dimension, to start from")
         X = self._take_names(X)
         start = last if last is not None and last.size == self.n_features_in_ else None
         path = solve_path(X, y, options, start)
@@ -169,7 +218,7 @@ class Lasso(_LinearModel):
         self.coef_ = start if unchanged else coef
         self.intercept_ = float(path.intercepts[0])
         self.dual_gap_ = float(path.gaps[0])
-        self.n_iter_ = int(path.counters.iterations[0])
+        self.n_iter_ = min(int(path.counters.iterations[0]), self.max_iter)
         return self
 
 
@@ -187,6 +236,11 @@ class LassoCV(_LinearModel):
         As in `lasso_path`.
     max_iter, time_limit, n_threads
         As in `lasso_path`; the time limit is for all folds together.
+    positive : bool, default=False
+        True is not supported yet.
+    precompute, copy_X, selection, n_jobs, verbose
+        Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed, and how many
+        threads there are is `n_threads`.
 
     Attributes
     ----------
@@ -209,6 +263,7 @@ class LassoCV(_LinearModel):
     dual_gap_ : float
         Duality gap of the chosen point over all columns, relative to 1/2 ||y||^2.
     n_iter_ : int
+        The most iterations that a point of the path took, counted up to `max_iter`, as in `Lasso`.
     n_features_in_ : int
     feature_names_in_ : array of str, if X has names
 
@@ -223,6 +278,9 @@ class LassoCV(_LinearModel):
     >>> np.flatnonzero(model.coef_)[:3].tolist(), model.mse_path_.shape
     ([0, 1, 2], (100, 5))
     """
+
+    # Groups are a request of the splitter, not of this class.
+    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
 
     # So many parameters: those of a path, and of a choice on it.
     def __init__(
@@ -247,6 +305,12 @@ class LassoCV(_LinearModel):
         max_iter: int = Options.max_iter,
         time_limit: float | None = None,
         n_threads: int | None = None,
+        positive: bool = False,
+        precompute: Any = "auto",
+        copy_X: bool = True,
+        selection: str = "cyclic",
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self.cv = cv
         self.rule = rule
@@ -267,6 +331,12 @@ class LassoCV(_LinearModel):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.n_threads = n_threads
+        self.positive = positive
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.selection = selection
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> "LassoCV":
         """Compute the path and choose a model.
@@ -279,12 +349,14 @@ class LassoCV(_LinearModel):
             Of the samples, for splitters that ask for them.
         **params
             Metadata for the splitter and the scorer, where scikit-learn's metadata routing is enabled.
+            ``sample_weight`` must be None: weights are not supported yet.
 
         Returns
         -------
         self
         """
-        settings = self.get_params(deep=False)
+        params = _without_weights(params)
+        settings = self._settings(LassoCV)
         planned = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
         options = Options(**settings)
         split_params, score_params = self._routed(groups, params)
@@ -294,12 +366,13 @@ class LassoCV(_LinearModel):
         self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
         self.alphas_, self.alpha_ = path.alphas, float(path.alphas[choice.point])
         self.radius_ = choice.radius
+        self.__dict__.pop("mse_path_", None)  # of an earlier fit
         if self.scoring is None and choice.fold_scores is not None:
             self.mse_path_ = choice.fold_scores
         self.coef_ = choice.coef.toarray()[:, 0]
         self.intercept_ = choice.intercept
         self.dual_gap_ = float(path.gaps[choice.point])
-        self.n_iter_ = int(path.counters.iterations.sum())
+        self.n_iter_ = min(int(path.counters.iterations.max()), self.max_iter)
         return self
 
     def _routed(self, groups: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -314,13 +387,19 @@ class LassoCV(_LinearModel):
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return what metadata goes where: to the splitter and to the scorer."""
-        router = MetadataRouter(owner=self.__class__.__name__).add(
-            splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split")
-        )
+        router = MetadataRouter(owner=self.__class__.__name__).add_self_request(self)
+        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
         if self.scoring is not None:
             scorer = make_scoring(self.scoring).scorer
             router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
         return router
+
+
+def _without_weights(params: dict[str, Any]) -> dict[str, Any]:
+    """Return what `fit` was given but for ``sample_weight=None``; weights would not be used, and are refused."""
+    if params.get("sample_weight") is not None:
+        raise ValueError("sample_weight: weighted samples are not supported yet, leave it out")
+    return {name: value for name, value in params.items() if name != "sample_weight"}
 
 
 def _one_value(name: str, value: Any) -> list[float]:

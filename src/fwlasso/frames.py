@@ -9,17 +9,29 @@ from numpy.typing import NDArray
 
 def frame_names(X: Any) -> tuple[str, ...] | None:
     """Return the names of the columns; None if X is no frame."""
+    names = _names(X)
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def text_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns; None if X is no frame, or if they are numbers."""
+    return frame_names(X) if any(isinstance(name, str) for name in _names(X) or ()) else None
+
+
+def _names(X: Any) -> tuple[Any, ...] | None:
+    # In this order: a column of a pandas frame is an attribute of it, whatever its name is.
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas, polars
-        return tuple(str(name) for name in X.columns)
+        return tuple(X.columns)
     if hasattr(X, "column_names") and hasattr(X, "schema"):  # pyarrow
         return tuple(X.column_names)
     return None
 
 
-def text_names(X: Any) -> tuple[Any, ...] | None:
-    """Return the names of the columns as they are; None if X has none, or if they are numbers."""
-    names = tuple(getattr(X, "column_names", getattr(X, "columns", ())))
-    return names if any(isinstance(name, str) for name in names) else None
+def frame_columns(frame: Any, places: list[int]) -> Any:
+    """Return the numbers of some columns, in this order; see `frame_values`."""
+    if hasattr(frame, "iloc"):  # pandas
+        return frame_values(frame.iloc[:, places])
+    return frame_values(frame[:, places] if hasattr(frame, "get_columns") else frame.select(places))
 
 
 def frame_values(frame: Any) -> Any:

@@ -26,13 +26,16 @@ def as_grid(values: Any, name: str) -> int | Vector:
             raise ValueError(f"{wanted}, got {values!r}")
         return int(values)
     try:
-        grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        given = np.atleast_1d(np.asarray(values))
     except (TypeError, ValueError):
         raise ValueError(f"{wanted}, got {values!r}") from None
+    if given.dtype.kind not in "iuf":  # text that looks like a number is none
+        raise ValueError(f"{wanted}, got {values!r}")
+    grid = given.astype(np.float64)
     if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or (grid < 0.0).any():
         raise ValueError(f"{wanted}, finite and >= 0 in one dimension")
     ordered = np.sort(grid)
-    return ordered[::-1] if name == "alphas" else ordered
+    return ordered[::-1].copy() if name == "alphas" else ordered
 
 
 def penalty_grid(problem: Problem, alphas: int | Vector, eps: float) -> Vector:

@@ -14,11 +14,11 @@ from sklearn.utils.extmath import safe_sparse_dot
 from .bed import Genotypes
 from .choice import Choice
 from .columns import Vector
+from .data import matrix_and_names
 from .datasets.compressed import write_text
 from .datasets.sealed import is_number, naming_file, seal, unseal
-from .frames import text_names
+from .frames import frame_columns, frame_names
 from .result import LassoPath
-from .table import Table
 
 if TYPE_CHECKING:
     from .estimators import Lasso, LassoCV
@@ -79,7 +79,9 @@ class LinearModel:
         if point is None:
             coef, intercept = path.at(radius=radius, alpha=alpha)
             where = {"alpha": alpha} if radius is None else {"radius": radius}
-            return _of_column(coef, intercept, path.feature_names, {k: float(v) for k, v in where.items() if v})
+            return _of_column(
+                coef, intercept, path.feature_names, {k: float(v) for k, v in where.items() if v is not None}
+            )
         if not -len(path) <= point < len(path):
             raise ValueError(f"point must be one of the {len(path)} of the path, got {point}")
         point = range(len(path))[point]
@@ -108,7 +110,7 @@ class LinearModel:
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, Genotypes or `fwlasso.datasets.Table`
+        X : array, sparse matrix, frame, Genotypes, store or `fwlasso.datasets.Table`
             Where both it and the model have names, the columns are found by name, in any order, among any others.
             Otherwise it has as many columns as the data the model was fitted to.
 
@@ -116,16 +118,8 @@ class LinearModel:
         -------
         array of shape (n_samples,)
         """
-        if isinstance(X, Table):
-            return self._predict(X.X, X.feature_names)
-        if isinstance(X, Genotypes):
-            return self._predict(X, X.feature_names)
-        columns = text_names(X)
-        if self.feature_names is None or columns is None:
-            return self._predict(X, None)
-        self._check_names(columns)
-        chosen = X.select(list(self.feature_names)) if hasattr(X, "select") else X[list(self.feature_names)]
-        return self._multiply(chosen.to_pandas() if hasattr(chosen, "column_names") else chosen, self.coefs)
+        matrix, columns = matrix_and_names(X)
+        return self._predict(matrix, columns)
 
     def dense_coef(self) -> Vector:
         """Return all coefficients."""
@@ -171,17 +165,25 @@ class LinearModel:
         head = {"format": _FORMAT, "version": _VERSION, "n_features": self.n_features, "intercept": self.intercept}
         return {**head, "features": features, "about": self.about}
 
-    def _check_names(self, columns: Sequence[str]) -> None:
-        there = set(columns)
-        missing = [name for name in self.feature_names or () if name not in there]
+    def _places(self, columns: Sequence[str]) -> list[int]:
+        """Return where the features of the model are among columns of these names."""
+        used = self.feature_names or ()
+        wanted = set(used)
+        found: dict[str, int] = {}
+        for k, name in enumerate(columns):
+            if name in wanted and found.setdefault(name, k) != k:
+                raise ValueError(f"X has two columns {name!r}, one of the {len(used)} that the model uses")
+        missing = [name for name in used if name not in found]
         if missing:
-            raise ValueError(f"X has no column {missing[0]!r}, one of the {len(self.coefs)} that the model uses")
+            raise ValueError(f"X has no column {missing[0]!r}, one of the {len(used)} that the model uses")
+        return [found[name] for name in used]
 
     def _predict(self, X: Any, names: Sequence[str] | None) -> Vector:
         if self.feature_names is not None and names is not None and not isinstance(X, Genotypes):
-            self._check_names(names)
-            places = {name: k for k, name in enumerate(names)}
-            return self._multiply(X[:, [places[name] for name in self.feature_names]], self.coefs)
+            places = self._places(names)
+            if places:
+                X = X[:, places] if frame_names(X) is None else frame_columns(X, places)
+            return self._multiply(X, self.coefs)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, the model was fitted with {self.n_features}")
         if not isinstance(X, Genotypes):

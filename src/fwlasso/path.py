@@ -185,8 +185,9 @@ def path_on(
             if run is not None and cut is None:
                 run.keep_grid(grid)
         forms = _forms(options, grid)
+        values = user_grid(options, grid.values, problem.shape[0])
     with timed(seconds, "solve"):
-        tell = partial(_tell, watch, problem, forms)
+        tell = partial(_tell, watch, problem, values)
         if (run is not None or options.in_segments) and cut is None:
             outcomes, ending = solve_in_segments(problem, forms, options, seed, run, workers, tell)
         else:
@@ -213,7 +214,7 @@ def path_on(
         "n_samples": problem.shape[0],
         "conversion": design.conversion,
     }
-    return assemble(problem, design, forms, outcomes, gaps, ending, counters, settings)
+    return assemble(problem, design, options.grid_name, values, outcomes, gaps, ending, counters, settings)
 
 
 def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:
@@ -257,6 +258,16 @@ def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) ->
     return Grid(radius_grid(options.grid, options.eps, largest_radius), n_priced)
 
 
+def user_grid(options: Options, values: Vector, m: int) -> Vector:
+    """Return the grid as users have it, alphas or radii; `values` are penalties lambda = m alpha, or radii.
+
+    What was given is kept to the last bit: m alpha / m is not always alpha.
+    """
+    if not isinstance(options.grid, int):
+        return options.grid
+    return values / m if options.grid_name == "alphas" else values
+
+
 def _forms(options: Options, grid: Grid) -> list[Form]:
     """Return the problems of the path."""
     form = Penalty if options.grid_name == "alphas" else Ball
@@ -266,7 +277,7 @@ def _forms(options: Options, grid: Grid) -> list[Form]:
 def _tell(
     watch: Watch,
     problem: Problem,
-    forms: list[Form],
+    values: Vector,
     point: int,
     iterate: Iterate,
     n_iter: int,
@@ -277,9 +288,7 @@ def _tell(
     """Tell the callback, if there is one, where the path is."""
     if not watch.is_told:
         return watch.look()
-    m, _ = problem.shape
-    form = forms[point]
-    parameter = form.radius if isinstance(form, Ball) else form.weight / m
+    parameter = float(values[point])
     n_active = int(np.count_nonzero(iterate.weights[: iterate.n_active]))
-    now = Progress(point, len(forms), parameter, n_active, n_iter, gap / problem.null_loss, watch.seconds, done)
+    now = Progress(point, values.size, parameter, n_active, n_iter, gap / problem.null_loss, watch.seconds, done)
     return watch.tell(now)

@@ -1,5 +1,6 @@
 """The result: a complete path, its certificates and what it cost."""
 
+import operator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +13,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .bed import Genotypes
 from .columns import Vector
+from .data import as_held, matrix_and_names
 from .datasets.sealed import check_supports, is_number, open_arrays, require, write_arrays
-from .frames import text_names
 from .problem import as_response
 from .scoring import r2_scores
 from .status import Status
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .choice import Choice
+    from .models import LinearModel
     from .plots import Abscissa
 
 _FORMAT, _VERSION = "fwlasso-path", 2  # of saved paths
@@ -47,13 +49,13 @@ class Counters:
 
 @dataclass(frozen=True, repr=False)
 class LassoPath:
-    """A Lasso path, from the sparsest model to the densest.
+    """A Lasso path, from the sparsest model to the densest: ``path[k]`` is the `LinearModel` at a point.
 
     Attributes
     ----------
     alphas : array of shape (n_points,)
-        Penalty of every point in scikit-learn's units, lambda / m. On a path over radii: the penalty that the
-        point belongs to, a'X'(y - X a) / (m ||a||_1).
+        Penalty of every point in scikit-learn's units, lambda / m: those that were given, to the bit. On a path over
+        radii: the penalty that the point belongs to, a'X'(y - X a) / (m ||a||_1).
     radii : array of shape (n_points,)
         l1 norm of every point, in the units of the standardised columns if ``standardize=True``. On a path over
         radii: the constraint.
@@ -89,6 +91,8 @@ class LassoPath:
     >>> path = lasso_path(X, y, radii=20, random_state=0)
     >>> path.coefs.shape, path.predict(X).shape
     ((200, 20), (50, 20))
+    >>> path[-1].predict(X).shape, path.predict(X, radius=2.5).shape, path.score(X, y, point=-1) > 0.9
+    ((50,), (50,), True)
     """
 
     alphas: Vector
@@ -106,6 +110,21 @@ class LassoPath:
 
     def __len__(self) -> int:
         return len(self.statuses)
+
+    def __getitem__(self, point: int) -> "LinearModel":
+        """Return the model at a point, counted from the end where it is negative."""
+        from .models import LinearModel
+
+        return LinearModel.from_path(self, range(len(self))[operator.index(point)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Plain text: skops makes an object without its values first, and there is no such Status.
+        ending = self.ending.value if self.ending else None
+        return {**self.__dict__, "statuses": tuple(status.value for status in self.statuses), "ending": ending}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        ending = Status(state["ending"]) if state["ending"] else None
+        self.__dict__.update({**state, "statuses": tuple(map(Status, state["statuses"])), "ending": ending})
 
     def __repr__(self) -> str:
         p, n_points = self.coefs.shape
@@ -136,34 +155,48 @@ class LassoPath:
         names = [status.value for status in self.statuses]
         return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
-    def predict(self, X: Any, point: int | None = None) -> Vector:
-        """Predict by every point, or by one.
+    def predict(
+        self, X: Any, point: int | None = None, *, alpha: float | None = None, radius: float | None = None
+    ) -> Vector:
+        """Predict by every point, or by one model.
 
         Parameters
         ----------
-        X : array, sparse matrix, frame or Genotypes of shape (n_samples, n_features)
-        point : index of a point; None for all
+        X : array, sparse matrix, frame, Genotypes, store or table of shape (n_samples, n_features), as in `lasso_path`
+        point : index of a point
+        alpha, radius : where on the path the model is, as in `at`
+            One of the three, or none of them for all points.
 
         Returns
         -------
-        array of shape (n_samples, n_points), or (n_samples,) for one point
+        array of shape (n_samples, n_points), or (n_samples,) for one model
         """
-        packed = isinstance(X, Genotypes)
-        names = X.feature_names if packed else text_names(X)
+        if sum(given is not None for given in (point, alpha, radius)) > 1:
+            raise ValueError("give point, alpha or radius, one of them")
+        X, names = matrix_and_names(X)
         if names is not None and self.feature_names is not None and names != self.feature_names:
             raise ValueError("X has other feature names, or another order of them, than the data of the path")
-        if not packed:
+        if not isinstance(X, Genotypes):
             X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
         if X.shape[1] != self.coefs.shape[0]:
             raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {self.coefs.shape[0]}")
+        if alpha is not None or radius is not None:
+            coef, intercept = self.at(alpha=alpha, radius=radius)
+            return np.asarray(safe_sparse_dot(X, coef.toarray()[:, 0]) + intercept)
         if point is not None:
             return np.asarray(safe_sparse_dot(X, self.coef(point)) + self.intercepts[point])
         return np.asarray(safe_sparse_dot(X, self.coefs, dense_output=True) + self.intercepts)
 
-    def score(self, X: Any, y: Any) -> Vector:
-        """Return the coefficient of determination R^2 of every point on (X, y)."""
-        predicted = self.predict(X)
-        return r2_scores(predicted, as_response(y, predicted.shape[0]))
+    def score(self, X: Any, y: Any = None, point: int | None = None, **where: float) -> Vector | float:
+        """Return the coefficient of determination R^2 on (X, y) of every point, or of one model, as in `predict`.
+
+        By default y is that of the store or the table that X is.
+        """
+        predicted = self.predict(X, point, **where)
+        held = as_held(X)
+        y = held.y if y is None and held is not None else y
+        scores = r2_scores(predicted.reshape(len(predicted), -1), as_response(y, len(predicted)))
+        return scores if predicted.ndim > 1 else float(scores[0])
 
     def coef(self, point: int, *, scaled: bool = False) -> Vector:
         """Return the coefficients, or the scaled ones, of one point as an array of length n_features."""
@@ -186,9 +219,11 @@ class LassoPath:
         value = float(radius if alpha is None else alpha)  # type: ignore[arg-type]
         order = np.argsort(grid, kind="stable")
         known = grid[order]
-        if not known[0] <= value <= known[-1]:
+        first, last = known[0] - 4.0 * np.spacing(known[0]), known[-1] + 4.0 * np.spacing(known[-1])
+        if not first <= value <= last:
             name = "radius" if alpha is None else "alpha"
             raise ValueError(f"{name}={value} is outside the path, [{known[0]:.6g}, {known[-1]:.6g}]")
+        value = min(max(value, known[0]), known[-1])
         right = int(np.clip(np.searchsorted(known, value), 1, known.size - 1)) if known.size > 1 else 0
         left = max(right - 1, 0)
         width = known[right] - known[left]

@@ -20,7 +20,7 @@ from .data import Data
 from .grid import penalty_grid
 from .options import Options
 from .parallel import Workers
-from .path import open_checkpoint, path_on, timed
+from .path import open_checkpoint, path_on, timed, user_grid
 from .problem import build_problem
 from .result import LassoPath
 from .runs import Run, subset_folder
@@ -70,7 +70,7 @@ def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -
 
         n_together = _n_affordable(design.columns, workers.n_threads)
         if options.grid_name == "alphas":  # known beforehand: all go together
-            grid = penalty_grid(whole[0], options.grid, options.eps) / design.n_samples
+            grid = user_grid(options, penalty_grid(whole[0], options.grid, options.eps), design.n_samples)
             parts: list[Callable[[Workers], LassoPath]] = [partial(follow, subset, grid) for subset in subsets]
             path, *rest = side_by_side([follow_all, *parts], n_together, workers)
         else:
