@@ -25,7 +25,7 @@ def sparse_problem(rng):
 
 
 def diabetes(_rng):
-    X, y, _ = load_diabetes_products(2)
+    X, y, *_ = load_diabetes_products(2)
     return np.asfortranarray(X / np.abs(X).max(axis=0)), y
 
 
