@@ -377,6 +377,56 @@ def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch, solver):
     assert Status.INTERRUPTED.sentence in report
 
 
+def test_sigterm_keeps_what_is_solved(table, tmp_path, monkeypatch, call_main):
+    solve_path = cli_path.solve_path
+
+    def terminated(X, y, options):
+        def show(now):
+            if now.point == 1 and now.done:
+                signal.raise_signal(signal.SIGTERM)
+
+        return solve_path(X, y, replace(options, callback=show))
+
+    monkeypatch.setattr(cli_path, "solve_path", terminated)
+    exit_code, _, told = call_main("path", table, "--radii", 4, "--out", tmp_path / "out")
+    assert exit_code == INCOMPLETE
+    assert "--resume goes on from here" in told
+    path, _ = kept_in(tmp_path / "out")
+    assert path.ending is Status.INTERRUPTED
+    assert len(path) == 2
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_sigterm_before_there_is_anything_to_keep_ends_with_a_line(table, monkeypatch, call_main):
+    monkeypatch.setattr(cli_path, "read_table", lambda *_: signal.raise_signal(signal.SIGTERM))
+    assert call_main("path", table) == (143, "", "fwlasso: terminated")
+
+
+@pytest.mark.parametrize(("name", "argument"), [("fwlasso", "path"), ("-m", "fwlasso")])
+def test_interrupt_during_imports_ends_with_a_line(name, argument):
+    """However the command is called; whoever imports the package gets the exception."""
+    code = f"""
+import importlib.abc, signal, sys
+
+class Interrupted(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name == "sklearn":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupted())
+try:
+    import fwlasso
+except KeyboardInterrupt:
+    pass
+else:
+    sys.exit("nothing was raised")
+sys.argv[0], sys.orig_argv[1:] = {name!r}, [{name!r}, {argument!r}]
+from fwlasso.cli import main
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "fwlasso: interrupted\n")
+
+
 # Bad input ---------------------------------------------------------------------------------------------------
 
 BAD_FILES = {  # what is in them, and what is said about it

@@ -402,6 +402,13 @@ def test_somebody_elses_handler_stays(other):
     assert handler() is other
 
 
+def test_sigterm_is_left_to_whoever_calls():
+    """A library does not change how a process is ended; the command line asks for it."""
+    seen = []
+    solve(callback=Recorder(lambda progress: True, lambda: seen.append(signal.getsignal(signal.SIGTERM))))
+    assert set(seen) == {signal.SIG_DFL}
+
+
 def test_other_threads_install_nothing():
     handlers, paths = [], []
     callback = Recorder(lambda progress: True, lambda: handlers.append(handler()))

@@ -2,17 +2,20 @@
 
 __version__ = "0.1.0"
 
-from .choice import Choice
-from .cross_validation import CrossValidation, lasso_cv
-from .estimators import Lasso, LassoCV
-from .models import LinearModel
-from .path import lasso_path
-from .result import Counters, LassoPath
-from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
-from .stability import Stability, stability_selection
-from .status import Status
-from .warmup import warm_up
-from .watch import Progress
+from ._start import quiet_imports
+
+with quiet_imports():
+    from .choice import Choice
+    from .cross_validation import CrossValidation, lasso_cv
+    from .estimators import Lasso, LassoCV
+    from .models import LinearModel
+    from .path import lasso_path
+    from .result import Counters, LassoPath
+    from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
+    from .stability import Stability, stability_selection
+    from .status import Status
+    from .warmup import warm_up
+    from .watch import Progress
 
 __all__ = [
     "AdaptiveRule",

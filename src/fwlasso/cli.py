@@ -3,15 +3,19 @@
 import sys
 from typing import Annotated, Any
 
-try:
-    import rich  # noqa: F401
-    import typer
-except ModuleNotFoundError as error:  # pragma: no cover
-    sys.exit(f"The command line needs {error.name}: pip install 'fwlasso[cli,plot]'")
+from ._start import quiet_imports
 
-from . import __version__, cli_cv, cli_data, cli_model, cli_paper, cli_path
-from .cli_options import EXIT_BAD_INPUT, EXIT_CODES, EXIT_INTERRUPTED
-from .cli_show import put, say_fault
+with quiet_imports():
+    try:
+        import rich  # noqa: F401
+        import typer
+    except ModuleNotFoundError as error:  # pragma: no cover
+        sys.exit(f"The command line needs {error.name}: pip install 'fwlasso[cli,plot]'")
+
+    from . import __version__, cli_cv, cli_data, cli_model, cli_paper, cli_path
+    from .cli_options import EXIT_BAD_INPUT, EXIT_CODES, EXIT_INTERRUPTED, EXIT_TERMINATED
+    from .cli_show import put, say_fault
+    from .watch import terminating
 
 # UsageError: in some versions of typer it has no public name.
 _BAD_CALL: Any = typer.BadParameter.__mro__[1]
@@ -29,6 +33,11 @@ for commands in (cli_path, cli_cv, cli_model, cli_data, cli_paper):
 
 def main() -> None:
     """Run the command line; whatever is wrong with a call or its data ends with one line, not with a traceback."""
+    with terminating():
+        _main()
+
+
+def _main() -> None:
     try:
         ended = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except _BAD_CALL as error:
@@ -42,6 +51,10 @@ def main() -> None:
     except (ValueError, OSError, ImportError) as error:
         say_fault(str(error))
         sys.exit(EXIT_BAD_INPUT)
+    except SystemExit as error:
+        if error.code == EXIT_TERMINATED:
+            say_fault("terminated")
+        raise
     if ended == EXIT_INTERRUPTED:
         say_fault("interrupted")
     sys.exit(ended if isinstance(ended, int) else 0)

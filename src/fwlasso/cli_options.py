@@ -9,10 +9,10 @@ import typer
 from .options import Options
 from .solvers.registry import SOLVERS, STOPS
 
-EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 2, 3, 130
+EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 3, 130, 143
 EXIT_CODES = (
     "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is kept; "
-    "130 interrupted before there was anything to keep."
+    "130 Ctrl-C, or 143 SIGTERM, before there was anything to keep."
 )
 KINDS = "LIBSVM, npz, npy, csv, parquet, mtx, h5ad, bed or a store"
 

@@ -1,6 +1,7 @@
 """What can end a path from outside: the clock, the keyboard and the user's callback."""
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -70,11 +71,11 @@ class Watch:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Within this context Ctrl-C asks the path to end, at the next look.
+        """Within this context Ctrl-C asks the path to end, at the next look; on the command line, so does SIGTERM.
 
         It raises nothing: an exception in the middle of a call of compiled code can end the process. Only a callback,
-        which may not come back by itself, is interrupted by the second Ctrl-C. Signals reach the main thread only: in
-        other threads nothing is changed.
+        which may not come back by itself, is interrupted by the second one. Signals reach the main thread only: in
+        other threads nothing is changed. Neither is a signal that somebody else handles, or that is ignored.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -85,15 +86,33 @@ class Watch:
                 raise KeyboardInterrupt
             self._interrupted = True
 
-        previous = signal.getsignal(signal.SIGINT)
-        if previous is not signal.default_int_handler:  # somebody else handles Ctrl-C, or it is ignored
-            yield
-            return
-        signal.signal(signal.SIGINT, ask)
+        usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _terminate}
+        ours = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
+        for number in ours:
+            signal.signal(number, ask)
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, previous)
+            for number, handler in ours.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def terminating() -> Iterator[None]:
+    """Within this context SIGTERM ends a path with what is solved, and any other work in order, as Ctrl-C does."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminate(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)
 
 
 class SharedWatch(Watch):

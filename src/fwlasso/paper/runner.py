@@ -159,10 +159,10 @@ class _Keyboard:
         os.close(self._writer)
 
     def look(self) -> None:
-        """Raise if Ctrl-C was pressed."""
+        """Raise if Ctrl-C was pressed, or SIGTERM has come."""
         try:
             numbers = os.read(self._numbers, 4096)
         except BlockingIOError:  # none has come
             return
-        if signal.SIGINT in numbers:
+        if signal.SIGINT in numbers or signal.SIGTERM in numbers:
             raise KeyboardInterrupt
