@@ -2,9 +2,14 @@
 
 import builtins
 import bz2
+import errno
 import gzip
 import importlib
+import os
 import re
+import resource
+import tempfile
+from contextlib import contextmanager
 
 import h5py
 import numpy as np
@@ -27,6 +32,8 @@ from fwlasso.datasets import (
     verify_store,
     write_store,
 )
+from fwlasso.datasets.atomic import replacing_folder
+from fwlasso.datasets.compressed import replacing
 from programs import run_program
 
 M, P = 23, 31
@@ -290,6 +297,77 @@ def test_conversion_takes_little_memory(tmp_path, kind):
             np.save(tmp_path / name / "y.npy", np.arange(float(m)))
     done = run_program(MEASURE, *files, tmp_path / "store")
     assert float(done.stdout) < 0.5 * 40e6  # of 40 MB, and 60 MB for csr
+
+
+# A full disk -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def largest_file(n_bytes):
+    """Let no file grow beyond some bytes: the system refuses more as it does on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def names_of(error):
+    """What an error of the system says that it is about."""
+    return error.value.errno, error.value.filename
+
+
+def test_full_disk_names_the_store_and_leaves_nothing(file, tmp_path):
+    convert(file, tmp_path / "first", target=target_of(file))
+    folder = tmp_path / "made" / "store"
+    with largest_file(200), pytest.raises(OSError, match="too large") as error:
+        convert(file, folder, target=target_of(file))
+    assert names_of(error) == (errno.EFBIG, str(folder))
+    assert list(folder.parent.iterdir()) == []
+
+
+# Two arrays are unpacked, and four are written: the space of each is taken before it is mapped, or writing to it
+# ends the process where the disk is full.
+@pytest.mark.parametrize("failing", range(6))
+def test_space_is_taken_before_it_is_written_to(tmp_path, monkeypatch, failing):
+    sizes = []
+
+    def fallocate(number, offset, size):
+        if len(sizes) == failing:
+            raise OSError(errno.ENOSPC, "full")
+        sizes.append(size)
+        os.ftruncate(number, size)
+
+    FILES["one.svm"](tmp_path / "one.svm")
+    monkeypatch.setattr(os, "posix_fallocate", fallocate)
+    with pytest.raises(OSError, match=r"full: an array takes [0-9,]+ bytes, [0-9,]+ are free") as error:
+        convert(tmp_path / "one.svm", tmp_path / "store")
+    assert names_of(error) == (errno.ENOSPC, str(tmp_path / "store"))
+    assert [path.name for path in tmp_path.iterdir()] == ["one.svm"]
+
+
+def test_full_disk_names_the_file_that_is_written(tmp_path):
+    with largest_file(200), pytest.raises(OSError, match="too large") as error, replacing(tmp_path / "file") as stream:
+        stream.write(bytes(10_000))
+    assert names_of(error) == (errno.EFBIG, str(tmp_path / "file"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_full_disk_names_the_folder_that_a_matrix_is_unpacked_to(tmp_path):
+    FILES["coordinates.mtx"](tmp_path / "a.mtx")
+    read_table(tmp_path / "a.mtx")
+    with largest_file(200), pytest.raises(OSError, match="too large") as error:
+        read_table(tmp_path / "a.mtx")
+    assert names_of(error)[1].startswith(tempfile.gettempdir())
+
+
+@pytest.mark.parametrize("write", [replacing, replacing_folder])
+def test_no_error_names_a_draft(tmp_path, write):
+    place = tmp_path / ("a" * 250)  # which is a name, but that of its draft is too long
+    with pytest.raises(OSError, match="too long") as error, write(place):
+        pass
+    assert names_of(error) == (errno.ENAMETOOLONG, str(place))
 
 
 # Bad input ---------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The command line: how its commands, in `cli_path`, `cli_cv`, `cli_model`, `cli_data` and `cli_paper`, are called."""
 
+import re
 import sys
 from typing import Annotated, Any
 
@@ -49,7 +50,7 @@ def _main() -> None:
         say_fault(f"there is not enough memory: {remedy}")
         sys.exit(EXIT_BAD_INPUT)
     except (ValueError, OSError, ImportError) as error:
-        say_fault(str(error))
+        say_fault(_by_options(str(error)))
         sys.exit(EXIT_BAD_INPUT)
     except SystemExit as error:
         if error.code == EXIT_TERMINATED:
@@ -58,6 +59,16 @@ def _main() -> None:
     if ended == EXIT_INTERRUPTED:
         say_fault("interrupted")
     sys.exit(ended if isinstance(ended, int) else 0)
+
+
+def _by_options(fault: str) -> str:
+    """Let a fault that begins with the name of an argument in Python begin with the option that gives it."""
+    commands: Any = typer.main.get_command(app)
+    called = next((commands.commands[word] for word in sys.argv[1:] if word in commands.commands), commands)
+    for given in called.params:
+        if given.opts[0].startswith("--"):
+            fault = re.sub(rf"^(?:n_)?{given.name}(?=:? )", given.opts[0], fault)
+    return fault
 
 
 def _version(wanted: bool) -> None:

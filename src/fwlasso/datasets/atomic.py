@@ -6,6 +6,7 @@ the lock away with the process: that is how siblings of the dead are told from t
 """
 
 import ctypes
+import errno
 import fcntl
 import os
 import re
@@ -17,23 +18,43 @@ from pathlib import Path
 
 _NEW, _OLD = "part", "old"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder; when the block ends without an error, it takes the place of `folder`."""
-    folder = folder.resolve()
+    place, folder = folder, folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder)
-    new, held = _new_sibling(folder)
+    with speaking_of(place):
+        new, held = _new_sibling(folder)
+        try:
+            yield new
+            sync(new)
+            _take_place(new, folder)
+            sync(folder.parent)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)  # what is there still: the old folder, or a part of the new one
+            os.close(held)
+
+
+@contextmanager
+def speaking_of(place: Path) -> Iterator[None]:
+    """Let errors of the system name the place that is written, not its draft, a hidden sibling; nor nothing."""
     try:
-        yield new
-        sync(new)
-        _take_place(new, folder)
-        sync(folder.parent)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)  # what is there still: the old folder, or a part of the new one
-        os.close(held)
+        yield
+    except OSError as error:
+        parts = Path(str(error.filename)).parts
+        is_of_draft = any(part.startswith(f".{place.resolve().name}.") for part in parts)
+        if not is_of_draft and (error.filename is not None or not is_full(error)):
+            raise
+        raise OSError(error.errno, error.strerror, str(place)) from error
+
+
+def is_full(error: BaseException) -> bool:
+    """Tell whether an error is that of a disk that takes no more; Python does not name the file then."""
+    return isinstance(error, OSError) and error.errno in _FULL
 
 
 def sync(path: Path) -> None:

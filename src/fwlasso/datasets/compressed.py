@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .atomic import sync
+from .atomic import speaking_of, sync
 
 T = TypeVar("T")
 
@@ -89,20 +89,21 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
     if not file.parent.is_dir():  # or the error would name the hidden file
         raise FileNotFoundError(f"{file}: there is no folder {file.parent}")
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as stream:
-            if is_packed(file):
-                with PACKINGS[file.suffix.lower()](stream, "wb") as packed:
-                    yield packed
-            else:
-                yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(file)
-        sync(file.parent)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with speaking_of(file):
+        try:
+            with part.open("xb") as stream:
+                if is_packed(file):
+                    with PACKINGS[file.suffix.lower()](stream, "wb") as packed:
+                        yield packed
+                else:
+                    yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            part.replace(file)
+            sync(file.parent)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
 
 def write_text(file: Path, text: str, errors: str = "strict") -> None:

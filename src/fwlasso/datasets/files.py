@@ -14,6 +14,7 @@ from ..progress import silent
 from ..store import open_store
 from ..table import Table
 from .arrow_files import read_csv, read_parquet
+from .atomic import is_full, speaking_of
 from .compressed import is_packed
 from .libsvm import load_libsvm
 from .plink import open_bed
@@ -75,7 +76,7 @@ def naming(file: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
-        if str(file) in str(error) or isinstance(error, FileNotFoundError):
+        if str(file) in str(error) or isinstance(error, FileNotFoundError) or is_full(error):
             raise
         raise ValueError(f"{file}: {error}") from error
 
@@ -142,7 +143,11 @@ def _read_source(file: Path, target: str | None) -> Table:
     def allocate(_name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         return np.empty(shape, dtype, "F")
 
-    with TemporaryDirectory() as scratch, open_source(file, target, Path(scratch)) as source:
+    with (
+        TemporaryDirectory() as scratch,
+        speaking_of(Path(scratch)),
+        open_source(file, target, Path(scratch)) as source,
+    ):
         _, arrays = fill([source], Selection(), source.dtype, allocate, silent)
     if "X" in arrays:
         return Table(arrays["X"], np.asarray(source.y), source.feature_names)

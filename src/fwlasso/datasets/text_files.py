@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..progress import Step, Tell
 from .libsvm import map_libsvm
 from .source import Rectangle, Source, Spool, from_compressed, from_coordinates
+from .write import create_array
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
 
@@ -20,7 +21,7 @@ def open_libsvm(file: Path, scratch: Path, tell: Tell) -> Source:
     names = (scratch / str(k) for k in itertools.count())
 
     def allocate(size: int, dtype: Any) -> NDArray[Any]:
-        return np.memmap(next(names), dtype, "w+", shape=(size,)) if size else np.empty(0, dtype)
+        return create_array(next(names), dtype, (size,))
 
     X, y = map_libsvm(file, tell, allocate)
     return Source(X.shape, X.dtype, from_compressed(X.data, X.indices, X.indptr, by_rows=False), y)

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -187,7 +188,12 @@ def create_array(file: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]
         offset = stream.tell()
         size = offset + math.prod(shape) * dtype.itemsize
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(stream.fileno(), 0, size)
+            try:
+                os.posix_fallocate(stream.fileno(), 0, size)
+            except OSError as error:
+                free = shutil.disk_usage(file.parent).free
+                why = f"{error.strerror}: an array takes {size:,} bytes, {free:,} are free"
+                raise OSError(error.errno, why) from error
         else:
             stream.truncate(size)
     if size == offset:
