@@ -7,6 +7,7 @@ from .columns import Vector
 from .design import Design, as_design
 from .fingerprint import fingerprint
 from .frames import text_names
+from .indices import check_indices
 from .parallel import Workers
 from .problem import as_response
 from .store import Store, as_store
@@ -29,6 +30,9 @@ class Data(NamedTuple):
 def as_data(X: Any, y: Any, workers: Workers | None = None) -> Data:
     """Validate X and y, on threads if there are any; a store and a table have names, and a response by default."""
     held = as_held(X)
+    matrix = X if held is None else held.X
+    if getattr(matrix, "format", None) != "csc":  # the indices of CSC are looked at where they lie, on threads
+        check_indices(matrix)
     if held is None:
         design = as_design(X, workers)
     else:
@@ -48,6 +52,7 @@ def as_held(X: Any) -> Store | Table | None:
 def matrix_and_names(X: Any) -> tuple[Any, tuple[str, ...] | None]:
     """Return the matrix of data to predict from, in a store, a table or by itself, and the names of its columns."""
     held = as_held(X)
+    check_indices(X if held is None else held.X)
     if held is not None and held.feature_names is not None:
         return held.X, held.feature_names
     X = X if held is None else held.X

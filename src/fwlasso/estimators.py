@@ -18,6 +18,7 @@ from .bed import Genotypes
 from .columns import Vector
 from .cross_validation import cross_validate
 from .data import as_held
+from .indices import check_indices
 from .options import Options, check
 from .path import solve_path
 from .plan import Plan
@@ -72,6 +73,7 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Genotypes) or as_held(X) is not None:
             model = replace(self.path_, coefs=sp.csc_array(self.coef_[:, np.newaxis]), intercepts=[self.intercept_])
             return np.asarray(model.predict(X, point=0))
+        check_indices(X)
         X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         return np.asarray(safe_sparse_dot(X, self.coef_) + self.intercept_)
 

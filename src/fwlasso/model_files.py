@@ -8,6 +8,7 @@ import numpy as np
 from .choice import Choice
 from .columns import Vector
 from .datasets.new_rows import NewRows
+from .indices import check_indices
 from .models import LinearModel
 from .result import LassoPath
 from .runs import MODEL, PATH
@@ -86,6 +87,7 @@ class _Foreign:
         return found if isinstance(found, int) else None
 
     def predict(self, rows: NewRows) -> Vector:
+        check_indices(rows.X)
         return np.asarray(self._model.predict(rows.X), dtype=np.float64).reshape(-1)
 
 

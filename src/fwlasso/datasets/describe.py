@@ -11,6 +11,7 @@ from ..columns import Columns, column_entries
 from ..corrective import BYTES_PER_COLUMN
 from ..corrective.duplicates import Duplicates
 from ..design import as_design
+from ..indices import check_indices
 from ..parallel import Workers, resolve_threads
 from ..problem import as_response, build_problem
 from ..table import Table
@@ -51,6 +52,7 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
     >>> found.n_constant, found.n_copies, found.lengths
     (1, 1, {'3': 3})
     """
+    check_indices(table.X)
     design = as_design(table.X)
     y = as_response(table.y, design.n_samples)
     with Workers(resolve_threads(n_threads)) as workers:

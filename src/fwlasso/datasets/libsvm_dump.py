@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from .._jit import kernel
+from ..indices import check_indices
 from .compressed import replacing
 
 _BLOCK_ENTRIES = 1 << 18  # about this many are written at a time
@@ -99,6 +100,7 @@ def _row_blocks(X: Any) -> Iterator[Block]:
     """Yield, for some rows after the other, the number of entries of every row, and columns and values of them all."""
     if not sp.issparse(X):
         return _dense_blocks(X)
+    check_indices(X)
     if X.format == "csc" and X.has_canonical_format:
         return _csc_blocks(X)
     return _csr_blocks(X if X.format == "csr" else X.tocsr())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..bed import Bed
 from ..columns import Csc, shape
 from ..design import as_design
+from ..indices import check_indices
 
 #: Bytes of a block of a dense matrix.
 BLOCK_BYTES = 64 << 20
@@ -97,6 +98,7 @@ def from_dense(values: Any) -> Rectangle:
 def _from_sparse(X: Any) -> EntryBlocks:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"X must have real numbers, found {X.dtype}")
+    check_indices(X)
     if X.format == "coo":
         rows, columns = X.coords
         return from_coordinates(rows, columns, X.data)
