@@ -13,6 +13,12 @@ def read_members(file):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+def plain_record(file):
+    """Return what a JSON file holds, without what makes it one of ours."""
+    record = json.loads(file.read_text())
+    return {name: value for name, value in record.items() if name not in ("format", "version", "sha256")}
+
+
 def write_members(file, members, compression=zipfile.ZIP_STORED):
     with zipfile.ZipFile(file, "w", compression) as archive:
         for name, content in members.items():

@@ -1,7 +1,6 @@
 """The command ``fwlasso cv``: what it keeps, goes on with and refuses."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ import test_cli
 import test_cli_models
 from fwlasso import LassoCV, LassoPath, LinearModel, Status, lasso_cv
 from fwlasso.cross_validation import cross_validate
+from sealed_cases import plain_record
 from test_cli import BAD_INPUT, INCOMPLETE, NAMES, X, Y, call, call_json, plain
 
 call_main = test_cli.call_main
@@ -39,7 +39,7 @@ def test_cv_keeps_path_choice_model_and_report(run, asked):
     results = ["choice.json", "model.json", "path.npz", "path.png", "report.html"]
     assert sorted(file.name for file in folder.iterdir()) == [*results, "segments", "settings.json", "subsets"]
     assert sorted(fold.name for fold in (folder / "subsets").iterdir()) == ["1", "2", "3"]
-    choice = json.loads((folder / "choice.json").read_text())
+    choice = plain_record(folder / "choice.json")
     assert choice["rule"] == "1se"
     score = choice["scores"][choice["point"]]
     assert f"mean squared error: {score:.6g} at point {choice['point'] + 1}, chosen by the rule 1se" in text
@@ -94,7 +94,7 @@ def test_cv_as_it_is(run, options):
     call("cv", "table.csv", "--alphas", 10, *options.split(), "--quiet", "--out", "chosen")
     model = LinearModel.load(run.parent / "chosen" / "model.json")
     np.testing.assert_allclose(predictions("chosen", "table.csv"), model.predict(X), rtol=1e-12)
-    choice = json.loads((run.parent / "chosen" / "choice.json").read_text())
+    choice = plain_record(run.parent / "chosen" / "choice.json")
     assert (len(choice["scores"]), choice["rule"]) == (
         10,
         "bic" if "bic" in options else "1se" if "1se" in options else "min",
@@ -150,7 +150,7 @@ def test_cv_goes_on_with_a_path_and_chooses_again(run):
     for rule in ("min", "1se"):
         record = call_json("cv", "table.csv", "--alphas", 10, "--rule", rule, "--out", "begun", "--resume")
         points.append(record["choice"]["point"])
-        kept = json.loads((run.parent / "begun" / "choice.json").read_text())
+        kept = plain_record(run.parent / "begun" / "choice.json")
         assert (kept["rule"], kept["point"]) == (rule, points[-1])
     assert points[1] <= points[0]
     assert {file: file.stat().st_mtime_ns for file in segments} == segments
@@ -161,7 +161,7 @@ def test_a_refitted_model_has_the_same_numbers_everywhere(run):
     text = call("cv", *options, "--out", "chosen").stdout
     record = call_json("cv", *options, "--out", "chosen", "--resume")
     folder = run.parent / "chosen"
-    choice = json.loads((folder / "choice.json").read_text())
+    choice = plain_record(folder / "choice.json")
     assert choice["blend"] < 1.0
     assert record["choice"] == choice
     model, path = LinearModel.load(folder / "model.json"), LassoPath.load(folder / "path.npz")

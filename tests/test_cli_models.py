@@ -1,7 +1,6 @@
 """The commands predict, report and cv, and held-out data: --validation."""
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from conftest import pack
 from fwlasso import Lasso, LassoCV, LassoPath, LinearModel
 from fwlasso.datasets import write_store
 from fwlasso.onnx_models import save_onnx
+from sealed_cases import plain_record
 from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, NAMES, X, Y, call, call_json, plain, write_csv, write_svm
 
 call_main = test_cli.call_main
@@ -62,7 +62,7 @@ def test_test_data_choose_a_point(run):
     assert (choice["rule"], choice["criterion"]) == ("min", "mean squared error on test.csv")
     assert choice["fold_scores"] is None
     assert sorted(file.name for file in run.iterdir()) == sorted([*KEPT, "choice.json", "model.json"])
-    assert choice.items() <= json.loads((run / "choice.json").read_text()).items()  # a folder changes no bit
+    assert plain_record(run / "choice.json") == choice  # a folder changes no bit
     kept = LassoPath.load(run / "path.npz")
     model = LinearModel.load(run / "model.json")
     np.testing.assert_array_equal(model.dense_coef(), kept.coef(choice["point"]))
@@ -72,11 +72,11 @@ def test_test_data_choose_a_point(run):
 def test_complete_run_can_be_scored_on_other_data(run):
     write_csv(run.parent / "other.csv", y=Y - 3.0)
     arguments = ("path", "table.csv", "--alphas", 20, "--quiet", "--out", "run", "--resume")
-    before = json.loads((run / "choice.json").read_text())
+    before = plain_record(run / "choice.json")
     call(*arguments)
-    assert json.loads((run / "choice.json").read_text()) == before
+    assert plain_record(run / "choice.json") == before
     call(*arguments, "--validation", "other.csv")
-    assert json.loads((run / "choice.json").read_text())["criterion"] == "mean squared error on other.csv"
+    assert plain_record(run / "choice.json")["criterion"] == "mean squared error on other.csv"
 
 
 def test_choice_of_a_shorter_path_goes(run):
@@ -328,7 +328,7 @@ def test_report_is_told_the_choice(run, monkeypatch):
     monkeypatch.setattr("fwlasso.cli_model.write_report", lambda *arguments: given.append(arguments[3]))
     call("report", "run")
     call("report", "run/path.npz")
-    assert given[0].record().items() <= json.loads((run / "choice.json").read_text()).items()
+    assert given[0].record() == plain_record(run / "choice.json")
     np.testing.assert_array_equal(given[0].coef.toarray()[:, 0], LinearModel.load(run / "model.json").dense_coef())
     assert given[1] is None
 

@@ -87,7 +87,7 @@ def load_choice(run: Path, path: LassoPath) -> Choice | None:
             for name in ("scores", "standard_errors", "fold_scores")
         }
         p, (n,) = path.coefs.shape[0], arrays["scores"].shape
-        known = type(point) is int and 0 <= point < n <= len(path) and np.isfinite(arrays["scores"]).any()
+        known = type(point) is int and 0 <= point < n == len(path) and np.isfinite(arrays["scores"]).any()
         require(bool(known) and model.n_features == p, "it does not belong to the path and the model beside it")
         shapes = [(n,) if values is None else values.shape for values in arrays.values()]
         require(shapes[1] == (n,) and shapes[2][:1] == (n,) and len(shapes[2]) <= 2, "its scores do not fit each other")
