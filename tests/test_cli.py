@@ -36,8 +36,8 @@ def make_data():
 X, Y = make_data()
 
 
-def write_csv(file, names=NAMES, y=Y):
-    rows = [",".join(map(repr, row)) for row in np.column_stack([X, y]).tolist()]
+def write_csv(file, names=NAMES, y=Y, x=X):
+    rows = [",".join(map(repr, row)) for row in np.column_stack([x, y]).tolist()]
     file.write_text("\n".join([",".join([*names, "y"]), *rows, ""]), encoding="utf-8")
     return file
 

@@ -4,13 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 import test_cli
 import test_cli_models
 from fwlasso import LassoCV, LassoPath, LinearModel, Status, lasso_cv
 from fwlasso.cross_validation import cross_validate
 from sealed_cases import plain_record
-from test_cli import BAD_INPUT, INCOMPLETE, NAMES, X, Y, call, call_json, plain
+from test_cli import BAD_INPUT, INCOMPLETE, NAMES, X, Y, call, call_json, plain, write_csv
 
 call_main = test_cli.call_main
 _wide_and_colourless = test_cli._wide_and_colourless
@@ -74,6 +75,29 @@ def test_cv_with_held_out_data(run, asked):
     assert asked["validation"] == 0.25
 
 
+def held_out(pairs):
+    return [test.tolist() for _, test in pairs]
+
+
+def test_folds_that_are_drawn(run, asked):
+    order = np.argsort(Y)
+    write_csv(run.parent / "sorted.csv", x=X[order], y=Y[order])
+    assert "--shuffle" in plain(call("cv", "sorted.csv", "--alphas", 5).stderr)
+    quiet = ("cv", "sorted.csv", "--alphas", 5, "--folds", 3)
+    assert "Neighbouring" not in plain(call(*quiet, "--shuffle", "--seed", 4).stderr)
+    assert held_out(asked["cv"]) == held_out(KFold(3, shuffle=True, random_state=4).split(X))
+    for more in ((), ("--shuffle",)):
+        call(*quiet, "--stratify", *more, "--quiet")
+        for rows in held_out(asked["cv"]):  # of three neighbours in the order of the responses, each fold has one
+            assert [row // 3 for row in rows] == list(range(10))
+    (run.parent / "labels.txt").write_text("\n".join("abcde"[k % 5] for k in range(len(Y))) + "\n")
+    for more in ((), ("--shuffle",), ("--stratify",)):
+        call(*quiet, "--groups", "labels.txt", *more, "--quiet")
+        found = held_out(asked["cv"])
+        assert sorted(k for rows in found for k in rows) == list(range(len(Y)))
+        assert sum(len({k % 5 for k in rows}) for rows in found) == 5  # none is in two folds
+
+
 def test_cv_that_ends_early_keeps_what_it_has(run, monkeypatch):
     def without_last_fold(X, y, options, plan):
         found = cross_validate(X, y, options, plan)
@@ -110,7 +134,11 @@ def test_cv_as_it_is(run, options):
         ("--rule best", "--rule must be one of min, 1se"),
         ("--folds 1", "--folds must be at least 2"),
         ("--folds x", "--folds"),
-        ("--folds 3 --validation 0.5", "give --folds or --validation, not both"),
+        ("--folds 3 --validation 0.5", "give --folds, --shuffle, --stratify and --groups, or --validation, not both"),
+        ("--shuffle --validation 0.5", "or --validation, not both"),
+        ("--groups test.csv", "--groups: test.csv has 31 lines, and the data have 30 rows"),
+        ("--groups nothing.txt", "nothing.txt"),
+        ("--groups one.txt", "--groups: one.txt has 1 groups, and there are 5 folds"),
         ("--validation 2", "--validation must be a file, or a share"),
         ("--validation nothing.csv", "nothing.csv: no such file"),
         ("--out run", "run holds a complete run"),
@@ -124,6 +152,7 @@ def test_cv_as_it_is(run, options):
 )
 def test_bad_cv_ends_with_a_line(run, call_main, options, message):
     call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "chosen")
+    (run.parent / "one.txt").write_text("a\n" * len(Y))
     exit_code, stdout, stderr = call_main("cv", "table.csv", *options.split())
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert message in stderr

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV as ReferenceCV
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -43,7 +43,7 @@ PROBLEMS = {
 def test_choice_and_scores_are_those_of_scikit_learn(name, rng):
     X, y = PROBLEMS[name](rng)
     cv = KFold(5, shuffle=True, random_state=0)
-    ours = LassoCV(cv=cv, alphas=40, tol=1e-11).fit(X, y)
+    ours = LassoCV(cv=cv, alphas=40, eps=1e-2, tol=1e-11).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         reference = ReferenceCV(cv=cv, alphas=ours.alphas_, tol=1e-12, max_iter=100_000).fit(X, y)
@@ -61,6 +61,73 @@ def test_the_grid_is_that_of_scikit_learn(rng):
     np.testing.assert_allclose(ours.alphas_, reference.alphas_, rtol=1e-10)
 
 
+def all_active(rng):
+    """More samples than features, all of which matter: the best model is close to least squares."""
+    X = np.asfortranarray(rng.standard_normal((200, 50)))
+    return X, X @ rng.standard_normal(50) + 0.3 * rng.standard_normal(200)
+
+
+def test_default_grid_reaches_the_error_of_scikit_learn(rng):
+    X, y = all_active(rng)
+    ours, reference = LassoCV().fit(X, y), ReferenceCV().fit(X, y)
+    assert ours.choice_.scores.min() <= reference.mse_path_.mean(axis=1).min() * 1.001
+    assert {status for path in (ours.path_, *ours.fold_paths_) for status in path.statuses} == {Status.CERTIFIED}
+    assert (ours.path_.settings["eps"], ours.alphas_[-1] / ours.alphas_[0]) == pytest.approx((1e-4, 1e-4))
+
+
+@pytest.mark.parametrize(("shape", "eps"), [((30, 20), 1e-4), ((20, 20), 1e-4), ((20, 30), 1e-2)])
+@pytest.mark.parametrize("grid", ["alphas", "radii"])
+def test_default_grid_is_by_shape(shape, eps, grid, rng):
+    X, y = dense_problem(rng, *shape)
+    path = lasso_path(X, y, **{grid: 5})
+    assert path.settings["eps"] == eps
+    values = getattr(path, grid)
+    assert values.min() == pytest.approx(eps * values.max())
+
+
+def test_choice_of_the_end_of_the_grid_is_told(rng):
+    X, y = all_active(rng)
+    with pytest.warns(UserWarning, match=r"mean squared error is best at the last point.*smaller eps than 0\.1"):
+        found = lasso_cv(X, y, eps=0.1)
+    assert found.choice.point == 99
+    with pytest.warns(UserWarning, match="a grid that goes further"):
+        lasso_cv(X, y, alphas=[3.0, 1.0], validation=0.3, random_state=0)
+    lasso_cv(X, y, alphas=[3.0])  # no other point
+
+
+def sorted_rows(rng):
+    X, y = dense_problem(rng, 60, 20)
+    order = np.argsort(y)
+    return X[order], y[order]
+
+
+def test_sorted_rows_in_blocks_are_told(rng):
+    X, y = sorted_rows(rng)
+    for cv in (None, 3, KFold(4)):
+        with pytest.warns(UserWarning, match=r"Neighbouring responses are much alike .*shuffle=True"):
+            lasso_cv(X, y, cv=cv, alphas=5)
+    with pytest.warns(UserWarning, match="Neighbouring responses"):
+        LassoCV(alphas=5).fit(X, np.repeat([0.0, 1.0], 30))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"cv": KFold(5, shuffle=True, random_state=0)},
+        {"cv": TimeSeriesSplit(3)},
+        {"cv": GroupKFold(3), "groups": np.repeat(range(6), 10)},
+        {"cv": 60},
+        {"validation": 0.3, "random_state": 0},
+        {"rule": "bic"},
+    ],
+)
+def test_other_folds_of_sorted_rows_are_taken_without_a_word(settings, rng):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The mean squared error is best at the last point")
+        lasso_cv(*sorted_rows(rng), alphas=5, **settings)
+
+
 def test_folds_are_paths_of_their_samples(storage, rng):
     values = held(storage, random_values(rng, 50, 40))
     y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(50)
@@ -75,6 +142,7 @@ def test_folds_are_paths_of_their_samples(storage, rng):
 
 
 @pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore:The mean squared error is best at the last point")
 @pytest.mark.parametrize("grid", [{"alphas": 15}, {"radii": 15}, {"radii": [0.5, 2.0, 5.0]}])
 def test_the_grid_of_the_path_is_that_of_the_folds(grid, rng):
     found = lasso_cv(*dense_problem(rng), **grid)

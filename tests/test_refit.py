@@ -32,6 +32,7 @@ def test_relaxed_models_are_blends_with_least_squares(fit_intercept, rng):
     assert choice.intercept == pytest.approx(refit.intercept_, abs=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:The mean squared error is best at the last point")
 def test_relaxing_is_chosen_where_it_helps(rng):
     X, y = dense_problem(rng, 100, 300)
     y = X[:, :3] @ [10.0, -10.0, 10.0] + 0.1 * rng.standard_normal(100)

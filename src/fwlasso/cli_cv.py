@@ -4,17 +4,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
 from . import cli_options as given
 from .cli_keep import check_folder, clear_folder
 from .cli_path import Scored, finish, read_data, read_validation
 from .cli_show import Detail, solving
+from .columns import Vector
 from .criteria import INFORMATION_RULES, SCORE_RULES
 from .cross_validation import cross_validate
 from .options import Options
-from .plan import Plan
+from .plan import DEFAULT_FOLDS, Plan
 from .store import Store
+from .subsets import Rows
 from .table import Table
 
 RULES = (*SCORE_RULES, *INFORMATION_RULES)
@@ -31,6 +35,17 @@ def cv(
     file: given.Data,
     target: given.Target = None,
     folds: Annotated[int | None, typer.Option(help="Parts that are held out, one after the other. Default: 5.")] = None,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="Draw the folds at random: for sorted rows.")] = False,
+    stratify: Annotated[bool, typer.Option("--stratify", help="Make folds with like responses, or classes.")] = False,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Labels of the rows, a line each: equal ones are together.",
+        ),
+    ] = None,
     rule: Annotated[
         str, typer.Option(help=f"How the model is chosen: {', '.join(RULES)}.", autocompletion=lambda: list(RULES))
     ] = "min",
@@ -40,7 +55,7 @@ def cv(
     ] = None,
     alphas: given.Alphas = None,
     radii: given.Radii = None,
-    eps: given.Eps = Options.eps,
+    eps: given.Eps = None,
     standardize: given.Standardize = False,
     intercept: given.Intercept = True,
     solver: given.Solver = Options.solver,
@@ -70,21 +85,25 @@ def cv(
 
     fwlasso cv train.svm --standardize --rule min --out result --resume
 
+    fwlasso cv table.csv --target price --shuffle --seed 1
+
     fwlasso cv table.csv --target price --validation new.csv --json
     """
     if rule not in RULES:
         raise ValueError(f"--rule must be one of {', '.join(RULES)}, got {rule!r}")
     if folds is not None and folds < 2:
         raise ValueError(f"--folds must be at least 2, got {folds}")
-    if folds is not None and validation is not None:
-        raise ValueError("give --folds or --validation, not both")
+    has_folds = folds is not None or shuffle or stratify or groups is not None
+    if has_folds and validation is not None:
+        raise ValueError("give --folds, --shuffle, --stratify and --groups, or --validation, not both")
     given.check_out(out, resume=resume, overwrite=overwrite)
     # Before anything is read. In segments with and without a folder, so that it changes no bit, and so no choice.
     options = Options(checkpoint=out, in_segments=True, **given.path_settings(context.params))
     if out is not None:
         check_folder(out, resume=resume, overwrite=overwrite)
     data = read_data(file, target)
-    plan = Plan(cv=folds, rule=rule, relax=relax, validation=_validation(validation, target, data))
+    cv = _folds(folds, data.y, seed, shuffle, stratify, groups) if shuffle or stratify or groups else folds
+    plan = Plan(cv=cv, rule=rule, relax=relax, validation=_validation(validation, target, data))
     if out is not None and overwrite:
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
@@ -92,6 +111,27 @@ def cv(
         found = cross_validate(data, None, replace(options, callback=show), plan)
     scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
     finish(found.path, str(file), out, detail, found.ending, scored)
+
+
+def _folds(
+    folds: int | None, y: Vector, seed: int, shuffle: bool, stratify: bool, groups: Path | None
+) -> list[tuple[Rows, Rows]]:
+    """Return the rows of every fold that are fitted, and those that are held out."""
+    n_folds = folds or DEFAULT_FOLDS
+    m = len(y)
+    # Strata are runs of the sorted responses, as many as give each fold a part of every one; classes are, too.
+    ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
+    strata = ranks * max(m // n_folds, 1) // m if stratify else np.zeros(m, np.int64)
+    drawn: dict[str, Any] = {"shuffle": shuffle, "random_state": seed if shuffle else None}
+    if groups is not None:
+        labels = groups.read_text(encoding="utf-8").splitlines()
+        if len(labels) != m:
+            raise ValueError(f"--groups: {groups} has {len(labels)} lines, and the data have {m} rows")
+        if len(set(labels)) < n_folds:
+            raise ValueError(f"--groups: {groups} has {len(set(labels))} groups, and there are {n_folds} folds")
+        return list(StratifiedGroupKFold(n_folds, **drawn).split(strata, strata, labels))
+    splitter = StratifiedKFold(n_folds, **drawn) if stratify else KFold(n_folds, **drawn)
+    return list(splitter.split(strata, strata))
 
 
 def _validation(text: str | None, target: str | None, data: Store | Table) -> Any:

@@ -25,7 +25,10 @@ Target = Annotated[
 ]
 Alphas = Annotated[int | None, typer.Option(help="Points on a grid of penalties. Default: 100.")]
 Radii = Annotated[int | None, typer.Option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")]
-Eps = Annotated[float, typer.Option(help="Ratio of the ends of the grid.")]
+Eps = Annotated[
+    float | None,
+    typer.Option(help="Ratio of the ends of the grid. Default: 0.01 with more features than samples, else 0.0001."),
+]
 Standardize = Annotated[bool, typer.Option(help="Scale the columns to a mean square of one.")]
 Intercept = Annotated[bool, typer.Option(help="Fit an intercept.")]
 Solver = Annotated[str, typer.Option(help=f"One of {', '.join(SOLVERS)}.", autocompletion=lambda: list(SOLVERS))]

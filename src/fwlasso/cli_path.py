@@ -11,9 +11,9 @@ from rich.markup import escape
 from . import cli_options as given
 from .choice import Choice
 from .cli_keep import check_folder, clear_folder, keep
-from .cli_show import Detail, as_records, put_json, show_path, solving
+from .cli_show import Detail, as_records, put_json, show_path, solving, telling
 from .columns import Vector
-from .cross_validation import choice_of_point
+from .cross_validation import choice_of_point, warn_at_end_of_grid
 from .datasets import Table, load_diabetes_products, read_table
 from .datasets.files import LIBSVM, ending_of
 from .datasets.libsvm import load_libsvm
@@ -57,7 +57,7 @@ def path(
     ] = None,
     alphas: given.Alphas = None,
     radii: given.Radii = None,
-    eps: given.Eps = Options.eps,
+    eps: given.Eps = None,
     standardize: given.Standardize = False,
     intercept: given.Intercept = True,
     solver: given.Solver = Options.solver,
@@ -99,7 +99,8 @@ def path(
         clear_folder(out)
     detail = Detail(as_json, quiet, verbose)
     result = solve(data, str(file), detail, options)
-    scored = NOT_SCORED if validation is None else score(result, validation, held_out)
+    with telling(detail):
+        scored = NOT_SCORED if validation is None else score(result, validation, held_out)
     # A complete run is left as it is, unless it is to be scored on other data.
     finish(result, str(file), out, detail, result.ending, scored, is_kept=is_kept and validation is None)
 
@@ -122,7 +123,7 @@ def demo(
 
     fwlasso demo --out fwlasso-demo
     """
-    options = Options(standardize=True, tol=1e-6, n_threads=threads, random_state=0, checkpoint=out)
+    options = Options(eps=1e-2, standardize=True, tol=1e-6, n_threads=threads, random_state=0, checkpoint=out)
     data = load_diabetes_products(order)
     if out is not None:
         check_folder(out, resume=False, overwrite=True)
@@ -199,4 +200,6 @@ def score(result: LassoPath, file: Path, held_out: Any) -> Scored:
     errors = squared_errors(predicted, y)
     point = int(np.argmin(errors))
     choice = choice_of_point(result, point, "min", f"mean squared error on {file.name}", errors)
+    if result.ending is None:
+        warn_at_end_of_grid(result, choice)
     return Scored({"validation_mse": errors, "validation_r2": r2_scores(predicted, y)}, choice)

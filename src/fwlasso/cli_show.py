@@ -105,6 +105,16 @@ class _Phase(TextColumn):
 
 
 @contextmanager
+def telling(detail: Detail) -> Iterator[None]:
+    """Tell what was warned of, when it is over."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        detail.aside().print(f"[yellow]{escape(str(warning.message))}[/yellow]", soft_wrap=True)
+
+
+@contextmanager
 def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Callback]:
     """Tell what is solved; show a bar for the path that tells the callback where it is; then what it warned of."""
     console = detail.aside()
@@ -112,8 +122,7 @@ def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Call
     show_log(errors_only=detail.is_silent)
     columns = _Phase("{task.description}"), BarColumn(), MofNCompleteColumn()
     fields = TextColumn("active {task.fields[active]}"), TextColumn("gap {task.fields[gap]}"), TimeRemainingColumn()
-    with warnings.catch_warnings(record=True) as caught, Bar(*columns, *fields, console=console) as bar:
-        warnings.simplefilter("always")
+    with telling(detail), Bar(*columns, *fields, console=console) as bar:
         task = bar.add_task("preparing", total=None, active="-", gap="-")
 
         def show(now: Progress) -> None:
@@ -127,8 +136,6 @@ def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Call
             )
 
         yield show
-    for warning in caught:
-        console.print(f"[yellow]{escape(str(warning.message))}[/yellow]", soft_wrap=True)
 
 
 def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from .columns import Vector
 from .criteria import INFORMATION_RULES, best_point, information, within_one_error
 from .data import Data, as_data
 from .design import Design
+from .notices import warn_of_choice
 from .options import Options, check, check_seeded, options_of
 from .parallel import one_blas_thread
 from .plan import Plan, Rule, Split
@@ -23,6 +24,11 @@ from .result import LassoPath
 from .scoring import Scoring, make_scoring
 from .status import Status
 from .subsets import Mask, path_and_subset_paths, predict_rows
+
+# Correlation of neighbouring responses from which on samples seem to be sorted.
+_MUCH_ALIKE = 0.5
+# Where the last tenth of a grid changes the score by a smaller share than this, its end is as good as any.
+_FLAT = 0.01
 
 
 @dataclass(frozen=True)
@@ -117,10 +123,47 @@ def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidat
         check_seeded(options, "the held-out samples")
     data = as_data(X, y)
     splits = plan.splits(data.response, options.random_state)
+    if not plan.split_params:  # of groups, those that belong together may be neighbours
+        _warn_of_ordered_blocks(splits, data.response)
     path, fold_paths = path_and_subset_paths(data, options, [split.kept for split in splits])
     with one_blas_thread():
         choice = _choose(path, fold_paths, splits, plan, scoring, data)
-    return CrossValidation(path, choice, tuple(fold_paths))
+    found = CrossValidation(path, choice, tuple(fold_paths))
+    if found.ending is None:
+        warn_at_end_of_grid(path, choice)
+    return found
+
+
+def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
+    """Warn where folds are blocks of neighbouring samples whose responses are much alike, as in sorted data.
+
+    A model is then scored on responses unlike those that it was fitted to.
+    """
+    are_blocks = len(splits) > 1 and all(
+        1 < rows.size == np.ptp(rows) + 1 and rows.size + np.count_nonzero(kept) == y.size for kept, rows in splits
+    )
+    centred = y - y.mean()
+    alike = centred[1:] @ centred[:-1] / max(centred @ centred, np.finfo(np.float64).tiny)
+    # By chance it is about 1 / sqrt(m) at most.
+    if are_blocks and alike > max(_MUCH_ALIKE, 4.0 / np.sqrt(y.size)):
+        warn_of_choice(
+            f"Neighbouring responses are much alike (correlation {alike:.2f}), and the folds are blocks of neighbours: "
+            f"where samples are sorted, the scores mislead. Shuffle them: cv=KFold({len(splits)}, shuffle=True), or "
+            "--shuffle on the command line."
+        )
+
+
+def warn_at_end_of_grid(path: LassoPath, choice: Choice) -> None:
+    """Warn where the last point of the grid is the best one, and those beyond it may be better still."""
+    last = len(path) - 1
+    if choice.best != last or last == 0:
+        return
+    best, earlier = choice.scores[last], choice.scores[: last + 1 - max(1, len(path) // 10)]
+    if not (np.abs(earlier - best) <= _FLAT * np.abs(best)).any():
+        warn_of_choice(
+            f"The {choice.label} is best at the last point of the grid, and may be better beyond it: choose again with "
+            f"a smaller eps than {path.settings['eps']:g}, or with a grid that goes further."
+        )
 
 
 class _Relaxed(NamedTuple):

@@ -295,7 +295,7 @@ class LassoCV(_LinearModel):
         validation: Any = None,
         alphas: Any = None,
         radii: Any = None,
-        eps: float = Options.eps,
+        eps: float | None = None,
         solver: str = Options.solver,
         stop: str | None = None,
         tol: float | None = None,

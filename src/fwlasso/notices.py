@@ -43,6 +43,11 @@ def warn_of_ending(text: str) -> None:
     warnings.warn(text, ConvergenceWarning, stacklevel=_level_of_user())
 
 
+def warn_of_choice(text: str) -> None:
+    """Warn of something that makes a choice a poor one."""
+    warnings.warn(text, stacklevel=_level_of_user())
+
+
 def warn_of_standin(title: str, why: Exception) -> None:
     """Warn that data are made up, because the real ones cannot be had."""
     warnings.warn(f"a stand-in is used for {title}: {why}", stacklevel=_level_of_user())

@@ -25,7 +25,7 @@ class Options:
 
     alphas: Any = None
     radii: Any = None
-    eps: float = 1e-2
+    eps: float | None = None
     solver: str = "corrective"
     stop: str | None = None
     tol: float | None = None
@@ -46,7 +46,8 @@ class Options:
         known = isinstance(self.solver, str) and self.solver in SOLVERS
         check("solver", self.solver, known, f"one of {', '.join(SOLVERS)}")
         check("stop", self.stop, self.stop is None or self.stop in STOPS, f"one of {', '.join(STOPS)} or None")
-        check("eps", self.eps, _is_real(self.eps) and 0.0 < self.eps < 1.0, "a number in (0, 1)")
+        eps = self.eps
+        check("eps", eps, eps is None or (_is_real(eps) and 0.0 < eps < 1.0), "a number in (0, 1) or None")
         tol = self.tol
         check("tol", tol, tol is None or (_is_real(tol) and tol >= 0.0), "a number >= 0 or None")
         check("max_iter", self.max_iter, is_count(self.max_iter), "an integer >= 1")
@@ -105,6 +106,21 @@ class Options:
         """A number of points, or values from sparse to dense."""
         given = getattr(self, self.grid_name)
         return as_grid(_DEFAULT_POINTS if given is None else given, self.grid_name)
+
+    def for_shape(self, shape: tuple[int, int]) -> "Options":
+        """Return the options for data of a shape, with the ratio of the ends of an automatic grid.
+
+        Where there are more features than samples, models soon have as many of them as samples, and more fit noise;
+        else the best model may be close to least squares.
+        """
+        m, p = shape
+        return self if self.eps is not None else replace(self, eps=1e-2 if p > m else 1e-4)
+
+    @property
+    def ratio(self) -> float:
+        """The ratio of the ends of an automatic grid; known of options `for_shape`."""
+        assert self.eps is not None
+        return float(self.eps)
 
     def on_grid(self, values: Vector) -> "Options":
         """Return the same options for other points."""

@@ -13,7 +13,7 @@ import numpy as np
 from . import corrective
 from ._compiling import compile_seconds
 from .assembly import assemble, certify, warn_unless_converged
-from .columns import Vector
+from .columns import Vector, shape
 from .data import as_data
 from .design import Design
 from .forms import Ball, Form, Penalty
@@ -40,7 +40,7 @@ def lasso_path(
     *,
     alphas: Any = None,
     radii: Any = None,
-    eps: float = Options.eps,
+    eps: float | None = None,
     solver: str = Options.solver,
     stop: Literal["gap", "change", "paper"] | None = None,
     tol: float | None = None,
@@ -74,8 +74,8 @@ def lasso_path(
         alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
         solution for that last alpha and starts at `eps` times it. By default 100 points, radii for the Frank-Wolfe
         solvers and "apg-ball", else alphas.
-    eps : float, default=1e-2
-        Ratio of the ends of an automatic grid.
+    eps : float, optional
+        Ratio of the ends of an automatic grid. By default 1e-2 where there are more features than samples, else 1e-4.
     solver : str, default="corrective"
         "corrective" is the certified path: exact solutions on a working set, interpolation between them, and a
         duality gap over all columns for every point at the cost of some 15 passes over the data. "sfw" is
@@ -151,6 +151,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
         stack.enter_context(watch.guard())
         with timed(seconds, "setup"):
             data = as_data(X, y, workers)
+            options = options.for_shape(shape(data.design.columns))
             run = None
             if options.checkpoint is not None:
                 run = stack.enter_context(open_checkpoint(options, seed, data.fingerprint()))
@@ -237,13 +238,13 @@ def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
 def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) -> Grid:
     """Return the penalties or the radii of the path, from the sparsest on."""
     if options.grid_name == "alphas":
-        return Grid(penalty_grid(problem, options.grid, options.eps), 0)
+        return Grid(penalty_grid(problem, options.grid, options.ratio), 0)
     n_priced = 0
 
     def largest_radius() -> float:
         """Return ||a||_1 of the penalized solution at eps lambda_max."""
         nonlocal n_priced
-        last = Penalty(options.eps * problem.lambda_max)
+        last = Penalty(options.ratio * problem.lambda_max)
         look = lambda *_, **__: watch.look()  # noqa: E731
         (outcome,), _ = corrective.follow(problem, [last], _RADIUS_GAP * 0.5 * problem.yy, 1000, workers, look)
         n_priced = outcome.n_priced
@@ -255,7 +256,7 @@ def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) ->
             )
         return l1
 
-    return Grid(radius_grid(options.grid, options.eps, largest_radius), n_priced)
+    return Grid(radius_grid(options.grid, options.ratio, largest_radius), n_priced)
 
 
 def user_grid(options: Options, values: Vector, m: int) -> Vector:

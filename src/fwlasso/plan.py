@@ -16,7 +16,8 @@ from .subsets import Mask, Rows
 
 #: Shares of the Lasso's coefficients that `relax=True` tries; the rest is the least-squares refit.
 BLENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_DEFAULT_FOLDS = 5
+#: Where `cv` is None.
+DEFAULT_FOLDS = 5
 #: Called with the path and the scores, of shape (n_points, n_folds); returns a point.
 Rule = Callable[[LassoPath, NDArray[np.float64]], int]
 
@@ -75,7 +76,7 @@ class Plan:
         if self.validation is not None:
             splitter = ShuffleSplit(1, test_size=self.validation, random_state=random_state)
         else:
-            splitter = check_cv(_DEFAULT_FOLDS if self.cv is None else self.cv)
+            splitter = check_cv(DEFAULT_FOLDS if self.cv is None else self.cv)
         m = response.size
         found = []
         # Splitters copy sparse matrices to look at them: they get the number of samples alone.

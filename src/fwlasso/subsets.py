@@ -46,6 +46,7 @@ class _Subset(NamedTuple):
 def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -> tuple[LassoPath, list[LassoPath]]:
     """Compute the path on all samples, and one on the samples of every mask, on its grid."""
     design, response = data.design, data.response
+    options = options.for_shape(shape(design.columns))
     shared = SharedWatch(options.time_limit, options.callback)
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(options.threads))
@@ -70,7 +71,7 @@ def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -
 
         n_together = _n_affordable(design.columns, workers.n_threads)
         if options.grid_name == "alphas":  # known beforehand: all go together
-            grid = user_grid(options, penalty_grid(whole[0], options.grid, options.eps), design.n_samples)
+            grid = user_grid(options, penalty_grid(whole[0], options.grid, options.ratio), design.n_samples)
             parts: list[Callable[[Workers], LassoPath]] = [partial(follow, subset, grid) for subset in subsets]
             path, *rest = side_by_side([follow_all, *parts], n_together, workers)
         else:
