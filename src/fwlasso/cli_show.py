@@ -37,7 +37,7 @@ from .watch import Callback, Progress
 
 _N_ROWS = 12
 _UNBOUNDED = 10_000  # signs a line
-_LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status", "R2", "active")
+_LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status", "R2", "active", "alpha")
 
 
 class Detail(NamedTuple):
@@ -162,14 +162,15 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     cells = dict(zip(POINT_NAMES, zip(*point_rows(result, points, choice), strict=True), strict=True))
     for name, values in more.items():
         label = choice.label if choice is not None and name == choice.criterion else name
-        cells[label] = tuple(f"{values[k]:.4g}" for k in points)
+        cells[label.replace("_", " ")] = tuple(f"{values[k]:.4g}" for k in points)
     marked = None if choice is None else points.index(choice.point)
-    # Where a line is too short for all columns, some are left out: a digit less would be another number.
     grid = _grid(cells, marked)
-    for name in _LEFT_OUT_FIRST:
-        if Measurement.get(console, console.options.update(width=_UNBOUNDED), grid).minimum > console.width:
-            del cells[name]
-            grid = _grid(cells, marked)
+    # Where a line is too short, names get several, then columns are left out: a digit less would be another number.
+    for name in ("", *_LEFT_OUT_FIRST):
+        if Measurement.get(console, console.options.update(width=_UNBOUNDED), grid).maximum <= console.width:
+            break
+        cells = {header.replace(" ", "\n"): column for header, column in cells.items() if header != name}
+        grid = _grid(cells, marked)
     console.print(grid)
     if choice is not None:
         score = choice.scores[choice.point]
@@ -194,7 +195,7 @@ def _grid(cells: dict[str, tuple[str, ...]], marked: int | None) -> RichTable:
     """Return a table of columns; the marked row is bold, and has a star."""
     grid = RichTable(title="Points of the path", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in cells:
-        grid.add_column(name.replace("_", " "), justify="left" if name == "status" else "right", overflow="fold")
+        grid.add_column(name, justify="left" if name == "status" else "right", no_wrap=True, overflow="fold")
     for place, (point, *row) in enumerate(zip(*cells.values(), strict=True)):
         is_marked = place == marked
         grid.add_row(f"{point} *" if is_marked else point, *row, style="bold" if is_marked else None)
