@@ -162,7 +162,12 @@ def check(store, file, rows=slice(None), columns=slice(None)):
     np.testing.assert_array_equal(dense(store.X), X[rows][:, columns])
     np.testing.assert_array_equal(store.y, Y[rows])
     names = tuple(np.array(NAMES)[columns].tolist()) if file.name in NAMED else None
+    table = read_table(file, target_of(file))
+    first_index = table.first_index
+    if first_index is not None and not (isinstance(columns, slice) and columns == slice(None)):
+        names, first_index = tuple(str(j + first_index) for j in np.arange(P)[columns]), None
     assert store.feature_names == names
+    assert (store.target, store.first_index) == (table.target, first_index)
     assert not (store.folder / "scratch").exists()
     assert not list(store.folder.parent.glob(".*"))
 
@@ -418,7 +423,7 @@ BAD_FILES = {
     "bad.csv": (b"a,y\n1,2\nx,3\n", r"bad\.csv, row 3, column 'a'"),
     "header.csv": (b"a,y\n", "no rows"),
     "empty.csv": (b"", "empty.csv"),
-    "alone.csv": (b"y\n1\n2\n", "0 columns"),
+    "alone.csv": (b"y\n1\n2\n", "no column besides the response, 'y'"),
     "torn.npz": (b"PK\x03\x04", r"torn\.npz"),
     "text.npy": (b"hello", r"text\.npy"),
     "text.parquet": (b"hello, hello, hello", r"text\.parquet"),

@@ -172,7 +172,7 @@ def test_unknown_ending_is_answered_with_the_known_ones(tmp_path, name):
 
 
 UNREADABLE = {
-    "data.csv.gz": gzip.compress(b"a,y\n1,2\n"),  # only LIBSVM is promised to be unpacked
+    "torn.csv.gz": gzip.compress(b"a,y\n1,2\n" * 1000)[:20],
     "data.npy.bz2": bz2.compress(b"1"),
     "torn.svm.gz": gzip.compress(b"1 1:2\n" * 1000)[:20],
     "torn.svm.bz2": bz2.compress(b"1 1:2\n" * 1000)[:20],

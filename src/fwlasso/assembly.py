@@ -1,5 +1,6 @@
 """From solved points to a `LassoPath`: certificates over all columns, the user's units, and a word on its ending."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import iterate as iterates
+from .bed import Genotypes
 from .certificate import gap_of, max_correlations, residual
 from .columns import Vector
+from .data import Data
 from .design import Design
 from .forms import Form
 from .notices import warn_of_ending
@@ -109,6 +112,13 @@ def _supports(points: list[iterates.Iterate], problem: Problem) -> iterates.Supp
     if found.columns.size and not 0 <= found.columns.min() <= found.columns.max() < p:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a fault of fwlasso's own")
     return found
+
+
+def label(path: LassoPath, data: Data) -> LassoPath:
+    """Return a path with what is known of its data: the response, the first column, the variants that were active."""
+    known = data.X.variants if isinstance(data.X, Genotypes) else None
+    variants = {} if known is None else {j: known.at(j) for j in np.unique(path.coefs.indices).tolist()}
+    return replace(path, settings={**path.settings, **data.origin}, variants=variants)
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:

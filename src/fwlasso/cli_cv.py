@@ -10,16 +10,15 @@ from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
 from . import cli_options as given
 from .cli_keep import check_folder, clear_folder
-from .cli_path import Scored, finish, read_data, read_validation
+from .cli_path import Scored, finish
+from .cli_read import read_data, read_validation
 from .cli_show import Detail, solving
 from .columns import Vector
 from .criteria import INFORMATION_RULES, SCORE_RULES
 from .cross_validation import cross_validate
 from .options import Options
 from .plan import DEFAULT_FOLDS, Plan
-from .store import Store
 from .subsets import Rows
-from .table import Table
 
 RULES = (*SCORE_RULES, *INFORMATION_RULES)
 
@@ -34,6 +33,9 @@ def cv(
     context: typer.Context,
     file: given.Data,
     target: given.Target = None,
+    columns: given.Columns = None,
+    exclude: given.Exclude = None,
+    zero_based: given.ZeroBased = None,
     folds: Annotated[int | None, typer.Option(help="Parts that are held out, one after the other. Default: 5.")] = None,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Draw the folds at random: for sorted rows.")] = False,
     stratify: Annotated[bool, typer.Option("--stratify", help="Make folds with like responses, or classes.")] = False,
@@ -101,12 +103,15 @@ def cv(
     options = Options(checkpoint=out, in_segments=True, **given.path_settings(context.params))
     if out is not None:
         check_folder(out, resume=resume, overwrite=overwrite)
-    data = read_data(file, target)
+    detail = Detail(as_json, quiet, verbose)
+    data = read_data(file, detail, target, zero_based, columns, exclude)
+    held_out = None if validation is None else _share(validation)
+    if validation is not None and held_out is None:
+        held_out = read_validation(Path(validation), data, detail, target, zero_based)[:2]
     cv = _folds(folds, data.y, seed, shuffle, stratify, groups) if shuffle or stratify or groups else folds
-    plan = Plan(cv=cv, rule=rule, relax=relax, validation=_validation(validation, target, data))
+    plan = Plan(cv=cv, rule=rule, relax=relax, validation=held_out)
     if out is not None and overwrite:
         clear_folder(out)
-    detail = Detail(as_json, quiet, verbose)
     with solving(detail, str(file), data.X.shape) as show:
         found = cross_validate(data, None, replace(options, callback=show), plan)
     scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
@@ -134,15 +139,12 @@ def _folds(
     return list(splitter.split(strata, strata))
 
 
-def _validation(text: str | None, target: str | None, data: Store | Table) -> Any:
-    """Return a share of the rows, or the X and y of a file."""
-    if text is None:
-        return None
+def _share(text: str) -> Any:
+    """Return a share of the rows; None if the text is no number, but the name of a file."""
     try:
         share = float(text)
     except ValueError:
-        held_out = read_validation(Path(text), target, data)
-        return held_out.X, held_out.y
+        return None
     if not 0.0 < share < 1.0:
         raise ValueError(f"--validation must be a file, or a share between 0 and 1, got {text}")
     return share

@@ -8,9 +8,11 @@ from rich.filesize import decimal
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from .cli_options import AsJson, Data, Quiet, Target, Threads
+from .cli_options import AsJson, Columns, Data, Exclude, Quiet, Target, Threads, ZeroBased
+from .cli_read import names_in, read_data
 from .cli_show import Detail, put_json, steps_of
 from .store import Store, verify_store
+from .table import Table
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -20,11 +22,13 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, parquet, mtx, h5ad or a store.")],
+    source: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, tsv, parquet, mtx, h5ad or a store.")],
     store: Annotated[Path, typer.Argument(help="Folder of the store. A store that is there is replaced.")],
     target: Target = None,
     rows: Annotated[str | None, typer.Option(help="Rows: 0:1000, or numbers or names with commas.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns: 0:1000, or numbers or names with commas.")] = None,
+    exclude: Exclude = None,
+    zero_based: ZeroBased = None,
     dtype: Annotated[str | None, typer.Option(help="float64 or float32. [default: as in the source]")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -48,6 +52,8 @@ def convert(
             target=target,
             rows=_selection(rows),
             columns=_selection(columns),
+            exclude=names_in(exclude) or (),
+            zero_based="auto" if zero_based is None else zero_based,
             dtype=dtype,
             progress=tell,
         )
@@ -73,6 +79,9 @@ def verify(
 def info(
     file: Data,
     target: Target = None,
+    columns: Columns = None,
+    exclude: Exclude = None,
+    zero_based: ZeroBased = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -82,10 +91,10 @@ def info(
 
     fwlasso info train.svm
     """
-    from .datasets import read_table
     from .datasets.describe import describe
 
-    found = describe(read_table(file, target), threads)
+    data = read_data(file, Detail(as_json), target, zero_based, columns, exclude)
+    found = describe(Table(data.X, data.y), threads)
     if as_json:
         put_json(found._asdict())
         return

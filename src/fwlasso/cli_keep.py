@@ -61,7 +61,7 @@ def keep(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_
         names = [PATH, PICTURE, REPORT]
         if choice is not None:
             write_record(out / CHOICE, {"format": _FORMAT, "version": _VERSION, **choice.record()})
-            LinearModel.from_choice(choice, result.feature_names).save(out / MODEL)
+            LinearModel.from_choice(choice, path=result).save(out / MODEL)
             names += [CHOICE, MODEL]
         else:  # those of a shorter path would not belong to this one
             for name in (CHOICE, MODEL):

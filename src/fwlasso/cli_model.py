@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from . import cli_options as given
 from .cli_keep import load_choice
-from .cli_show import Detail, put, put_json
+from .cli_show import Detail, put, put_json, telling
 from .columns import Vector
 from .datasets.compressed import write_text
 from .datasets.new_rows import read_new_rows
@@ -38,6 +38,7 @@ def predict(
     point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Of a path, the model at any alpha within it.")] = None,
     target: given.Target = None,
+    zero_based: given.ZeroBased = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the predictions to this csv file.")] = None,
     as_json: given.AsJson = False,
     quiet: Annotated[
@@ -56,11 +57,13 @@ def predict(
     fwlasso predict result new.csv --point 30 --out predictions.csv
     """
     predictor = load_predictor(model, point, alpha)
-    rows = read_new_rows(data, target, predictor.n_features)
-    try:
-        values = predictor.predict(rows)
-    except ValueError as error:
-        raise ValueError(f"{data}: {error}") from None
+    detail = Detail(as_json, quiet)
+    with telling(detail):
+        rows = read_new_rows(data, target, predictor.features, zero_based)
+        try:
+            values = predictor.predict(rows)
+        except ValueError as error:
+            raise ValueError(f"{data}: {error}") from None
     scores = {} if rows.y is None else _scores(as_response(rows.y, values.size), values)
     if out is not None:
         write_text(out, _as_csv(values))
@@ -72,7 +75,6 @@ def predict(
     about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
     where = f" in {escape(str(out))}" if out is not None else ""
     told = f"{values.size:,} predictions{where}{': ' if about else ''}{about}"
-    detail = Detail(quiet=quiet)
     (detail.aside() if out is None else detail.front()).print(told, soft_wrap=True)
 
 

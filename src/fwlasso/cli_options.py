@@ -14,7 +14,7 @@ EXIT_CODES = (
     "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is kept; "
     "130 Ctrl-C, or 143 SIGTERM, before there was anything to keep."
 )
-KINDS = "LIBSVM, npz, npy, csv, parquet, mtx, h5ad, bed or a store"
+KINDS = "LIBSVM, npz, npy, csv, tsv, parquet, mtx, h5ad, bed or a store; - is a csv from standard input"
 
 _BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
 _BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0] == "change")
@@ -22,6 +22,19 @@ _BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0]
 Data = Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}.")]
 Target = Annotated[
     str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy, mtx and bed.")
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Indices of LIBSVM text. Default: from 1 unless there is a 0; of new data as in those of the model.",
+    ),
+]
+Columns = Annotated[
+    str | None, typer.Option(metavar="NAMES", help="Features of a table to take, with commas between them.")
+]
+Exclude = Annotated[
+    str | None, typer.Option(metavar="NAMES", help="Columns of a table to leave out, with commas between them.")
 ]
 Alphas = Annotated[int | None, typer.Option(help="Points on a grid of penalties. Default: 100.")]
 Radii = Annotated[int | None, typer.Option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")]

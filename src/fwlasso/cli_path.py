@@ -11,18 +11,17 @@ from rich.markup import escape
 from . import cli_options as given
 from .choice import Choice
 from .cli_keep import check_folder, clear_folder, keep
+from .cli_read import read_data, read_validation
 from .cli_show import Detail, as_records, put_json, show_path, solving, telling
 from .columns import Vector
 from .cross_validation import choice_of_point, warn_at_end_of_grid
-from .datasets import Table, load_diabetes_products, read_table
-from .datasets.files import LIBSVM, ending_of
-from .datasets.libsvm import load_libsvm
+from .datasets import Table, load_diabetes_products
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
 from .scoring import r2_scores, squared_errors
 from .status import Status
-from .store import Store, open_store
+from .store import Store
 
 
 class Scored(NamedTuple):
@@ -46,6 +45,9 @@ def path(
     context: typer.Context,
     file: given.Data,
     target: given.Target = None,
+    columns: given.Columns = None,
+    exclude: given.Exclude = None,
+    zero_based: given.ZeroBased = None,
     validation: Annotated[
         Path | None,
         typer.Option(
@@ -93,11 +95,11 @@ def path(
     settings = given.path_settings(context.params)
     options = Options(checkpoint=out, in_segments=validation is not None, **settings)  # before anything is read
     is_kept = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
-    data = read_data(file, target)
-    held_out = None if validation is None else read_validation(validation, target, data)
+    detail = Detail(as_json, quiet, verbose)
+    data = read_data(file, detail, target, zero_based, columns, exclude)
+    held_out = None if validation is None else read_validation(validation, data, detail, target, zero_based)
     if out is not None and overwrite:
         clear_folder(out)
-    detail = Detail(as_json, quiet, verbose)
     result = solve(data, str(file), detail, options)
     with telling(detail):
         scored = NOT_SCORED if validation is None else score(result, validation, held_out)
@@ -132,27 +134,6 @@ def demo(
     title = f"diabetes, products of order {order}"
     result = solve(data, title, detail, options)
     finish(result, title, out, detail, result.ending)
-
-
-def read_data(file: Path, target: str | None) -> Store | Table:
-    """Open a store, or read a file."""
-    return open_store(file) if file.is_dir() and target is None else read_table(file, target)
-
-
-def read_validation(file: Path, target: str | None, data: Store | Table) -> Store | Table:
-    """Read data to score the models of `data` on; they must have the same features."""
-    n_features = data.X.shape[1]
-    if file.is_file() and target is None and ending_of(file) in LIBSVM:  # which does not tell the number of features
-        found: Store | Table = Table(*load_libsvm(file, n_features))
-    else:
-        found = read_data(file, target)
-    if found.X.shape[1] != n_features:
-        raise ValueError(f"{file} has {found.X.shape[1]} features, and the data of the path have {n_features}")
-    names, expected = found.feature_names, data.feature_names
-    if names is not None and expected is not None and names != expected:
-        j = next(j for j in range(n_features) if names[j] != expected[j])
-        raise ValueError(f"{file}: feature {j + 1} is {names[j]!r}, and that of the path is {expected[j]!r}")
-    return found
 
 
 def solve(data: Store | Table, title: str, detail: Detail, options: Options) -> LassoPath:

@@ -14,7 +14,7 @@ from .columns import Vector
 from .criteria import INFORMATION_RULES, best_point, information, within_one_error
 from .data import Data, as_data
 from .design import Design
-from .notices import warn_of_choice
+from .notices import warn_of_doubt
 from .options import Options, check, check_seeded, options_of
 from .parallel import one_blas_thread
 from .plan import Plan, Rule, Split
@@ -146,7 +146,7 @@ def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
     alike = centred[1:] @ centred[:-1] / max(centred @ centred, np.finfo(np.float64).tiny)
     # By chance it is about 1 / sqrt(m) at most.
     if are_blocks and alike > max(_MUCH_ALIKE, 4.0 / np.sqrt(y.size)):
-        warn_of_choice(
+        warn_of_doubt(
             f"Neighbouring responses are much alike (correlation {alike:.2f}), and the folds are blocks of neighbours: "
             f"where samples are sorted, the scores mislead. Shuffle them: cv=KFold({len(splits)}, shuffle=True), or "
             "--shuffle on the command line."
@@ -160,7 +160,7 @@ def warn_at_end_of_grid(path: LassoPath, choice: Choice) -> None:
         return
     best, earlier = choice.scores[last], choice.scores[: last + 1 - max(1, len(path) // 10)]
     if not (np.abs(earlier - best) <= _FLAT * np.abs(best)).any():
-        warn_of_choice(
+        warn_of_doubt(
             f"The {choice.label} is best at the last point of the grid, and may be better beyond it: choose again with "
             f"a smaller eps than {path.settings['eps']:g}, or with a grid that goes further."
         )

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from .bed import Genotypes
 from .columns import Vector
+from .datasets.new_rows import match_columns
 from .design import Design, as_design
 from .fingerprint import fingerprint
 from .frames import text_names
@@ -21,6 +22,7 @@ class Data(NamedTuple):
     response: Vector
     store: Store | None
     X: Any  # as it was given, in a store, a table or by itself
+    origin: dict[str, Any]  # what a store or a table tells of its response and its columns
 
     def fingerprint(self) -> dict[str, str]:
         """Return checksums of the data."""
@@ -33,6 +35,7 @@ def as_data(X: Any, y: Any, workers: Workers | None = None) -> Data:
     matrix = X if held is None else held.X
     if getattr(matrix, "format", None) != "csc":  # the indices of CSC are looked at where they lie, on threads
         check_indices(matrix)
+    origin: dict[str, Any] = {}
     if held is None:
         design = as_design(X, workers)
     else:
@@ -40,8 +43,10 @@ def as_data(X: Any, y: Any, workers: Workers | None = None) -> Data:
         design = as_design(X, workers)
         if held.feature_names is not None:
             design = design._replace(feature_names=held.feature_names)
+        known = {"target": held.target if y is None else None, "first_index": held.first_index}
+        origin = {name: value for name, value in known.items() if value is not None}
         y = held.y if y is None else y
-    return Data(design, as_response(y, design.n_samples), held if isinstance(held, Store) else None, X)
+    return Data(design, as_response(y, design.n_samples), held if isinstance(held, Store) else None, X, origin)
 
 
 def as_held(X: Any) -> Store | Table | None:
@@ -49,11 +54,14 @@ def as_held(X: Any) -> Store | Table | None:
     return X if isinstance(X, Table) else as_store(X)
 
 
-def matrix_and_names(X: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Return the matrix of data to predict from, in a store, a table or by itself, and the names of its columns."""
+def matrix_and_names(X: Any, n_features: int, first_index: int | None) -> tuple[Any, tuple[str, ...] | None]:
+    """Return the matrix of data to predict from, in a store, a table or by itself, and the names of its columns.
+
+    Rows of LIBSVM text have the columns of the model then: see `match_columns`.
+    """
     held = as_held(X)
     check_indices(X if held is None else held.X)
+    matrix = X if held is None else match_columns(held, n_features, first_index)
     if held is not None and held.feature_names is not None:
-        return held.X, held.feature_names
-    X = X if held is None else held.X
-    return X, X.feature_names if isinstance(X, Genotypes) else text_names(X)
+        return matrix, held.feature_names
+    return matrix, matrix.feature_names if isinstance(matrix, Genotypes) else text_names(matrix)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .choice import Choice
 from .columns import Vector
-from .datasets.new_rows import NewRows
+from .datasets.new_rows import Features, NewRows
 from .indices import check_indices
 from .models import LinearModel
 from .result import LassoPath
@@ -21,8 +21,8 @@ class Predictor(Protocol):
     """Whatever predicts rows."""
 
     @property
-    def n_features(self) -> int | None:
-        """The number of features, if it is known."""
+    def features(self) -> Features:
+        """What is known of its features."""
 
     def predict(self, rows: NewRows) -> Vector:
         """Predict the response of every row."""
@@ -68,8 +68,8 @@ class _Linear:
         self._model = model
 
     @property
-    def n_features(self) -> int:
-        return self._model.n_features
+    def features(self) -> Features:
+        return Features(self._model.n_features, self._model.feature_names, self._model.first_index)
 
     def predict(self, rows: NewRows) -> Vector:
         return self._model.predict(Table(rows.X, np.empty(0), rows.feature_names))
@@ -82,9 +82,9 @@ class _Foreign:
         self._model = model
 
     @property
-    def n_features(self) -> int | None:
+    def features(self) -> Features:
         found = getattr(self._model, "n_features", getattr(self._model, "n_features_in_", None))
-        return found if isinstance(found, int) else None
+        return Features(found if isinstance(found, int) else None)
 
     def predict(self, rows: NewRows) -> Vector:
         check_indices(rows.X)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 
-from .bed import Genotypes
+from .bed import Genotypes, Variant
 from .choice import Choice
 from .columns import Vector
 from .data import matrix_and_names
@@ -19,6 +19,7 @@ from .datasets.compressed import write_text
 from .datasets.sealed import is_number, naming_file, seal, unseal
 from .frames import frame_columns, frame_names
 from .result import LassoPath
+from .variants import carry_over
 
 if TYPE_CHECKING:
     from .estimators import Lasso, LassoCV
@@ -43,6 +44,10 @@ class LinearModel:
         Those of these features, where the data had names. Named data are then asked for these columns by name.
     about : dict
         Where the model comes from, as JSON has it: for the record.
+    variants : tuple of Variant or None
+        Of genotypes: chromosome, position, effect allele and other allele of these features.
+    first_index : int or None
+        What LIBSVM text, if the model was fitted to it, calls the first feature: 0 or 1.
 
     Examples
     --------
@@ -63,6 +68,8 @@ class LinearModel:
     intercept: float
     feature_names: tuple[str, ...] | None = None
     about: dict[str, Any] = field(default_factory=dict)
+    variants: tuple[Variant, ...] | None = None
+    first_index: int | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LinearModel) and self._record() == other._record()
@@ -79,20 +86,23 @@ class LinearModel:
         if point is None:
             coef, intercept = path.at(radius=radius, alpha=alpha)
             where = {"alpha": alpha} if radius is None else {"radius": radius}
-            return _of_column(
-                coef, intercept, path.feature_names, {k: float(v) for k, v in where.items() if v is not None}
-            )
+            about = {k: float(v) for k, v in where.items() if v is not None}
+            return _of_column(coef, intercept, path.feature_names, about, path)
         if not -len(path) <= point < len(path):
             raise ValueError(f"point must be one of the {len(path)} of the path, got {point}")
         point = range(len(path))[point]
         about = {"point": point, "alpha": float(path.alphas[point]), "radius": float(path.radii[point])}
-        return _of_column(path.coefs[:, [point]], float(path.intercepts[point]), path.feature_names, about)
+        return _of_column(path.coefs[:, [point]], float(path.intercepts[point]), path.feature_names, about, path)
 
     @classmethod
-    def from_choice(cls, choice: Choice, feature_names: Sequence[str] | None = None) -> "LinearModel":
-        """Return the model that was chosen on a path."""
+    def from_choice(
+        cls, choice: Choice, feature_names: Sequence[str] | None = None, *, path: LassoPath | None = None
+    ) -> "LinearModel":
+        """Return the model that was chosen on a path; the path tells what is known of the features."""
+        if path is not None and feature_names is None:
+            feature_names = path.feature_names
         about = {"rule": choice.rule, "criterion": choice.criterion, "point": int(choice.point), "blend": choice.blend}
-        return _of_column(choice.coef, float(choice.intercept), feature_names, about)
+        return _of_column(choice.coef, float(choice.intercept), feature_names, about, path)
 
     @classmethod
     def from_estimator(cls, model: "Lasso | LassoCV") -> "LinearModel":
@@ -103,7 +113,9 @@ class LinearModel:
         names = getattr(model, "feature_names_in_", None)
         about = {"estimator": type(model).__name__}
         coef = sp.csc_array(np.asarray(model.coef_, dtype=np.float64).reshape(-1, 1))
-        return _of_column(coef, float(model.intercept_), None if names is None else names.tolist(), about)
+        path = getattr(model, "path_", None)  # models of scikit-learn have none
+        names = names.tolist() if names is not None else getattr(path, "feature_names", None)
+        return _of_column(coef, float(model.intercept_), names, about, path)
 
     def predict(self, X: Any) -> Vector:
         """Predict the response of every row.
@@ -112,14 +124,15 @@ class LinearModel:
         ----------
         X : array, sparse matrix, frame, Genotypes, store or `fwlasso.datasets.Table`
             Where both it and the model have names, the columns are found by name, in any order, among any others.
-            Otherwise it has as many columns as the data the model was fitted to.
+            Of genotypes, those with A1 and A2 exchanged are turned; variants that are missing, or that have other
+            alleles, are an error. Otherwise it has as many columns as the data the model was fitted to; of LIBSVM text,
+            any number.
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        matrix, columns = matrix_and_names(X)
-        return self._predict(matrix, columns)
+        return self._predict(*matrix_and_names(X, self.n_features, self.first_index))
 
     def dense_coef(self) -> Vector:
         """Return all coefficients."""
@@ -138,6 +151,7 @@ class LinearModel:
         _check_record(record)
         features = record["features"]
         named = bool(features) and "name" in features[0]
+        is_genetic = bool(features) and Variant._fields[0] in features[0]
         return cls(
             record["n_features"],
             np.array([feature["index"] for feature in features], dtype=np.int64),
@@ -145,6 +159,8 @@ class LinearModel:
             float(record["intercept"]),
             tuple(feature["name"] for feature in features) if named else None,
             record["about"],
+            tuple(Variant(*(f[name] for name in Variant._fields)) for f in features) if is_genetic else None,
+            record.get("first_index"),
         )
 
     def save(self, file: str | Path) -> None:
@@ -162,7 +178,11 @@ class LinearModel:
         features: list[dict[str, Any]] = [{"index": index, "coef": coef} for index, coef in pairs]
         for feature, name in zip(features, self.feature_names or (), strict=False):
             feature["name"] = name
+        for feature, variant in zip(features, self.variants or (), strict=False):
+            feature.update(variant._asdict())
         head = {"format": _FORMAT, "version": _VERSION, "n_features": self.n_features, "intercept": self.intercept}
+        if self.first_index is not None:
+            head["first_index"] = self.first_index
         return {**head, "features": features, "about": self.about}
 
     def _places(self, columns: Sequence[str]) -> list[int]:
@@ -184,14 +204,16 @@ class LinearModel:
             if places:
                 X = X[:, places] if frame_names(X) is None else frame_columns(X, places)
             return self._multiply(X, self.coefs)
+        if isinstance(X, Genotypes) and names is not None and self.feature_names is not None:
+            used = self.indices.tolist()
+            known = dict(zip(used, self.feature_names, strict=True)), dict(zip(used, self.variants or (), strict=False))
+            weights, offsets = carry_over(sp.csc_array(self.dense_coef()[:, np.newaxis]), *known, X)
+            return np.asarray((X @ weights + offsets)[:, 0] + self.intercept)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, the model was fitted with {self.n_features}")
-        if not isinstance(X, Genotypes):
-            return self._multiply(X, self.dense_coef())
-        known = self.feature_names
-        if known is not None and names is not None and tuple(names[j] for j in self.indices) != known:
-            raise ValueError("X has other feature names, or another order of them, than the data of the model")
-        return np.asarray(X @ self.dense_coef() + self.intercept)
+        if isinstance(X, Genotypes):
+            return np.asarray(X @ self.dense_coef() + self.intercept)
+        return self._multiply(X, self.dense_coef())
 
     def _multiply(self, X: Any, coefs: Vector) -> Vector:
         if coefs.size == 0:
@@ -200,13 +222,35 @@ class LinearModel:
         return np.asarray(safe_sparse_dot(X, coefs) + self.intercept, dtype=np.float64)
 
 
-def _of_column(coef: sp.csc_array, intercept: float, names: Sequence[str] | None, about: dict[str, Any]) -> LinearModel:
+def _of_column(
+    coef: sp.csc_array,
+    intercept: float,
+    names: Sequence[str] | None,
+    about: dict[str, Any],
+    path: LassoPath | None,
+) -> LinearModel:
     column = sp.csc_array(coef)
     order = np.argsort(column.indices)
     order = order[column.data[order] != 0.0]
     indices = column.indices[order].astype(np.int64)
     chosen = None if names is None else tuple(str(names[j]) for j in indices.tolist())
-    return LinearModel(int(column.shape[0]), indices, column.data[order].astype(np.float64), intercept, chosen, about)
+    known = path.variants if path is not None else {}
+    return LinearModel(
+        int(column.shape[0]),
+        indices,
+        column.data[order].astype(np.float64),
+        intercept,
+        chosen,
+        about,
+        tuple(known[j] for j in indices.tolist()) if known else None,
+        None if path is None else path.first_index,
+    )
+
+
+def _has_variant_of(feature: dict[str, Any], first: dict[str, Any]) -> bool:
+    """Tell whether all that is told of a variant is there and of its type, or nothing, as in the first feature."""
+    kinds = {name: type(feature[name]) for name in Variant._fields if name in feature}
+    return kinds == ({k: int if k == "position" else str for k in Variant._fields} if "position" in first else {})
 
 
 def _check_record(record: dict[str, Any]) -> None:
@@ -216,6 +260,8 @@ def _check_record(record: dict[str, Any]) -> None:
         raise ValueError("not a model: n_features, intercept or features are missing or of a wrong type")
     if not isinstance(record.get("about"), dict):
         raise ValueError("not a model: about is missing")
+    if record.get("first_index") not in (None, 0, 1):
+        raise ValueError(f"not a model: first_index is neither 0 nor 1, but {record['first_index']!r}")
     last = -1
     for place, feature in enumerate(features):
         known = isinstance(feature, dict) and type(feature.get("index")) is int and is_number(feature.get("coef"))
@@ -225,4 +271,6 @@ def _check_record(record: dict[str, Any]) -> None:
             raise ValueError(f"not a model: the index of feature {place} is not between {last} and {p}")
         if ("name" in feature) != ("name" in features[0]):
             raise ValueError(f"not a model: some features have a name, and feature {place} differs")
+        if not _has_variant_of(feature, features[0]):
+            raise ValueError(f"not a model: chromosome, position or alleles of feature {place} are not as in the first")
         last = feature["index"]

@@ -43,14 +43,14 @@ def warn_of_ending(text: str) -> None:
     warnings.warn(text, ConvergenceWarning, stacklevel=_level_of_user())
 
 
-def warn_of_choice(text: str) -> None:
-    """Warn of something that makes a choice a poor one."""
+def warn_of_doubt(text: str) -> None:
+    """Warn of something in the data, or in a choice, that may not be meant."""
     warnings.warn(text, stacklevel=_level_of_user())
 
 
 def warn_of_standin(title: str, why: Exception) -> None:
     """Warn that data are made up, because the real ones cannot be had."""
-    warnings.warn(f"a stand-in is used for {title}: {why}", stacklevel=_level_of_user())
+    warn_of_doubt(f"a stand-in is used for {title}: {why}")
 
 
 def _level_of_user() -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import corrective
 from ._compiling import compile_seconds
-from .assembly import assemble, certify, warn_unless_converged
+from .assembly import assemble, certify, label, warn_unless_converged
 from .columns import Vector, shape
 from .data import as_data
 from .design import Design
@@ -160,7 +160,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
             problem = build_problem(data.design, data.response, *units, workers)
         path = path_on(problem, data.design, options, seed, workers, watch, seconds, start=start, run=run)
     warn_unless_converged(path, options)
-    return path
+    return label(path, data)
 
 
 def path_on(

@@ -13,7 +13,7 @@ from .report_page.call import call_text
 from .report_page.data import Model, home_model, page_data
 from .result import LassoPath
 from .status import Status
-from .traces import ever_active, names_of
+from .traces import ever_active, labels_of
 
 # One script after the other in one module, each in need only of those before it.
 _SCRIPTS = ("numbers.js", "view.js", "chart.js", "charts.js", "tables.js", "page.js")
@@ -96,8 +96,8 @@ def _feature_rows(path: LassoPath, model: Model) -> list[tuple[str, ...]]:
     """Return the features of a model, with numbers that are read back as the same bits."""
     columns = (model.features.tolist(), model.coefs.tolist(), model.scaled_coefs.tolist())
     return [
-        (name, str(feature), repr(coef), "-" if np.isnan(scaled) else repr(scaled))
-        for name, feature, coef, scaled in zip(names_of(path, model.features), *columns, strict=True)
+        (name, str(feature + (path.first_index or 0)), repr(coef), "-" if np.isnan(scaled) else repr(scaled))
+        for name, feature, coef, scaled in zip(labels_of(path, model.features), *columns, strict=True)
     ]
 
 

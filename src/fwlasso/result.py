@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 
-from .bed import Genotypes
+from .bed import Genotypes, Variant
 from .columns import Vector
 from .data import as_held, matrix_and_names
 from .datasets.sealed import check_supports, is_number, open_arrays, require, write_arrays
 from .problem import as_response
 from .scoring import r2_scores
 from .status import Status
+from .variants import carry_over
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +81,8 @@ class LassoPath:
     feature_names : tuple of str or None
     settings : dict
         The arguments of the call, for the record.
+    variants : dict of int to Variant
+        Of genotypes: chromosome, position, effect allele and other allele of every feature that was ever active.
 
     Examples
     --------
@@ -107,6 +110,7 @@ class LassoPath:
     ending: Status | None = None
     feature_names: tuple[str, ...] | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+    variants: dict[int, Variant] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.statuses)
@@ -146,6 +150,12 @@ class LassoPath:
         return np.asarray(np.diff(self.coefs.indptr), dtype=np.int64)
 
     @property
+    def first_index(self) -> int | None:
+        """What the first feature is called in LIBSVM text, 0 or 1; None if the data were of another kind."""
+        found: int | None = self.settings.get("first_index")
+        return found
+
+    @property
     def gap_tolerance(self) -> float | None:
         """What the gaps were to be at most; None where the points were done by another rule."""
         return self.settings.get("tol") if self.settings.get("stop") == "gap" else None
@@ -163,6 +173,7 @@ class LassoPath:
         Parameters
         ----------
         X : array, sparse matrix, frame, Genotypes, store or table of shape (n_samples, n_features), as in `lasso_path`
+            Genotypes with names may have other variants, too, in any order: see `fwlasso.datasets.open_bed`.
         point : index of a point
         alpha, radius : where on the path the model is, as in `at`
             One of the three, or none of them for all points.
@@ -173,19 +184,25 @@ class LassoPath:
         """
         if sum(given is not None for given in (point, alpha, radius)) > 1:
             raise ValueError("give point, alpha or radius, one of them")
-        X, names = matrix_and_names(X)
+        p = self.coefs.shape[0]
+        X, names = matrix_and_names(X, p, self.first_index)
+        coefs, intercepts = self.coefs, self.intercepts
+        if alpha is not None or radius is not None:
+            coefs, intercept = self.at(alpha=alpha, radius=radius)
+            intercepts = np.array([intercept])
+        elif point is not None:
+            coefs, intercepts = self.coefs[:, [range(len(self))[point]]], np.asarray(self.intercepts)[[point]]
+        if isinstance(X, Genotypes) and names is not None and self.feature_names is not None:
+            coefs, offsets = carry_over(coefs, self.feature_names, self.variants, X)
+            intercepts, names, p = intercepts + offsets, None, coefs.shape[0]
         if names is not None and self.feature_names is not None and names != self.feature_names:
             raise ValueError("X has other feature names, or another order of them, than the data of the path")
         if not isinstance(X, Genotypes):
             X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
-        if X.shape[1] != self.coefs.shape[0]:
-            raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {self.coefs.shape[0]}")
-        if alpha is not None or radius is not None:
-            coef, intercept = self.at(alpha=alpha, radius=radius)
-            return np.asarray(safe_sparse_dot(X, coef.toarray()[:, 0]) + intercept)
-        if point is not None:
-            return np.asarray(safe_sparse_dot(X, self.coef(point)) + self.intercepts[point])
-        return np.asarray(safe_sparse_dot(X, self.coefs, dense_output=True) + self.intercepts)
+        if X.shape[1] != p:
+            raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {p}")
+        predicted = np.asarray(safe_sparse_dot(X, coefs, dense_output=True) + intercepts)
+        return predicted if point is alpha is radius is None else predicted[:, 0]
 
     def score(self, X: Any, y: Any = None, point: int | None = None, **where: float) -> Vector | float:
         """Return the coefficient of determination R^2 on (X, y) of every point, or of one model, as in `predict`.
@@ -244,7 +261,10 @@ class LassoPath:
         }
 
     def to_frame(self, kind: Literal["points", "coefs"] = "points") -> "pd.DataFrame":
-        """Return a pandas frame: one row per point, or one row per nonzero coefficient."""
+        """Return a pandas frame: one row per point, or one row per nonzero coefficient.
+
+        A feature has its name there, or its column of X, from 0. Genotypes have the columns of `variants`, too.
+        """
         import pandas as pd
 
         if kind == "points":
@@ -254,7 +274,9 @@ class LassoPath:
         point = np.repeat(np.arange(len(self)), self.n_active)
         feature = self.coefs.indices
         names = feature if self.feature_names is None else np.array(self.feature_names, dtype=object)[feature]
-        return pd.DataFrame({"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data})
+        known = zip(*(self.variants[j] for j in feature.tolist()), strict=True) if self.variants else ()
+        columns = {"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data}
+        return pd.DataFrame(columns | dict(zip(Variant._fields, known, strict=False)))
 
     def plot(self, *, ax: "Axes | None" = None, x: "Abscissa" = "radius", n_labels: int = 10) -> "Axes":
         """Draw the coefficients along the path; see `fwlasso.plots.plot_coefs`."""
@@ -287,6 +309,7 @@ class LassoPath:
             "ending": self.ending.value if self.ending else None,
             "feature_names": self.feature_names,
             "settings": self.settings,
+            "variants": {str(j): list(variant) for j, variant in self.variants.items()},
             "counters": {k: v for k, v in asdict(self.counters).items() if k != "iterations"},
         }
         arrays = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in _OF_POINTS} | {
@@ -322,6 +345,7 @@ class LassoPath:
                 ending=Status(record["ending"]) if record["ending"] else None,
                 feature_names=None if names is None else tuple(names),
                 settings=record["settings"],
+                variants={int(j): Variant(*known) for j, known in record["variants"].items()},
             )
 
 
@@ -333,6 +357,9 @@ def _check_record(record: dict[str, Any]) -> None:
     names, settings, counters = record["feature_names"], record["settings"], record["counters"]
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     require(names is None or named, f"the names are not {p} texts")
+    for j, variant in record["variants"].items():
+        fits = isinstance(variant, list) and list(map(type, variant)) == [str, int, str, str] and 0 <= int(j) < p
+        require(fits, f"variant {j} is not of chromosome, position and two alleles")
     cost = counters["dot_products"], counters["passes"], *counters["seconds"].values()
     require(all(is_number(value) for value in cost), "its counters are not numbers")
     solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))

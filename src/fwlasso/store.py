@@ -44,12 +44,16 @@ class Store:
     y : numpy.memmap of float64
     feature_names : tuple of str or None
         Decoded when it is first asked for.
+    target, first_index
+        As in a `fwlasso.datasets.Table`.
     """
 
     folder: Path
     X: Any
     y: NDArray[np.float64]
     _names: NDArray[np.uint8] | None = None
+    target: str | None = None
+    first_index: int | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -113,7 +117,7 @@ def open_store(folder: str | Path) -> Store:
         X = sp.csc_array((m, p), dtype=arrays["data"].dtype)
         # The constructor would copy int64 indices to int32.
         X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], indptr
-    return Store(folder, X, arrays["y"], arrays.get(NAMES))
+    return Store(folder, X, arrays["y"], arrays.get(NAMES), manifest.get("target"), manifest.get("first_index"))
 
 
 def verify_store(folder: str | Path, progress: Tell | None = None) -> Store:
@@ -217,6 +221,9 @@ def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     shape, files = manifest.get("shape"), manifest.get("files")
     if not _is_shape(shape) or len(shape) != 2 or not isinstance(files, dict):  # type: ignore[arg-type]
         _refuse(folder, "the manifest has no shape or no files")
+    target, first_index = manifest.get("target"), manifest.get("first_index")
+    if not isinstance(target, str | None) or first_index not in (None, 0, 1):
+        _refuse(folder, f"the manifest has no target or first index, but {target!r} and {first_index!r}")
     m, p = shape  # type: ignore[misc]
     kinds: dict[str, dict[str, tuple[tuple[str, ...], list[int] | None]]] = {
         "dense": {"X": (_FLOATS, [m, p])},

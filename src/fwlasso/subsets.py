@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._jit import kernel
-from .assembly import warn_unless_converged
+from .assembly import label, warn_unless_converged
 from .columns import Vector, Whole, column_entries, column_entry, nbytes, shape
 from .convoy import side_by_side
 from .corrective import BYTES_PER_COLUMN
@@ -81,7 +81,7 @@ def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -
             rest = side_by_side([partial(follow, subset, path.radii) for subset in subsets], n_together, workers)
     for it in (path, *rest):
         warn_unless_converged(it, options)
-    return path, rest
+    return label(path, data), [label(it, data) for it in rest]
 
 
 def _open_runs(data: Data, options: Options, seed: int, masks: Sequence[Mask], stack: ExitStack) -> list[Run | None]:

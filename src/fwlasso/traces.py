@@ -45,5 +45,13 @@ def ever_active(path: "LassoPath") -> Traces:
 
 
 def names_of(path: "LassoPath", features: NDArray[np.int64]) -> list[str]:
-    """Return the names of some features, or their numbers where they have none."""
-    return [str(j) if path.feature_names is None else path.feature_names[j] for j in features.tolist()]
+    """Return the names of some features; their numbers where they have none, as LIBSVM text counts, or from 0."""
+    first = path.first_index or 0
+    return [str(j + first) if path.feature_names is None else path.feature_names[j] for j in features.tolist()]
+
+
+def labels_of(path: "LassoPath", features: NDArray[np.int64]) -> list[str]:
+    """Return the names of some features; of a variant also chromosome, position, effect allele and other allele."""
+    names = dict(zip(features.tolist(), names_of(path, features), strict=True))
+    known = {j: "{} ({}:{} {}/{})".format(names[j], *v) for j, v in path.variants.items() if j in names}
+    return list((names | known).values())

@@ -3,70 +3,101 @@
 import csv
 import difflib
 import re
-from collections.abc import Iterator
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..progress import Step, Tell
+from .compressed import unpacked
 from .optional import optional
 from .source import BLOCK_BYTES, Rectangle, Source, Spool
 
+#: The name that stands for what is piped in: a csv.
+STDIN = Path("-")
 # A row of a csv must fit; pyarrow's own default of 1 MB is less than a hundred thousand columns take.
 _CSV_BLOCK = 16 << 20
+_DELIMITERS = ",;\t"
 
-#: Matrix, response, names of the features.
-Arrays = tuple[NDArray[np.float64], NDArray[np.float64], tuple[str, ...]]
+#: Matrix, response, names of the features and of the response.
+Arrays = tuple[NDArray[np.float64], NDArray[np.float64], tuple[str, ...], str]
 
 
-def read_csv(file: Path, target: str | None) -> Arrays:
+class Wanted(NamedTuple):
+    """Columns of a table by name: the response, by default the last one, and which of the others are features."""
+
+    target: str | None = None
+    columns: Sequence[str] | None = None  # by default all but those left out
+    exclude: Sequence[str] = ()
+
+
+def read_csv(file: Path, wanted: Wanted) -> Arrays:
     """Read a csv into memory."""
-    pa = optional("pyarrow", file.suffix)
-    names, batches = _csv_batches(file)
-    return _read_all(file, pa.Table.from_batches(list(batches), _schema(names)), target, first_row=2)
+    with _open_csv(file) as text:
+        columns = _Columns.of(file, text.names, wanted)
+        table = text.read((*columns.features, columns.target))
+    return _matrix(file, table, columns.features, 2), _numbers(file, table, columns.target, 2), *columns
 
 
-def read_parquet(file: Path, target: str | None) -> Arrays:
+def read_parquet(file: Path, wanted: Wanted) -> Arrays:
     """Read a parquet file into memory."""
-    return _read_all(file, _open_parquet(file).read(), target, first_row=1)
+    opened = _open_parquet(file)
+    columns = _Columns.of(file, list(opened.schema_arrow.names), wanted)
+    table = opened.read(columns=[*columns.features, columns.target])
+    return _matrix(file, table, columns.features, 1), _numbers(file, table, columns.target, 1), *columns
 
 
-def read_features(file: Path) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Read all columns of a csv or parquet file into memory: none is the response."""
-    if file.suffix.lower() == ".csv":
-        names, batches = _csv_batches(file)
-        table, first_row = optional("pyarrow", file.suffix).Table.from_batches(list(batches), _schema(names)), 2
-    else:
-        table, first_row = _open_parquet(file).read(), 1
-    return _matrix(file, table, tuple(table.column_names), first_row), tuple(table.column_names)
+def read_features(file: Path, known: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Read columns into memory, none of which is the response: those that a model knows, or all if it knows none."""
+    if file.suffix.lower() == ".parquet":
+        opened = _open_parquet(file)
+        return _read_features(file, opened, list(opened.schema_arrow.names), known, first_row=1)
+    with _open_csv(file) as text:
+        return _read_features(file, text, text.names, known, first_row=2)
 
 
-def open_csv(file: Path, target: str | None, scratch: Path, tell: Tell) -> Source:
+def _read_features(
+    file: Path, opened: Any, there: list[str], known: Sequence[str], first_row: int
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    names = tuple(known or there)
+    missing = sorted(set(names) - set(_distinct(file, there)))
+    if missing:
+        raise ValueError(f"{file}: there is no column {missing[0]!r}, one of the {len(names)} that the model uses")
+    return _matrix(file, opened.read(columns=list(names)), names, first_row), names
+
+
+def open_csv(file: Path, wanted: Wanted, scratch: Path, tell: Tell) -> Source:
     """Return a csv as a source: its numbers are unpacked to a file, row by row, while it is parsed once."""
-    names, batches = _csv_batches(file)
-    columns = _Columns.of(file, names, target)
     values, y = Spool(scratch / "values", np.float64), Spool(scratch / "y", np.float64)
-    what, size = f"reading {file.name}", file.stat().st_size
-    for k, batch in enumerate(batches):
-        block = [_numbers(file, batch, name, 2 + y.size) for name in columns.features]
-        y.append(_numbers(file, batch, columns.target, 2 + y.size))
-        values.append(np.column_stack(block) if block else np.empty((batch.num_rows, 0)))
-        tell(Step(what, min((k + 1) * _CSV_BLOCK, size), size))  # a batch is what such a block of text holds
-    tell(Step(what, size, size))
+    what = f"reading {file.name}"
+    with _open_csv(file) as text:
+        columns = _Columns.of(file, text.names, wanted)
+        for batch in text.batches((*columns.features, columns.target)):
+            block = [_numbers(file, batch, name, 2 + y.size) for name in columns.features]
+            y.append(_numbers(file, batch, columns.target, 2 + y.size))
+            values.append(np.column_stack(block) if block else np.empty((batch.num_rows, 0)))
+            tell(Step(what, text.packed.tell(), text.n_bytes))
+        tell(Step(what, text.n_bytes, text.n_bytes))
     if not y.size:
         raise ValueError(f"{file}: there are no rows")
     shape = y.size, len(columns.features)
+    matrix = Rectangle(values.map(*shape), shape[1] < shape[0])
     return Source(
-        shape, np.dtype(np.float64), Rectangle(values.map(*shape), shape[1] < shape[0]), y.map(y.size), columns.features
+        shape, np.dtype(np.float64), matrix, y.map(y.size), feature_names=columns.features, target=columns.target
     )
 
 
-def open_parquet(file: Path, target: str | None) -> Source:
+def open_parquet(file: Path, wanted: Wanted) -> Source:
     """Return a parquet file as a source, read by blocks of columns."""
     table = _open_parquet(file)
-    columns = _Columns.of(file, list(table.schema_arrow.names), target)
+    columns = _Columns.of(file, list(table.schema_arrow.names), wanted)
     m = table.metadata.num_rows
     if not m:
         raise ValueError(f"{file}: there are no rows")
@@ -74,7 +105,8 @@ def open_parquet(file: Path, target: str | None) -> Source:
     y = values.read([columns.target])[:, 0]
     floats = {str(field.type) for field in table.schema_arrow if field.name in set(columns.features)}
     dtype = np.dtype(np.float32 if floats == {"float"} else np.float64)
-    return Source((m, len(columns.features)), dtype, Rectangle(values, False), y, columns.features)
+    matrix = Rectangle(values, False)
+    return Source((m, len(columns.features)), dtype, matrix, y, feature_names=columns.features, target=columns.target)
 
 
 class _ParquetColumns:
@@ -104,22 +136,32 @@ class _Columns(NamedTuple):
     target: str
 
     @classmethod
-    def of(cls, file: Path, names: list[str], target: str | None) -> "_Columns":
-        """Find the target among the names: the last column by default."""
-        if not names:
-            raise ValueError(f"{file}: there are no columns")
-        target = names[-1] if target is None else target
-        if target not in names:
-            alike = difflib.get_close_matches(target, names, n=3)
-            told = alike or (names if len(names) <= 10 else [*names[:5], "...", *names[-5:]])
-            raise ValueError(f"{file}: there is no column {target!r}; there are {', '.join(told)}")
-        return cls(tuple(name for name in names if name != target), target)
+    def of(cls, file: Path, names: list[str], wanted: Wanted) -> "_Columns":
+        """Find what is wanted among the names."""
+        target, there = _distinct(file, names)[-1] if wanted.target is None else wanted.target, set(names)
+        for name in (target, *(wanted.columns or ()), *wanted.exclude):
+            if name not in there:
+                alike = difflib.get_close_matches(name, names, n=3)
+                raise ValueError(f"{file}: there is no column {name!r}; there are {', '.join(alike) or listed(names)}")
+        features = (there if wanted.columns is None else set(wanted.columns)) - {target, *wanted.exclude}
+        if not features:
+            raise ValueError(f"{file}: there is no column besides the response, {target!r}")
+        return cls(tuple(name for name in names if name in features), target)
 
 
-def _read_all(file: Path, table: Any, target: str | None, first_row: int) -> Arrays:
-    columns = _Columns.of(file, list(table.column_names), target)
-    X = _matrix(file, table, columns.features, first_row)
-    return X, _numbers(file, table, columns.target, first_row), columns.features
+def _distinct(file: Path, names: list[str]) -> list[str]:
+    """Return the names of the columns; raise a ValueError unless there are some, and each is there once."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{file}: there is more than one column {repeated[0]!r}")
+    if not names:
+        raise ValueError(f"{file}: there are no columns")
+    return names
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as text, of many the first and the last."""
+    return ", ".join(names if len(names) <= 10 else [*names[:5], "...", *names[-5:]])
 
 
 def _matrix(file: Path, table: Any, names: tuple[str, ...], first_row: int) -> NDArray[np.float64]:
@@ -131,35 +173,85 @@ def _matrix(file: Path, table: Any, names: tuple[str, ...], first_row: int) -> N
     return X
 
 
-def _schema(names: list[str]) -> Any:
-    import pyarrow as pa
+class _Csv(NamedTuple):
+    """An open csv, with its first row read."""
 
-    return pa.schema([(name, pa.float64()) for name in names])
+    file: Path
+    packed: BinaryIO  # what is on the disk, and where in it
+    n_bytes: int
+    plain: BinaryIO
+    names: list[str]
+    delimiter: str
+    decimal: str
 
+    def read(self, columns: Sequence[str]) -> Any:
+        """Return some columns of all rows."""
+        pa = optional("pyarrow", ".csv")
+        schema = pa.schema([(name, pa.float64()) for name in columns])
+        return pa.Table.from_batches(list(self.batches(columns)), schema)
 
-def _csv_batches(file: Path) -> tuple[list[str], Iterator[Any]]:
-    """Return the names of the columns, and blocks of rows. Numbers that are none are told by row and column."""
-    pa, arrow_csv = optional("pyarrow", file.suffix), optional("pyarrow.csv", file.suffix)
-    # Column types are stated, not guessed from the first block, and one thread counts the rows for its messages.
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        names = [name.strip() for name in next(csv.reader(stream), [])]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"{file}: there is more than one column {twice[0]!r}")
-    options = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[])
-    reading = arrow_csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False, block_size=_CSV_BLOCK)
-
-    def batches() -> Iterator[Any]:
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield blocks of rows. What is not a number is told by row and column."""
+        pa, arrow_csv = optional("pyarrow", ".csv"), optional("pyarrow.csv", ".csv")
+        # Column types are stated, not guessed from the first block, and one thread counts the rows for its messages.
+        convert = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, pa.float64()),
+            include_columns=list(columns),
+            null_values=[],
+            decimal_point=self.decimal,
+        )
+        reading = arrow_csv.ReadOptions(column_names=self.names, use_threads=False, block_size=_CSV_BLOCK)
+        parsing = arrow_csv.ParseOptions(delimiter=self.delimiter)
         try:
-            yield from arrow_csv.open_csv(file, read_options=reading, convert_options=options)
+            yield from arrow_csv.open_csv(pa.PythonFile(self.plain, mode="r"), reading, parsing, convert)
         except pa.ArrowInvalid as error:
-            place = re.match(r"In CSV column #(\d+): Row #(\d+): (.*)", str(error), re.DOTALL)
-            if place:
-                column, row, what = place.groups()
-                raise ValueError(f"{file}, row {row}, column {names[int(column)]!r}: {what}") from error
-            raise ValueError(f"{file}: {error}") from error
+            text = re.sub(r"Row #(\d+)", lambda found: f"Row #{int(found[1]) + 1}", str(error))  # and that of the names
+            place = re.match(r"In CSV column #(\d+): Row #(\d+): .*?(?:invalid value '(.*)')?$", text, re.DOTALL)
+            if place is None:
+                if "Empty CSV file" in text:
+                    return
+                raise ValueError(f"{self.file}: {text}") from error
+            column, row, found = place.groups()
+            where = f"{self.file}, row {row}, column {self.names[int(column)]!r}"
+            if not (found or "").strip():
+                raise ValueError(f"{where}: the cell is empty; fill it, leave out the row, or the column") from error
+            raise ValueError(
+                f"{where}: expected a number, found {found!r}; encode the column, or leave it out"
+            ) from error
 
-    return names, batches()
+
+@contextmanager
+def _open_csv(file: Path) -> Iterator[_Csv]:
+    """Open a csv, packed or not, and read the names of its columns. The first row tells what is between them."""
+    optional("pyarrow.csv", ".csv")
+    with _input(file) as packed, unpacked(packed, file) as plain:
+        n_bytes = packed.seek(0, 2)
+        packed.seek(0)
+        header: list[str] = []
+        for line in iter(plain.readline, b""):
+            header.append(line.decode("utf-8-sig"))
+            if "".join(header).count('"') % 2 == 0:  # or a name goes on in the next line
+                break
+        begin, text = plain.tell(), "".join(header)
+        counts = {sign: re.sub(r'"[^"]*"', "", text).count(sign) for sign in _DELIMITERS}
+        delimiter = max(counts, key=lambda sign: counts[sign])
+        names = [name.strip() for name in next(csv.reader(header, delimiter=delimiter), [])]
+        # Where semicolons are between numbers, a comma is within one.
+        decimal = "," if delimiter == ";" and b"," in plain.readline() else "."
+        plain.seek(begin)
+        yield _Csv(file, packed, n_bytes, plain, names, delimiter, decimal)
+
+
+@contextmanager
+def _input(file: Path) -> Iterator[BinaryIO]:
+    if file != STDIN:
+        with file.open("rb") as stream:
+            yield stream
+        return
+    with tempfile.TemporaryFile() as stream:  # it is read twice, from the start
+        shutil.copyfileobj(sys.stdin.buffer, stream)
+        stream.seek(0)
+        yield stream
 
 
 def _open_parquet(file: Path) -> Any:
@@ -176,14 +268,16 @@ def _numbers(file: Path, table: Any, name: str, first_row: int) -> NDArray[np.fl
     column = table.column(name)
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + first_row
-        raise ValueError(f"{file}, row {row}, column {name!r}: there is no value")
+        raise ValueError(f"{file}, row {row}, column {name!r}: there is no value; fill it, or leave the column out")
     if not (
         kind.is_integer(column.type)
         or kind.is_floating(column.type)
         or kind.is_boolean(column.type)
         or kind.is_decimal(column.type)
     ):
-        raise ValueError(f"{file}, column {name!r}: expected numbers, found {column.type}")
+        raise ValueError(
+            f"{file}, column {name!r}: expected numbers, found {column.type}; encode the column, or leave it out"
+        )
     values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) + first_row

@@ -40,7 +40,7 @@ def open_npz(file: Path, target: str | None, scratch: Path, tell: Tell) -> Sourc
             if f"{target or 'y'}.npy" not in members:
                 raise ValueError(f"{file}: there is no array {target or 'y'!r}")
             X, y = unpack_all("X", target or "y")
-            return from_matrix(X, y)
+            return from_matrix(X, y)._replace(target=target or "y")
         if "format.npy" not in members:
             raise ValueError(f"{file}: expected arrays X and y, or a matrix written by scipy.sparse.save_npz")
         kind = unpack("format").item()
@@ -68,16 +68,24 @@ def open_h5ad(file: Path, group: Any, target: str | None) -> Source:
         there = ", ".join(numeric[:10]) or "none"
         raise ValueError(f"{file}: target must be a column of obs with numbers, got {target!r}; there are {there}")
     X = group["X"]
-    names = [_names(group[part]) for part in ("var", "obs")]
+    feature_names, sample_names = (_names(group[part]) for part in ("var", "obs"))
     if hasattr(X, "dtype"):
         m, p = X.shape
-        return Source((m, p), _real(file, X.dtype), Rectangle(X, by_rows=True), obs[target][:], *names)
+        return Source(
+            (m, p),
+            _real(file, X.dtype),
+            Rectangle(X, by_rows=True),
+            obs[target][:],
+            feature_names,
+            sample_names,
+            target,
+        )
     kind = str(X.attrs.get("encoding-type", X.attrs.get("h5sparse_format", ""))).removesuffix("_matrix")
     if kind not in _COMPRESSED:
         raise ValueError(f"{file}: X must be an array, csr or csc, found {kind!r}")
     m, p = map(int, X.attrs["shape"] if "shape" in X.attrs else X.attrs["h5sparse_shape"])
     matrix = from_compressed(X["data"], X["indices"], X["indptr"][:], by_rows=_COMPRESSED[kind])
-    return Source((m, p), _real(file, X["data"].dtype), matrix, obs[target][:], *names)
+    return Source((m, p), _real(file, X["data"].dtype), matrix, obs[target][:], feature_names, sample_names, target)
 
 
 def _real(file: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -3,12 +3,13 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..progress import Tell, silent
 from ..store import Store, open_store
+from .arrow_files import Wanted
 from .atomic import replacing_folder
 from .fill import Indices, Selection
 from .open import open_source
@@ -22,7 +23,9 @@ def convert(
     target: str | None = None,
     rows: slice | Sequence[Any] | None = None,
     columns: slice | Sequence[Any] | None = None,
+    exclude: Sequence[str] = (),
     dtype: Any = None,
+    zero_based: bool | Literal["auto"] = "auto",
     progress: Tell | None = None,
 ) -> Store:
     r"""Convert a file to a store, block by block.
@@ -40,8 +43,12 @@ def convert(
         The response, as in `read_table`.
     rows, columns : slice, sequence of int, of bool or of str, optional
         Which rows and columns to take, in this order. Names are those of the features and, of h5ad, of obs.
+    exclude : sequence of str, optional
+        Columns of csv, tsv and parquet to leave out.
     dtype : float64 or float32, optional
         By default that of the source, and float64 for text and integers.
+    zero_based : bool or "auto"
+        As in `read_table`.
     progress : callable, optional
         Called with a `Step` after every block.
 
@@ -66,7 +73,8 @@ def convert(
     with replacing_folder(folder) as place:
         scratch = place / "scratch"
         scratch.mkdir()
-        with open_source(file, target, scratch, tell) as opened:
+        wanted = Wanted(target, _names(columns), exclude)
+        with open_source(file, wanted, scratch, tell, zero_based) as opened:
             m, p = opened.shape
             selection = Selection(
                 _select(rows, m, opened.sample_names, "rows"), _select(columns, p, opened.feature_names, "columns")
@@ -77,6 +85,12 @@ def convert(
                 raise error if str(file) in str(error) else ValueError(f"{file}: {error}") from error
         shutil.rmtree(scratch)
     return open_store(folder)
+
+
+def _names(columns: slice | Sequence[Any] | None) -> list[str] | None:
+    """Return columns that are selected by name; None if they are not."""
+    names = np.asarray([] if columns is None or isinstance(columns, slice) else columns)
+    return names.tolist() if names.ndim == 1 and names.dtype.kind in "UO" else None
 
 
 def _select(what: Any, n: int, names: tuple[str, ...] | None, argument: str) -> Indices | None:

@@ -106,13 +106,16 @@ def load_libsvm(
         return _Loader(file, workers, progress, dtype, bool(query_id), np.empty).load(n_features, zero_based)
 
 
-def map_libsvm(file: Path, tell: Tell, allocate: Allocate) -> tuple[sp.csc_array, NDArray[np.float64]]:
-    """Read a file as `load_libsvm` does, to arrays of the caller's making: to memory maps, say."""
+def read_libsvm(
+    file: Path, zero_based: bool | Literal["auto"], tell: Tell | None = None, allocate: Allocate = np.empty
+) -> tuple[sp.csc_array, NDArray[np.float64], int]:
+    """Read rows as `load_libsvm` does, to arrays of the caller's making; return the first column's index, too."""
     with Workers(resolve_threads(None)) as workers:
-        X, y = _Loader(file, workers, tell, np.dtype(np.float64), False, allocate).load(None, "auto")
+        loader = _Loader(file, workers, tell, np.dtype(np.float64), False, allocate)
+        X, y = loader.load(None, zero_based)
     if not y.size:
         raise ValueError(f"{file}: there are no rows")
-    return X, y
+    return X, y, loader.first_index
 
 
 def _most_columns() -> int:
@@ -136,12 +139,13 @@ class _Loader:
         self._allocate = allocate
         self._parts = cut_file(file, workers.n_threads)
         self._journey = Journey(file, 2 * file.stat().st_size, tell)
+        self.first_index = 0  # until the file is read
 
     def load(self, n_features: int | None, zero_based: bool | str) -> Any:
         version = _version(self._file)
         try:
-            counts, shift, p = self._count(n_features, zero_based)
-            result = self._fill(counts, shift, p)
+            counts, self.first_index, p = self._count(n_features, zero_based)
+            result = self._fill(counts, self.first_index, p)
         except BaseException as error:
             self._journey.stop()
             if isinstance(error, ValueError) and _version(self._file) != version:

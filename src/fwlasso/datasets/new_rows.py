@@ -1,6 +1,7 @@
 """Reading further rows for a model that is there: with its number of features, and with or without a response."""
 
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,9 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..notices import warn_of_doubt
+from ..store import Store
+from ..table import Table
 from .arrow_files import read_features
-from .files import LIBSVM, ending_of, naming, read_table, response_beside
-from .libsvm import load_libsvm
+from .compressed import unpacked
+from .files import LIBSVM, TABLES, ending_of, naming, read_table, response_beside
+from .libsvm import read_libsvm
 from .plink import open_bed
 
 
@@ -22,34 +27,96 @@ class NewRows(NamedTuple):
     feature_names: tuple[str, ...] | None = None
 
 
-def read_new_rows(file: str | Path, target: str | None, n_features: int | None) -> NewRows:
-    """Read rows for a model of `n_features`.
+class Features(NamedTuple):
+    """What a model knows of its features."""
 
-    Without a `target`, all columns of csv and parquet are features, and arrays and matrices need no response; what a
-    file has of it in any case (LIBSVM, stores, the y of an npz, the phenotypes of a bed) is read. LIBSVM files may end
-    with a smaller index than that of the last feature.
+    n_features: int | None
+    names: Sequence[str] | None = None  # of those that it uses
+    first_index: int | None = None  # what its data called the first one, if they were LIBSVM text
+
+
+def read_new_rows(file: str | Path, target: str | None, known: Features, zero_based: bool | None = None) -> NewRows:
+    """Read rows for a model.
+
+    Of tables, the columns that the model uses are read, if it knows their names. Without a `target`, tables, arrays and
+    matrices need no response; what a file has of it in any case (LIBSVM, stores, the y of an npz, the phenotypes of a
+    bed) is read.
     """
     file = Path(file)
-    if file.is_dir():
-        return NewRows(*read_table(file, target)[:3])
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file")
-    ending = ending_of(file)
+    ending = None if file.is_dir() else ending_of(file)
     with naming(file):
-        if ending in LIBSVM and target is None:
-            X, y = load_libsvm(file, n_features)
-            return NewRows(X, y)
-        if target is None and ending in (".csv", ".parquet"):
-            X, names = read_features(file)
+        if ending in TABLES and target is None:
+            X, names = read_features(file, known.names or ())
             return NewRows(X, None, names)
-        if target is None and ending in (".npy", ".npz", ".mtx"):
+        if ending in (".npy", ".npz", ".mtx") and target is None:
             return _read_matrix(file, ending)
+        if ending in LIBSVM and target is None:
+            return _read_libsvm(file, known, zero_based)
         if ending == ".bed":
             bed = open_bed(file)
-            known = bed.phenotype is not None and not np.isnan(bed.phenotype).any()
-            y = response_beside(file, target) if target is not None else bed.phenotype if known else None
+            is_known = bed.phenotype is not None and not np.isnan(bed.phenotype).any()
+            y = response_beside(file, target) if target is not None else bed.phenotype if is_known else None
             return NewRows(bed.X, y, bed.feature_names)
-    return NewRows(*read_table(file, target)[:3])
+        columns = (known.names or None) if ending in TABLES else None
+        table = read_table(file, target, columns=columns)
+        X = match_columns(table, known.n_features or 0, known.first_index)
+        return NewRows(X, table.y, table.feature_names)
+
+
+def _read_libsvm(file: Path, known: Features, zero_based: bool | None) -> NewRows:
+    rows = read_libsvm_rows(file, known.first_index, zero_based)
+    p = known.n_features
+    is_foreign = p is None or (known.first_index is None and rows.X.shape[1] > p)
+    return NewRows(rows.X if is_foreign else fit_columns(rows.X, p or 0), rows.y)
+
+
+def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | None) -> Table:
+    """Read LIBSVM text by what is known of it, or else as the data of the model were read.
+
+    Raises
+    ------
+    ValueError
+        Neither is known, and the file does not tell.
+    """
+    known = first_index == 0 if zero_based is None and first_index is not None else zero_based
+    try:
+        X, y, found = read_libsvm(file, "auto" if known is None else known)
+    except ValueError as error:
+        if "an index of at least 1" not in str(error):
+            raise
+        remedy = "if they, too, count from 0, fit again with --zero-based (zero_based=True)"
+        raise ValueError(
+            f"{error}: indices count from 1, as there is no 0 in the data of the model; {remedy}"
+        ) from None
+    if known is None and found == 1:
+        raise ValueError(
+            f"{file}: there is no index 0, and the model was not fitted to LIBSVM text: tell whether indices count "
+            "from 0 or 1 by --zero-based or --one-based"
+        )
+    return Table(X, y, first_index=found if first_index is None else first_index)
+
+
+def match_columns(table: Table | Store, n_features: int, first_index: int | None) -> Any:
+    """Return the columns of a model from rows of LIBSVM text; rows of any other kind as they are."""
+    if table.first_index is None or first_index is None:
+        return table.X
+    if table.first_index != first_index:
+        raise ValueError(
+            f"X counts its features from {table.first_index}, and the data of the model count from {first_index}: "
+            f"read it with zero_based={first_index == 0}"
+        )
+    return fit_columns(table.X, n_features)
+
+
+def fit_columns(X: Any, n_features: int) -> Any:
+    """Return a CSC matrix with so many columns: empty ones are added, or those behind are left out, with a word."""
+    m, p = X.shape
+    if p <= n_features:
+        indptr = np.append(X.indptr, np.full(n_features - p, X.indptr[-1], X.indptr.dtype))
+        return sp.csc_array((X.data, X.indices, indptr), shape=(m, n_features))
+    n_ignored = np.count_nonzero(np.diff(X.indptr[n_features:]))
+    warn_of_doubt(f"{n_ignored:,} features that the model does not know are ignored")
+    return X[:, :n_features]
 
 
 def _read_matrix(file: Path, ending: str) -> NewRows:
@@ -58,7 +125,8 @@ def _read_matrix(file: Path, ending: str) -> NewRows:
     if ending == ".mtx":
         from scipy.io import mmread
 
-        return NewRows(sp.csc_array(mmread(file)), None)
+        with file.open("rb") as packed, unpacked(packed, file) as plain:
+            return NewRows(sp.csc_array(mmread(plain)), None)
     if not zipfile.is_zipfile(file):  # numpy leaves such a file open
         raise ValueError(f"{file}: not an npz file")
     with np.load(file, allow_pickle=False) as arrays:

@@ -2,6 +2,8 @@
 
 import math
 import sys
+from array import array
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +15,8 @@ from ..bed import Genotypes, Variants
 # Of every .bed file with one variant after the other. With 0 in the last place it is one sample after the other.
 _MAGIC, _SAMPLE_MAJOR = b"\x6c\x1b\x01", b"\x6c\x1b\x00"
 # Both .bim and .fam have six columns, the identifier in the second; the last one of .fam is the phenotype.
-_N_COLUMNS, _IDENTIFIER, _PHENOTYPE = 6, 1, 5
-_CHROMOSOME, _POSITION, _A1, _A2 = 0, 3, 4, 5  # of .bim
+_N_COLUMNS = 6
+_LONGEST_POSITION = 18  # in signs
 
 
 class BedFile(NamedTuple):
@@ -63,10 +65,9 @@ def open_bed(path: str | Path) -> BedFile:
     """
     path = Path(path)
     _check_magic(path)
-    sample_ids, phenotypes = _read_columns(path.with_suffix(".fam"), _IDENTIFIER, _PHENOTYPE)
-    bim = path.with_suffix(".bim")
-    feature_names, *known = _read_columns(bim, _IDENTIFIER, _CHROMOSOME, _POSITION, _A1, _A2)
-    variants = Variants(known[0], _positions(bim, known[1]), known[2], known[3])
+    samples = [(fields[1], fields[5]) for fields in _lines(path.with_suffix(".fam"))]
+    sample_ids, phenotypes = zip(*samples, strict=True)
+    feature_names, variants = _read_variants(path.with_suffix(".bim"))
     m, p = len(sample_ids), len(feature_names)
     n_bytes = -(-m // 4)
     size, expected = path.stat().st_size, len(_MAGIC) + p * n_bytes
@@ -91,26 +92,33 @@ def _check_magic(path: Path) -> None:
         raise ValueError(f"{path} is not a PLINK .bed file: it begins with other bytes")
 
 
-def _read_columns(file: Path, *columns: int) -> list[tuple[str, ...]]:
-    """Return some columns; texts that are there many times, such as alleles, take no memory of their own."""
-    found: tuple[list[str], ...] = tuple([] for _ in columns)
+def _read_variants(file: Path) -> tuple[tuple[str, ...], Variants]:
+    """Return identifiers, and what else a .bim file tells; of alleles and chromosomes, every text is held once."""
+    identifiers, chromosomes, positions = [], [], array("q")
+    alleles: tuple[list[str], list[str]] = [], []
+    for number, (chromosome, identifier, _, position, a1, a2) in enumerate(_lines(file), start=1):
+        if not position.removeprefix("-").isdecimal() or len(position) > _LONGEST_POSITION:
+            raise ValueError(f"{file}, line {number}: expected a position, found {position!r}")
+        identifiers.append(identifier)
+        chromosomes.append(sys.intern(chromosome))
+        positions.append(int(position))
+        for texts, allele in zip(alleles, (a1, a2), strict=True):
+            texts.append(sys.intern(allele))
+    variants = Variants(tuple(chromosomes), np.array(positions, dtype=np.int64), *map(tuple, alleles))
+    return tuple(identifiers), variants
+
+
+def _lines(file: Path) -> Iterator[list[str]]:
+    """Yield the fields of every line."""
+    number = 0
     with file.open(encoding="utf-8") as stream:
         for number, line in enumerate(stream, start=1):
             fields = line.split()
             if len(fields) != _N_COLUMNS:
                 raise ValueError(f"{file}, line {number}: expected {_N_COLUMNS} columns, found {len(fields)}")
-            for texts, column in zip(found, columns, strict=True):
-                texts.append(sys.intern(fields[column]))
-    if not found[0]:
+            yield fields
+    if not number:
         raise ValueError(f"{file} is empty")
-    return [tuple(texts) for texts in found]
-
-
-def _positions(file: Path, texts: tuple[str, ...]) -> NDArray[np.int64]:
-    for number, text in enumerate(texts, start=1):
-        if not text.removeprefix("-").isdecimal() or len(text) > 18:
-            raise ValueError(f"{file}, line {number}: expected a position, found {text!r}")
-    return np.array(texts, dtype=np.int64)
 
 
 def _numbers(phenotypes: tuple[str, ...]) -> NDArray[np.float64] | None:

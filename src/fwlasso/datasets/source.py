@@ -54,6 +54,8 @@ class Source(NamedTuple):
     y: NDArray[Any] | None = None
     feature_names: tuple[str, ...] | None = None
     sample_names: tuple[str, ...] | None = None
+    target: str | None = None  # these as in a Table
+    first_index: int | None = None
 
 
 def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = None) -> Source:

@@ -3,28 +3,29 @@
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..progress import Step, Tell
-from .libsvm import map_libsvm
+from .libsvm import read_libsvm
 from .source import Rectangle, Source, Spool, from_compressed, from_coordinates
 from .write import create_array
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
 
 
-def open_libsvm(file: Path, scratch: Path, tell: Tell) -> Source:
-    """Return LIBSVM text as a source; indices count from 0 if one of them is 0, else from 1."""
+def open_libsvm(file: Path, zero_based: bool | Literal["auto"], scratch: Path, tell: Tell) -> Source:
+    """Return LIBSVM text as a source."""
     names = (scratch / str(k) for k in itertools.count())
 
     def allocate(size: int, dtype: Any) -> NDArray[Any]:
         return create_array(next(names), dtype, (size,))
 
-    X, y = map_libsvm(file, tell, allocate)
-    return Source(X.shape, X.dtype, from_compressed(X.data, X.indices, X.indptr, by_rows=False), y)
+    X, y, first_index = read_libsvm(file, zero_based, tell, allocate)
+    matrix = from_compressed(X.data, X.indices, X.indptr, by_rows=False)
+    return Source(X.shape, X.dtype, matrix, y, first_index=first_index)
 
 
 class _Header(NamedTuple):

@@ -101,6 +101,7 @@ def append_columns(
     folder = require_place(folder)
     store = open_store(folder)
     old = from_matrix(store.X, store.y, store.feature_names)
+    old = old._replace(target=store.target, first_index=store.first_index)
     dense = isinstance(old.matrix, Rectangle)
     new = from_matrix(X)
     if not dense and isinstance(new.matrix, Rectangle):
@@ -167,11 +168,15 @@ def build(
         name: {"file": f"{name}.npy", "dtype": array.dtype.str, "shape": list(array.shape)}
         for name, array in arrays.items()
     }
+    first_index = first.first_index
+    if first_index is not None and selection.columns is not None:  # columns are no longer where their indices say
+        names, first_index = tuple(str(j + first_index) for j in range(first.shape[1])), None
     if names is not None:
         kept = names if selection.columns is None else [names[j] for j in selection.columns]
         (place / f"{NAMES}.json").write_text(json.dumps(kept), encoding="utf-8")
         described[NAMES] = {"file": f"{NAMES}.json"}
-    _seal(place, kind, (m, p), described, tell)
+    about = {"kind": kind, "shape": [m, p], "target": first.target, "first_index": first_index}
+    _seal(place, about, described, tell)
 
 
 def create_array(file: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -214,7 +219,7 @@ def as_float_type(dtype: Any) -> np.dtype[Any] | None:
     return chosen
 
 
-def _seal(place: Path, kind: str, shape: tuple[int, int], files: dict[str, dict[str, Any]], tell: Tell) -> None:
+def _seal(place: Path, about: dict[str, Any], files: dict[str, dict[str, Any]], tell: Tell) -> None:
     """Write the manifest, with sizes and digests, and wait until everything is on the disk."""
     sizes = {name: (place / entry["file"]).stat().st_size for name, entry in files.items()}
     done, total = 0, sum(sizes.values())
@@ -223,7 +228,7 @@ def _seal(place: Path, kind: str, shape: tuple[int, int], files: dict[str, dict[
             entry |= {"bytes": sizes[name], "sha256": digest(file, tell, "checksums", done, total)}
         done += sizes[name]
         sync(place / entry["file"])
-    manifest = {"format": FORMAT, "version": VERSION, "kind": kind, "shape": list(shape), "files": files}
+    manifest = {"format": FORMAT, "version": VERSION, **about, "files": files}
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     sync(place / MANIFEST)
 

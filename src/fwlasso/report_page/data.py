@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..choice import Choice
 from ..columns import Vector
 from ..result import LassoPath
-from ..traces import Traces, names_of
+from ..traces import Traces, labels_of
 
 # Traces beyond these are not drawn, which keeps a page at a few megabytes.
 _MAX_TRACES = 2_000
@@ -53,6 +53,7 @@ def drawn_traces(traces: Traces) -> Traces:
 def page_data(path: LassoPath, traces: Traces, model: Model, choice: Choice | None) -> str:
     """Return what the scripts are told, as JSON that can stand in a page."""
     drawn = drawn_traces(traces)
+    indices = drawn.features + (path.first_index or 0)
     data = {
         "points": {
             "alpha": _rounded(path.alphas),
@@ -65,7 +66,7 @@ def page_data(path: LassoPath, traces: Traces, model: Model, choice: Choice | No
         },
         "traces": [
             _trace(*row)
-            for row in zip(names_of(path, drawn.features), drawn.features, drawn.factors, drawn.values, strict=True)
+            for row in zip(labels_of(path, drawn.features), indices, drawn.factors, drawn.values, strict=True)
         ],
         "everActive": int(traces.features.size),
         "standardized": bool(path.settings.get("standardize")),

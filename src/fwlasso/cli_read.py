@@ -1,0 +1,105 @@
+"""Reading data for a command: by its options, and with a word on what may not be meant."""
+
+from pathlib import Path
+
+import numpy as np
+
+from .bed import Genotypes
+from .cli_show import Detail, telling
+from .datasets import Table, read_table
+from .datasets.arrow_files import listed
+from .datasets.files import LIBSVM, TABLES, ending_of
+from .datasets.new_rows import match_columns, read_libsvm_rows
+from .notices import warn_of_doubt
+from .store import Store, open_store
+
+
+def read_data(
+    file: Path,
+    detail: Detail,
+    target: str | None,
+    zero_based: bool | None,
+    columns: str | None,
+    exclude: str | None,
+) -> Store | Table:
+    """Open a store, or read a file, and tell what is to be known of it."""
+    chosen, left_out = names_in(columns), names_in(exclude) or []
+    with telling(detail):
+        if file.is_dir() and target is None and chosen is None and not left_out:
+            data: Store | Table = open_store(file)
+        else:
+            base = "auto" if zero_based is None else zero_based
+            data = read_table(file, target, zero_based=base, columns=chosen, exclude=left_out)  # type: ignore[arg-type]
+        _warn_of_response(data, file)
+        if not file.is_dir() and ending_of(file) in TABLES:
+            _warn_of_names(data, file, is_guessed=target is None)
+    if data.first_index == 1 and zero_based is None and not file.is_dir():
+        detail.aside().print("indices count from 1, as none of them is 0; with --zero-based from 0")
+    return data
+
+
+def read_validation(
+    file: Path, data: Store | Table, detail: Detail, target: str | None, zero_based: bool | None
+) -> Table:
+    """Read data to score the models of `data` on; they must have the same features."""
+    p, names = data.X.shape[1], data.feature_names
+    ending = None if file.is_dir() else ending_of(file)
+    with telling(detail):
+        if ending in LIBSVM and target is None:
+            held_out = read_libsvm_rows(file, data.first_index, zero_based)
+        elif ending in TABLES and names is not None:  # all by name, the response, too
+            found = read_table(file, target or data.target, columns=names)
+            places = {name: j for j, name in enumerate(found.feature_names or ())}
+            held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)
+        else:
+            held_out = read_table(file, target)
+        if isinstance(held_out.X, Genotypes):  # whose variants are found by name
+            return held_out
+        try:
+            X = match_columns(held_out, p, data.first_index)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+    if X.shape[1] != p:
+        raise ValueError(f"{file} has {X.shape[1]} features, and the data of the path have {p}")
+    other = held_out.feature_names
+    if other is not None and names is not None and other != names:
+        j = next(j for j in range(p) if other[j] != names[j])
+        raise ValueError(f"{file}: feature {j + 1} is {other[j]!r}, and that of the path is {names[j]!r}")
+    return held_out._replace(X=X)
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Return the names in an option."""
+    return None if text is None else text.split(",")
+
+
+def _warn_of_response(data: Store | Table, file: Path) -> None:
+    values = np.unique(np.asarray(data.y)[: 1 << 20])
+    if values.size == 2 and data.y.shape[0] > 2:
+        what = f"the response {data.target!r}" if data.target else "the response"
+        warn_of_doubt(
+            f"{file}: {what} has two values, {values[0]:g} and {values[1]:g}: least squares, not classification"
+        )
+
+
+def _warn_of_names(data: Store | Table, file: Path, *, is_guessed: bool) -> None:
+    names = (*(data.feature_names or ()), str(data.target))
+    if is_guessed:
+        warn_of_doubt(
+            f"{file}: the response is {data.target!r}, the last column; --target takes another of {listed(names)}"
+        )
+    for name in names:
+        if not name or name.startswith("Unnamed: "):
+            warn_of_doubt(
+                f"{file}: a column without a name is a feature; --exclude {name or repr('')!r} leaves out an index"
+            )
+    if all(_is_number(name) for name in names):
+        warn_of_doubt(f"{file}: all names in the first row are numbers: is it a row of data, and are there no names?")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

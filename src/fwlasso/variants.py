@@ -1,0 +1,112 @@
+"""Coefficients of variants, carried over to another file: it may have other columns, and count other alleles."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from .bed import Genotypes, Variant
+from .columns import Vector
+
+# What stands for an allele that no sample has, and for an identifier that is not there.
+_UNKNOWN, _NAMELESS = ("0", "."), "."
+_N_TOLD = 5
+
+
+def carry_over(
+    coefs: sp.csc_array, names: Mapping[int, str] | Sequence[str], variants: Mapping[int, Variant], X: Genotypes
+) -> tuple[sp.csc_array, Vector]:
+    """Return coefficients for the columns of X, and what is to be added to every product with them.
+
+    A variant is found by its identifier, in any order and among any others; one without (".") by chromosome and
+    position. Where A1 and A2 are exchanged, b x becomes b (2 - x).
+
+    Parameters
+    ----------
+    coefs : csc_array of shape (n_features, k)
+    names, variants : those of the features with a coefficient; no variants where the alleles are not known
+    X : Genotypes with names
+
+    Raises
+    ------
+    ValueError
+        Variants are missing in X, or have other alleles there: how many, and the first of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from fwlasso.bed import Genotypes, Variant, Variants
+    >>> variants = Variants(("1", "1"), np.array([200, 100]), ("G", "C"), ("T", "A"))
+    >>> X = Genotypes(np.array([[0b11_10], [0b11_00]], np.uint8), 2, ("rs2", "rs1"), variants)
+    >>> coefs, offsets = carry_over(sp.csc_array([[5.0]]), {0: "rs1"}, {0: Variant("1", 100, "A", "C")}, X)
+    >>> coefs.toarray().tolist(), offsets.tolist(), (X @ coefs + offsets).tolist()
+    ([[0.0], [-5.0]], [10.0], [[0.0], [10.0]])
+    """
+    used = np.unique(coefs.indices[coefs.data != 0.0]).tolist()
+    if used and bool(variants) != (X.variants is not None):
+        which, remedy = ("X", "read it with open_bed") if variants else ("model", "fit it again")
+        raise ValueError(f"the {which} does not tell the alleles of its variants, and may count others: {remedy}")
+    keys = {j: _key(names[j], variants.get(j)) for j in used}
+    there = _places(X, set(keys.values()))
+    places: dict[int, tuple[int, int]] = {}
+    missing, foreign = [], []
+    for j in used:
+        signs = {k: _sign(variants.get(j), _variant(X, k)) for k in there[keys[j]]}
+        fitting = [k for k, sign in signs.items() if sign]
+        if not signs:
+            missing.append(names[j])
+        elif not fitting:
+            now, before = ("/".join(v[2:]) for v in (X.variants.at(next(iter(signs))), variants[j]))  # type: ignore[union-attr]
+            foreign.append(f"{names[j]} has {now}, and had {before}")
+        elif len(fitting) > 1 and j not in fitting:
+            raise ValueError(f"X has more than one variant {names[j]!r} with the same alleles")
+        else:
+            place = j if j in fitting else fitting[0]  # of copies, the one where it was
+            places[j] = place, signs[place]
+    _refuse(missing, used, "are not there", "impute them, or fit again on the variants that both files have")
+    _refuse(foreign, used, "have other alleles", "they may be of the other strand (plink --flip), or other variants")
+    rows, signs_of = np.array(list(places.values()), dtype=np.int64).reshape(-1, 2).T
+    turn = sp.csc_array((signs_of.astype(float), (rows, used)), shape=(X.shape[1], coefs.shape[0]))
+    exchanged = np.zeros(coefs.shape[0])
+    exchanged[[j for j in used if places[j][1] < 0]] = 2.0
+    return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ exchanged)
+
+
+def _key(name: str, variant: Variant | None) -> object:
+    if name != _NAMELESS or variant is None:
+        return name
+    return variant.chromosome.removeprefix("chr"), variant.position
+
+
+def _variant(X: Genotypes, k: int) -> Variant | None:
+    return None if X.variants is None else X.variants.at(k)
+
+
+def _places(X: Genotypes, wanted: Iterable[object]) -> dict[object, list[int]]:
+    """Return the columns of X that have a key, for every key that is wanted."""
+    found: dict[object, list[int]] = {key: [] for key in wanted}
+    for k, name in enumerate(X.feature_names or ()):
+        key = _key(name, _variant(X, k)) if name == _NAMELESS else name
+        if key in found:
+            found[key].append(k)
+    return found
+
+
+def _sign(known: Variant | None, found: Variant | None) -> int:
+    """Return 1 where both count the same allele, -1 where they are exchanged, 0 where they fit neither way."""
+    if known is None or found is None:
+        return 1
+    as_is = _same(known.effect_allele, found.effect_allele) and _same(known.other_allele, found.other_allele)
+    turned = _same(known.effect_allele, found.other_allele) and _same(known.other_allele, found.effect_allele)
+    return as_is - turned
+
+
+def _same(known: str, found: str) -> bool:
+    return known == found or known in _UNKNOWN or found in _UNKNOWN
+
+
+def _refuse(which: list[str], used: list[int], what: str, remedy: str) -> None:
+    if which:
+        told = ", ".join(which[:_N_TOLD]) + (", ..." if len(which) > _N_TOLD else "")
+        raise ValueError(f"{len(which)} of the {len(used)} variants of the model {what}: {told}; {remedy}")

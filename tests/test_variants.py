@@ -1,0 +1,225 @@
+"""Variants of a model in the genotypes of others: found by name, turned where alleles are exchanged, or refused."""
+
+import json
+
+import numpy as np
+import pytest
+from bed_reader import to_bed
+
+import test_cli
+from conftest import pack
+from fwlasso import Lasso, LassoPath, LinearModel, lasso_cv, lasso_path
+from fwlasso.bed import Genotypes, Variant, Variants
+from fwlasso.datasets import open_bed
+from test_cli import BAD_INPUT, call, call_json
+
+call_main = test_cli.call_main
+_wide_and_colourless = test_cli._wide_and_colourless
+
+M, P = 60, 12
+NAMES = [f"rs{j}" for j in range(P)]
+A1, A2 = list("ACGTACGTACGT"), list("CAACCAACCAAC")
+rng = np.random.default_rng(8)
+X = rng.binomial(2, rng.uniform(0.2, 0.8, P), (M, P)).astype(float)
+Y = X @ [2.0, 0, 0, -1.5, 0, 0, 1.0, 0, 0, 0, 0, 0] + 0.05 * rng.standard_normal(M)
+
+
+def write(folder, values=X, name="cohort", **changes):
+    properties = {
+        "sid": NAMES,
+        "chromosome": ["1"] * P,
+        "bp_position": [100 * j for j in range(P)],
+        "allele_1": A1,
+        "allele_2": A2,
+        "pheno": Y.astype(str),
+    }
+    to_bed(folder / f"{name}.bed", np.asfortranarray(values), properties=properties | changes)
+    return folder / f"{name}.bed"
+
+
+def exchange(columns, values=X):
+    """The same samples in a file that counts the other allele of some variants."""
+    values, first, second = values.copy(), A1.copy(), A2.copy()
+    for j in columns:
+        values[:, j], first[j], second[j] = 2 - values[:, j], A2[j], A1[j]
+    return {"values": values, "allele_1": first, "allele_2": second}
+
+
+def pick(order, values=X, **properties):
+    """The variants of a file in another order, or some of them."""
+    known = {"sid": NAMES, "chromosome": ["1"] * P, "bp_position": [100 * j for j in range(P)]}
+    known |= {"allele_1": A1, "allele_2": A2} | properties
+    return {"values": values[:, order]} | {name: [column[j] for j in order] for name, column in known.items()}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return lasso_path(open_bed(write(tmp_path_factory.mktemp("fit"))).X, Y, alphas=8)
+
+
+FILES = {
+    "as it was": {},
+    "exchanged": exchange([0, 3, 5]),
+    "in another order": pick(range(P - 1, -1, -1)),
+    "exchanged, in another order": pick(range(P - 1, -1, -1), **exchange([0, 6, 9])),
+    "on another build": {"bp_position": list(range(P)), "chromosome": ["7"] * P},
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_variants_are_found_and_turned(path, tmp_path, kind):
+    bed = open_bed(write(tmp_path, **FILES[kind]))
+    expected = path.predict(X)
+    np.testing.assert_allclose(path.predict(bed.X), expected, rtol=1e-12)
+    np.testing.assert_allclose(path.predict(bed.X, point=5), expected[:, 5], rtol=1e-12)
+    np.testing.assert_allclose(LinearModel.from_path(path, 5).predict(bed.X), expected[:, 5], rtol=1e-12)
+
+
+def test_variants_are_found_among_others(path, tmp_path):
+    model = LinearModel.from_path(path, 4)
+    order = [*model.indices.tolist()[::-1], *(j for j in range(P) if j not in model.indices)][:-1]
+    bed = open_bed(write(tmp_path, **pick(order)))
+    np.testing.assert_allclose(model.predict(bed.X), path.predict(X, point=4), rtol=1e-12)
+
+
+def test_estimators_and_validation_turn_them_too(tmp_path):
+    bed, other = open_bed(write(tmp_path)), open_bed(write(tmp_path, name="other", **exchange([0, 3, 6])))
+    fitted = Lasso(0.05).fit(bed.X, Y)
+    np.testing.assert_allclose(fitted.predict(other.X), X @ fitted.coef_ + fitted.intercept_, rtol=1e-12)
+    model = LinearModel.from_estimator(fitted)
+    np.testing.assert_allclose(model.predict(other.X), X @ fitted.coef_ + fitted.intercept_, rtol=1e-12)
+    found = lasso_cv(bed.X, Y, alphas=8, validation=(other.X, Y), relax=True)
+    assert found.choice.scores.min() < 0.02
+
+
+def test_a_missing_call_is_the_mean_of_its_column_whichever_allele_counts(path, tmp_path):
+    values = X.copy()
+    values[::7, 0] = values[3, 3] = np.nan
+    beds = [
+        open_bed(write(tmp_path, name=name, **exchange(which, values))) for name, which in (("a", []), ("b", [0, 3]))
+    ]
+    np.testing.assert_allclose(path.predict(beds[0].X), path.predict(beds[1].X), rtol=1e-12)
+
+
+def test_alleles_that_no_sample_has_fit(path, tmp_path):
+    """plink writes 0 for the allele that is not there: all samples of a small file may be alike."""
+    values = X.copy()
+    values[:, 0], values[:, 3] = 0.0, 2.0
+    bed = open_bed(write(tmp_path, values))
+    for first, second, x in (("0", A2[0], 0.0), ("0", A1[0], 0.0), (A2[0], "0", 2.0)):
+        changed = values.copy()
+        changed[:, 0] = x
+        alleles = {"allele_1": [first, *A1[1:]], "allele_2": [second, *A2[1:]]}
+        found = open_bed(write(tmp_path, changed, "other", **alleles))
+        copies = values.copy()
+        copies[:, 0] = 2.0 if second == A1[0] else 0.0
+        np.testing.assert_allclose(path.predict(found.X), path.predict(copies), rtol=1e-12)
+    np.testing.assert_allclose(path.predict(bed.X), path.predict(values), rtol=1e-12)
+
+
+REFUSED = {
+    "missing": (pick(range(1, P)), r"1 of the \d+ variants of the model are not there: rs0; impute them"),
+    "all of them": (
+        {"sid": [f"x{j}" for j in range(P)]},
+        "3 of the 3 variants of the model are not there: rs0, rs3, rs6",
+    ),
+    "other alleles": (
+        {"allele_1": ["G", *A1[1:]]},
+        r"1 of the \d+ variants of the model have other alleles: rs0 has G/C, and had A/C; .*strand",
+    ),
+    "the other strand": ({"allele_1": ["T", *A1[1:]], "allele_2": ["G", *A2[1:]]}, "rs0 has T/G, and had A/C"),
+    "nothing known": ({"allele_1": ["0", *A1[1:]], "allele_2": ["0", *A2[1:]]}, "rs0 has 0/0"),
+    "two of a name": (pick([1, 0, 0, 3, 6]), "more than one variant 'rs0' with the same alleles"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_does_not_fit_is_refused_by_name(path, tmp_path, kind):
+    changes, message = REFUSED[kind]
+    bed = open_bed(write(tmp_path, **changes))
+    for predict in (path.predict, LinearModel.from_path(path, 5).predict):
+        with pytest.raises(ValueError, match=message):
+            predict(bed.X)
+
+
+def test_variants_without_a_name_are_found_by_their_position(tmp_path):
+    bed = open_bed(write(tmp_path, sid=["."] * P))
+    path = lasso_path(bed.X, Y, alphas=5)
+    turned = pick(range(P - 1, -1, -1), sid=["."] * P, chromosome=["chr1"] * P, **exchange([0, 3]))
+    other = open_bed(write(tmp_path, name="other", **turned))
+    np.testing.assert_allclose(path.predict(other.X), path.predict(X), rtol=1e-12)
+
+
+def test_of_copies_the_one_in_its_place_is_taken(tmp_path):
+    bed = open_bed(
+        write(tmp_path, sid=["rs0", "rs0", *NAMES[2:]], allele_1=["A", "A", *A1[2:]], allele_2=["C", "C", *A2[2:]])
+    )
+    path = lasso_path(bed.X, Y, alphas=5)
+    np.testing.assert_allclose(path.predict(bed.X), path.predict(X), rtol=1e-12)
+
+
+def test_alleles_must_be_known_on_both_sides(path):
+    bare = Genotypes(pack(X), M, tuple(NAMES))
+    with pytest.raises(ValueError, match="X does not tell the alleles of its variants"):
+        path.predict(bare)
+    known = Variants(("1",) * P, np.arange(P), tuple(A1), tuple(A2))
+    unaware = lasso_path(bare, Y, alphas=5)
+    np.testing.assert_allclose(unaware.predict(bare), unaware.predict(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="the model does not tell the alleles of its variants"):
+        unaware.predict(Genotypes(pack(X), M, tuple(NAMES), known))
+    with pytest.raises(ValueError, match="variants is not of 12 variants"):
+        Genotypes(pack(X), M, tuple(NAMES), known._replace(other_alleles=("A",)))
+
+
+def test_a_position_that_is_none_is_told_by_its_line(tmp_path):
+    file = write(tmp_path)
+    bim = file.with_suffix(".bim")
+    bim.write_text(bim.read_text().replace("\t100\t", "\tx\t"))
+    with pytest.raises(ValueError, match=r"cohort\.bim, line 2: expected a position, found 'x'"):
+        open_bed(file)
+
+
+# What is kept ------------------------------------------------------------------------------------------------
+
+
+def test_paths_models_and_frames_carry_the_variants(path, tmp_path):
+    assert path.variants[3] == Variant("1", 300, "T", "C")
+    path.save(tmp_path / "path.npz")
+    assert LassoPath.load(tmp_path / "path.npz").variants == path.variants
+    model = LinearModel.from_path(path, 5)
+    assert model.variants[model.indices.tolist().index(3)] == Variant("1", 300, "T", "C")
+    model.save(tmp_path / "model.json")
+    assert LinearModel.load(tmp_path / "model.json") == model
+    known = {"chromosome": "1", "position": 300, "effect_allele": "T", "other_allele": "C"}
+    (feature,) = (f for f in json.loads(model.to_json())["features"] if f["name"] == "rs3")
+    assert known.items() <= feature.items()
+    frame = path.to_frame("coefs")
+    assert frame[frame["feature"] == "rs3"][list(known)].drop_duplicates().to_dict("records") == [known]
+
+
+@pytest.mark.parametrize(
+    "change", [('"position": 300', '"position": "300"'), ('"other_allele": "C",', ""), ('"T"', "7")]
+)
+def test_damaged_models_are_refused(path, change):
+    text = LinearModel.from_path(path, 5).to_json().replace('\n    "position"', ' "position"')
+    assert change[0].rstrip(",") in text
+    damaged = text.replace(change[0], change[1])
+    if damaged == text:  # the last of its record
+        damaged = text.replace(',\n   "other_allele": "C"', "", 1)
+    with pytest.raises(ValueError, match="chromosome, position or alleles of feature"):
+        LinearModel.from_json(damaged)
+
+
+def test_runs_and_reports_carry_the_variants_and_predict_other_files(tmp_path, call_main):
+    call("cv", write(tmp_path), "--folds", 3, "--alphas", 8, "--quiet", "--out", tmp_path / "run")
+    write(tmp_path, name="other", **pick(range(P - 1, -1, -1), **exchange([0, 3, 6])))
+    predicted = call_json("predict", tmp_path / "run", tmp_path / "other.bed")["predictions"]
+    np.testing.assert_allclose(predicted, LinearModel.load(tmp_path / "run" / "model.json").predict(X), rtol=1e-12)
+    assert "rs3 (1:300 T/C)" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    record = call_json("path", tmp_path / "cohort.bed", "--test", tmp_path / "other.bed", "--alphas", 8)
+    assert min(record["choice"]["scores"]) < 0.02
+    write(tmp_path, name="wrong", allele_1=["G", *A1[1:]])
+    exit_code, stdout, stderr = call_main("predict", tmp_path / "run", tmp_path / "wrong.bed")
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert f"{tmp_path / 'wrong.bed'}: 1 of the" in stderr
+    assert "rs0 has G/C, and had A/C" in stderr
