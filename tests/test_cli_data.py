@@ -94,7 +94,7 @@ def test_altered_store_is_told(store, call_main):
     [
         (("convert", "a.csv", "mine"), "mine is not a store and not empty"),
         (("convert", "b.csv", "new"), "b.csv: no such file"),
-        (("convert", "a.csv", "new", "--columns", "zz"), "fwlasso: --columns: there is no 'zz'"),
+        (("convert", "a.csv", "new", "--columns", "zz"), "fwlasso: a.csv: there is no column 'zz'"),
         (("convert", "a.csv", "new", "--rows", "3:3"), "fwlasso: --rows selects nothing"),
         (("convert", "a.csv", "new", "--dtype", "int"), "fwlasso: --dtype must be"),
         (("convert", "a.csv", "new", "--target", "zz"), "there is no column 'zz'"),

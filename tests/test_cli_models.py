@@ -120,7 +120,7 @@ def test_libsvm_test_data_may_end_early(tmp_path):
     arguments = ("path", tmp_path / "train.svm", "--validation", tmp_path / "test.svm", "--alphas", 4)
     record = call_json(*arguments, "--out", tmp_path / "run")
     rows = np.zeros((2, P))
-    rows[0, 0], rows[1, 1], rows[1, 2] = 2.0, 1.0, 0.5
+    rows[0, 1], rows[1, 2], rows[1, 3] = 2.0, 1.0, 0.5  # the training file counts from 0
     errors = np.mean((LassoPath.load(tmp_path / "run" / "path.npz").predict(rows) - [[1.5], [-1.0]]) ** 2, axis=0)
     np.testing.assert_allclose([point["validation_mse"] for point in record["points"]], errors, rtol=1e-9)
 
@@ -128,9 +128,9 @@ def test_libsvm_test_data_may_end_early(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"f0,y\n1,2\n", "has 1 features, and the data of the path have 8"),
-        (b"a,f1,f2,f3,f4,f5,f6,f7,y\n1,2,3,4,5,6,7,8,9\n", "feature 1 is 'a', and that of the path is 'f0'"),
-        (b"f0,f1\n1,x\n", "row 2, column 'f1'"),
+        (b"f0,y\n1,2\n", "there is no column 'f1'"),
+        (b"f0,f1,f2,f3,f4,f5,f6,f7,z\n1,2,3,4,5,6,7,8,9\n", "there is no column 'y'"),
+        (b"f0,f1,f2,f3,f4,f5,f6,f7,y\n1,2,3,4,5,6,7,8,x\n", "row 2, column 'y': expected a number, found 'x'"),
         (None, "no such file"),
     ],
 )
@@ -272,7 +272,7 @@ def test_help_warns_of_pickles():
         ("run table.csv --point 1 --alpha 1", "--point or --alpha, not both"),
         ("run/model.json table.csv --point 1", "holds one model"),
         ("run table.csv --target zz", "there is no column 'zz'"),
-        ("run few.csv", "few.csv: X has no column"),
+        ("run few.csv", "few.csv: there is no column"),
         ("run few.npy", "few.npy: X has 3 features, the model was fitted with 8"),
         ("bad.json table.csv", "bad.json: not a fwlasso-model"),
         ("bad.onnx table.csv", "bad.onnx: not a model in ONNX"),

@@ -76,9 +76,9 @@ def test_validation_is_read_as_the_data(here):
     ]
     errors = np.mean((lasso_path(X[:M], Y[:M], alphas=15).predict(NEW) - NEW_Y[:, np.newaxis]) ** 2, axis=0)
     for choice in choices:
-        np.testing.assert_allclose(choice["scores"], errors, rtol=1e-6)
+        np.testing.assert_allclose(choice["scores"], errors, rtol=1e-3)
     record = call_json("path", "train0.svm", "--test", "new0.svm", "--alphas", 15)
-    np.testing.assert_allclose(record["choice"]["scores"], errors, rtol=1e-6)
+    np.testing.assert_allclose(record["choice"]["scores"], errors, rtol=1e-3)
 
 
 def test_a_store_knows_what_its_file_counted_from(here, tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 from .bed import Genotypes
 from .cli_show import Detail, telling
 from .datasets import Table, read_table
-from .datasets.arrow_files import listed
+from .datasets.arrow_files import are_numbers, listed
 from .datasets.files import LIBSVM, TABLES, ending_of
 from .datasets.new_rows import match_columns, read_libsvm_rows
 from .notices import warn_of_doubt
@@ -74,8 +74,8 @@ def names_in(text: str | None) -> list[str] | None:
 
 
 def _warn_of_response(data: Store | Table, file: Path) -> None:
-    values = np.unique(np.asarray(data.y)[: 1 << 20])
-    if values.size == 2 and data.y.shape[0] > 2:
+    values = np.unique(data.y)
+    if values.size == 2 < len(data.y):
         what = f"the response {data.target!r}" if data.target else "the response"
         warn_of_doubt(
             f"{file}: {what} has two values, {values[0]:g} and {values[1]:g}: least squares, not classification"
@@ -85,21 +85,10 @@ def _warn_of_response(data: Store | Table, file: Path) -> None:
 def _warn_of_names(data: Store | Table, file: Path, *, is_guessed: bool) -> None:
     names = (*(data.feature_names or ()), str(data.target))
     if is_guessed:
-        warn_of_doubt(
-            f"{file}: the response is {data.target!r}, the last column; --target takes another of {listed(names)}"
-        )
-    for name in names:
-        if not name or name.startswith("Unnamed: "):
-            warn_of_doubt(
-                f"{file}: a column without a name is a feature; --exclude {name or repr('')!r} leaves out an index"
-            )
-    if all(_is_number(name) for name in names):
+        others = f"--target takes another of {listed(names)}"
+        warn_of_doubt(f"{file}: the response is {data.target!r}, the last column; {others}")
+    nameless = [name for name in names if not name or name.startswith("Unnamed: ")]
+    if nameless:
+        warn_of_doubt(f"{file}: a column without a name is a feature; --exclude {nameless[0]!r} leaves out an index")
+    if are_numbers(names):
         warn_of_doubt(f"{file}: all names in the first row are numbers: is it a row of data, and are there no names?")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

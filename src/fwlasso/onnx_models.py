@@ -76,6 +76,8 @@ class OnnxModel:
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(_missing(error.name)) from None
 
+        if not isinstance(source, bytes) and not Path(source).is_file():
+            raise FileNotFoundError(f"{source}: no such file")
         try:
             self._session = onnxruntime.InferenceSession(
                 source if isinstance(source, bytes) else str(source), providers=["CPUExecutionProvider"]

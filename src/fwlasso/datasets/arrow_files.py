@@ -153,10 +153,19 @@ def _distinct(file: Path, names: list[str]) -> list[str]:
     """Return the names of the columns; raise a ValueError unless there are some, and each is there once."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise ValueError(f"{file}: there is more than one column {repeated[0]!r}")
+        hint = "; all names in the first row are numbers: is it a row of data?" if are_numbers(names) else ""
+        raise ValueError(f"{file}: there is more than one column {repeated[0]!r}{hint}")
     if not names:
         raise ValueError(f"{file}: there are no columns")
     return names
+
+
+def are_numbers(names: Sequence[str]) -> bool:
+    """Tell whether the first row of a table has nothing but numbers."""
+    try:
+        return all(float(name) == float(name) for name in names)
+    except ValueError:
+        return False
 
 
 def listed(names: Sequence[str]) -> str:
