@@ -364,7 +364,8 @@ def _check_record(record: dict[str, Any]) -> None:
     require(all(is_number(value) for value in cost), "its counters are not numbers")
     solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))
     known = isinstance(solver, str) and (tol is None or is_number(tol)) and type(m) is int
-    require(known, "solver, tol or n_samples are not as they were written")
+    known = known and settings.get("first_index") in (None, 0, 1)
+    require(known, "solver, tol, n_samples or first_index are not as they were written")
 
 
 def _span(values: NDArray[Any]) -> str:
