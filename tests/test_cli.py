@@ -17,7 +17,7 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import fwlasso
-from fwlasso import LassoPath, Status, cli, cli_path, lasso_path
+from fwlasso import LassoPath, Status, cli, cli_path, cli_read, lasso_path
 
 mpl.use("Agg")
 
@@ -194,7 +194,7 @@ def test_path_is_that_of_the_library(table, tmp_path, options):
     expected = lasso_path(X, Y, checkpoint=tmp_path / "again", **{"random_state": 0, **SETTINGS[options]})
     assert_equal_points(path, expected)
     assert path.feature_names == NAMES
-    assert {**path.settings, "conversion": None} == {**expected.settings, "conversion": None}
+    assert {**path.settings, "conversion": None} == {**expected.settings, "conversion": None, "target": "y"}
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_sigterm_keeps_what_is_solved(table, tmp_path, monkeypatch, call_main):
 
 
 def test_sigterm_before_there_is_anything_to_keep_ends_with_a_line(table, monkeypatch, call_main):
-    monkeypatch.setattr(cli_path, "read_table", lambda *_: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(cli_read, "read_table", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
     assert call_main("path", table) == (143, "", "fwlasso: terminated")
 
 
@@ -438,7 +438,7 @@ BAD_FILES = {  # what is in them, and what is said about it
     "bad.csv": (b"a,y\n1,2\nx,3\n", r"bad\.csv.*'x'"),
     "header.csv": (b"a,y\n", "0 sample|no rows"),
     "nan.csv": (b"a,y\n1,2\nnan,3\n", "NaN|finite"),
-    "response.csv": (b"y\n1\n2\n", "0 feature|no feature"),
+    "response.csv": (b"y\n1\n2\n", "no column besides the response"),
     "twice.csv": (b"a,a,y\n1,2,3\n4,5,6\n", r"twice\.csv.*'a'"),
     "empty.npy": (b"", r"empty\.npy"),
     "torn.npz": (b"PK\x03\x04", r"torn\.npz"),

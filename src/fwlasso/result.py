@@ -201,8 +201,9 @@ class LassoPath:
             X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
         if X.shape[1] != p:
             raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {p}")
-        predicted = np.asarray(safe_sparse_dot(X, coefs, dense_output=True) + intercepts)
-        return predicted if point is alpha is radius is None else predicted[:, 0]
+        if point is alpha is radius is None:
+            return np.asarray(safe_sparse_dot(X, coefs, dense_output=True) + intercepts)
+        return np.asarray(safe_sparse_dot(X, coefs.toarray()[:, 0]) + intercepts[0])
 
     def score(self, X: Any, y: Any = None, point: int | None = None, **where: float) -> Vector | float:
         """Return the coefficient of determination R^2 on (X, y) of every point, or of one model, as in `predict`.
