@@ -23,6 +23,7 @@ X = rng.integers(-8, 9, (2 * M, P)) / 4.0
 X[M:, 0] = 0.0  # the first feature is not in the new rows
 Y = X @ [3.0, -2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.5] + 0.01 * rng.standard_normal(2 * M)
 NEW, NEW_Y = X[M:], Y[M:]
+GRID = ("--alphas", 15, "--eps", 0.01, "--tol", 1e-9)
 
 
 def write(file, values, y, first_index):
@@ -73,13 +74,13 @@ def test_new_rows_are_read_as_those_of_the_model(here, first):
 
 
 def test_validation_is_read_as_the_data(here):
-    choices = [
-        call_json("cv", f"train{k}.svm", "--validation", f"new{k}.svm", "--alphas", 15)["choice"] for k in (0, 1)
-    ]
-    errors = np.mean((lasso_path(X[:M], Y[:M], alphas=15).predict(NEW) - NEW_Y[:, np.newaxis]) ** 2, axis=0)
+    choices = [call_json("cv", f"train{k}.svm", "--validation", f"new{k}.svm", *GRID)["choice"] for k in (0, 1)]
+    errors = np.mean(
+        (lasso_path(X[:M], Y[:M], alphas=15, eps=0.01, tol=1e-9).predict(NEW) - NEW_Y[:, np.newaxis]) ** 2, axis=0
+    )
     for choice in choices:
         np.testing.assert_allclose(choice["scores"], errors, rtol=1e-3)
-    record = call_json("path", "train0.svm", "--test", "new0.svm", "--alphas", 15)
+    record = call_json("path", "train0.svm", "--test", "new0.svm", *GRID)
     np.testing.assert_allclose(record["choice"]["scores"], errors, rtol=1e-3)
 
 

@@ -55,7 +55,7 @@ def pick(order, values=X, **properties):
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    return lasso_path(open_bed(write(tmp_path_factory.mktemp("fit"))).X, Y, alphas=8)
+    return lasso_path(open_bed(write(tmp_path_factory.mktemp("fit"))).X, Y, alphas=8, eps=1e-2)
 
 
 FILES = {
@@ -71,24 +71,24 @@ FILES = {
 def test_variants_are_found_and_turned(path, tmp_path, kind):
     bed = open_bed(write(tmp_path, **FILES[kind]))
     expected = path.predict(X)
-    np.testing.assert_allclose(path.predict(bed.X), expected, rtol=1e-12)
-    np.testing.assert_allclose(path.predict(bed.X, point=5), expected[:, 5], rtol=1e-12)
-    np.testing.assert_allclose(LinearModel.from_path(path, 5).predict(bed.X), expected[:, 5], rtol=1e-12)
+    np.testing.assert_allclose(path.predict(bed.X), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(path.predict(bed.X, point=5), expected[:, 5], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(LinearModel.from_path(path, 5).predict(bed.X), expected[:, 5], rtol=1e-12, atol=1e-12)
 
 
 def test_variants_are_found_among_others(path, tmp_path):
     model = LinearModel.from_path(path, 4)
     order = [*model.indices.tolist()[::-1], *(j for j in range(P) if j not in model.indices)][:-1]
     bed = open_bed(write(tmp_path, **pick(order)))
-    np.testing.assert_allclose(model.predict(bed.X), path.predict(X, point=4), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(bed.X), path.predict(X, point=4), rtol=1e-12, atol=1e-12)
 
 
 def test_estimators_and_validation_turn_them_too(tmp_path):
     bed, other = open_bed(write(tmp_path)), open_bed(write(tmp_path, name="other", **exchange([0, 3, 6])))
     fitted = Lasso(0.05).fit(bed.X, Y)
-    np.testing.assert_allclose(fitted.predict(other.X), X @ fitted.coef_ + fitted.intercept_, rtol=1e-12)
+    np.testing.assert_allclose(fitted.predict(other.X), X @ fitted.coef_ + fitted.intercept_, rtol=1e-12, atol=1e-12)
     model = LinearModel.from_estimator(fitted)
-    np.testing.assert_allclose(model.predict(other.X), X @ fitted.coef_ + fitted.intercept_, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(other.X), X @ fitted.coef_ + fitted.intercept_, rtol=1e-12, atol=1e-12)
     found = lasso_cv(bed.X, Y, alphas=8, validation=(other.X, Y), relax=True)
     assert found.choice.scores.min() < 0.02
 
@@ -99,7 +99,7 @@ def test_a_missing_call_is_the_mean_of_its_column_whichever_allele_counts(path, 
     beds = [
         open_bed(write(tmp_path, name=name, **exchange(which, values))) for name, which in (("a", []), ("b", [0, 3]))
     ]
-    np.testing.assert_allclose(path.predict(beds[0].X), path.predict(beds[1].X), rtol=1e-12)
+    np.testing.assert_allclose(path.predict(beds[0].X), path.predict(beds[1].X), rtol=1e-12, atol=1e-12)
 
 
 def test_alleles_that_no_sample_has_fit(path, tmp_path):
@@ -114,8 +114,8 @@ def test_alleles_that_no_sample_has_fit(path, tmp_path):
         found = open_bed(write(tmp_path, changed, "other", **alleles))
         copies = values.copy()
         copies[:, 0] = 2.0 if second == A1[0] else 0.0
-        np.testing.assert_allclose(path.predict(found.X), path.predict(copies), rtol=1e-12)
-    np.testing.assert_allclose(path.predict(bed.X), path.predict(values), rtol=1e-12)
+        np.testing.assert_allclose(path.predict(found.X), path.predict(copies), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(path.predict(bed.X), path.predict(values), rtol=1e-12, atol=1e-12)
 
 
 REFUSED = {
@@ -148,7 +148,7 @@ def test_variants_without_a_name_are_found_by_their_position(tmp_path):
     path = lasso_path(bed.X, Y, alphas=5)
     turned = pick(range(P - 1, -1, -1), sid=["."] * P, chromosome=["chr1"] * P, **exchange([0, 3]))
     other = open_bed(write(tmp_path, name="other", **turned))
-    np.testing.assert_allclose(path.predict(other.X), path.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(path.predict(other.X), path.predict(X), rtol=1e-12, atol=1e-12)
 
 
 def test_of_copies_the_one_in_its_place_is_taken(tmp_path):
@@ -156,7 +156,7 @@ def test_of_copies_the_one_in_its_place_is_taken(tmp_path):
         write(tmp_path, sid=["rs0", "rs0", *NAMES[2:]], allele_1=["A", "A", *A1[2:]], allele_2=["C", "C", *A2[2:]])
     )
     path = lasso_path(bed.X, Y, alphas=5)
-    np.testing.assert_allclose(path.predict(bed.X), path.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(path.predict(bed.X), path.predict(X), rtol=1e-12, atol=1e-12)
 
 
 def test_alleles_must_be_known_on_both_sides(path):
@@ -165,7 +165,7 @@ def test_alleles_must_be_known_on_both_sides(path):
         path.predict(bare)
     known = Variants(("1",) * P, np.arange(P), tuple(A1), tuple(A2))
     unaware = lasso_path(bare, Y, alphas=5)
-    np.testing.assert_allclose(unaware.predict(bare), unaware.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(unaware.predict(bare), unaware.predict(X), rtol=1e-12, atol=1e-12)
     with pytest.raises(ValueError, match="the model does not tell the alleles of its variants"):
         unaware.predict(Genotypes(pack(X), M, tuple(NAMES), known))
     with pytest.raises(ValueError, match="variants is not of 12 variants"):
@@ -210,7 +210,9 @@ def test_runs_and_reports_carry_the_variants_and_predict_other_files(tmp_path, c
     call("cv", write(tmp_path), "--folds", 3, "--alphas", 8, "--quiet", "--out", tmp_path / "run")
     write(tmp_path, name="other", **pick(range(P - 1, -1, -1), **exchange([0, 3, 6])))
     predicted = call_json("predict", tmp_path / "run", tmp_path / "other.bed")["predictions"]
-    np.testing.assert_allclose(predicted, LinearModel.load(tmp_path / "run" / "model.json").predict(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        predicted, LinearModel.load(tmp_path / "run" / "model.json").predict(X), rtol=1e-12, atol=1e-12
+    )
     assert "rs3 (1:300 T/C)" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     record = call_json("path", tmp_path / "cohort.bed", "--test", tmp_path / "other.bed", "--alphas", 8)
     assert min(record["choice"]["scores"]) < 0.02
