@@ -2,9 +2,9 @@
 
 __version__ = "0.1.0"
 
-from ._start import quiet_imports
+from ._start import QuietImports
 
-with quiet_imports():
+with QuietImports():
     from .choice import Choice
     from .cross_validation import CrossValidation, lasso_cv
     from .estimators import Lasso, LassoCV

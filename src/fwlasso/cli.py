@@ -4,9 +4,9 @@ import re
 import sys
 from typing import Annotated, Any
 
-from ._start import quiet_imports
+from ._start import QuietImports
 
-with quiet_imports():
+with QuietImports():
     try:
         import rich  # noqa: F401
         import typer
