@@ -53,13 +53,16 @@ class Page(HTMLParser):
             self.tables[-1].append([])
         elif tag in ("td", "th"):
             self.tables[-1][-1].append("")
+            self.full = dict(attrs).get("data-full")
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
         if self.open and self.open[-1] in ("td", "th"):
-            self.tables[-1][-1][-1] += data
+            if self.full is not None:  # it is shown with fewer digits
+                assert data == f"{float(self.full):.6g}"
+            self.tables[-1][-1][-1] += self.full or data
         elif self.open:
             self.texts.setdefault(self.open[-1], []).append(data)
 
@@ -308,6 +311,9 @@ def test_scores_are_told(report, path, folds):
         assert (scores["errors"], scores["folds"]) == (None, [])
     assert tables_of(page)[0]["choice"] == f"point 3 by 1se ({choice.criterion})"
     assert ("Mean squared error" if folds else "bic") in page.texts["h2"]
+    head, *rows = page.tables[1]
+    column = head.index(choice.criterion)
+    assert [row[column] for row in rows] == [f"{score:.4g}" for score in choice.scores]
 
 
 def test_scores_that_are_not_finite_are_missing(report, path):

@@ -18,6 +18,9 @@ from .traces import ever_active, labels_of
 # One script after the other in one module, each in need only of those before it.
 _SCRIPTS = ("numbers.js", "view.js", "chart.js", "charts.js", "tables.js", "page.js")
 
+# Of coefficients in tables; the download has all of them.
+_DIGITS = 6
+
 
 def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", choice: Choice | None = None) -> None:
     """Write a page about `path` to `file`; it needs no network to be read.
@@ -32,8 +35,8 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
     file : path of the page
     title : str, default="Lasso path"
     choice : Choice, optional
-        The chosen model is marked in the charts, and its coefficients are in the table in full precision. Without a
-        choice that is the model of the last point.
+        The chosen model is marked in the charts, and its coefficients are in the table, and in full precision in its
+        download. Without a choice that is the model of the last point.
 
     Examples
     --------
@@ -58,9 +61,10 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
         facts="".join(_fact(*fact) for fact in _facts(path, model, choice)),
         criterion=escape("R² on the training data" if choice is None else _heading(choice.label)),
         model_name="The last point" if choice is None else "The chosen model",
-        intercept=repr(model.intercept),
+        intercept=f"{model.intercept:.{_DIGITS}g}",
         features="".join(_row(*row) for row in _feature_rows(path, model)),
-        points="".join(_row(*row) for row in point_rows(path, range(len(path)), choice)),
+        score_head="" if choice is None else f'<th scope="col">{escape(choice.label)}</th>',
+        points="".join(_row(*row) for row in _scored_rows(path, choice)),
         summary="".join(_row(*row, heads=1) for row in _summary(path, choice).items()),
         call=escape(call_text(path)),
         data=page_data(path, traces, model, choice),
@@ -92,11 +96,20 @@ def point_rows(path: LassoPath, points: range | list[int], choice: Choice | None
     ]
 
 
-def _feature_rows(path: LassoPath, model: Model) -> list[tuple[str, ...]]:
-    """Return the features of a model, with numbers that are read back as the same bits."""
+def _scored_rows(path: LassoPath, choice: Choice | None) -> list[tuple[str, ...]]:
+    """Return the rows of the table of points; behind R2 what a choice rests on, if there is one."""
+    rows = point_rows(path, range(len(path)), choice)
+    if choice is None:
+        return rows
+    after = POINT_NAMES.index("R2") + 1
+    return [(*row[:after], f"{score:.4g}", *row[after:]) for row, score in zip(rows, choice.scores, strict=True)]
+
+
+def _feature_rows(path: LassoPath, model: Model) -> list[tuple[str | float, ...]]:
+    """Return the features of a model."""
     columns = (model.features.tolist(), model.coefs.tolist(), model.scaled_coefs.tolist())
     return [
-        (name, str(feature + (path.first_index or 0)), repr(coef), "-" if np.isnan(scaled) else repr(scaled))
+        (name, str(feature + (path.first_index or 0)), coef, "-" if np.isnan(scaled) else scaled)
         for name, feature, coef, scaled in zip(labels_of(path, model.features), *columns, strict=True)
     ]
 
@@ -167,10 +180,17 @@ def _fact(name: str, value: str, note: str) -> str:
     return f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><dd class=note>{escape(note)}</dd></div>"
 
 
-def _row(*cells: str, heads: int = 0) -> str:
+def _row(*cells: str | float, heads: int = 0) -> str:
     """Return a row of a table; its first cells may be heads."""
-    head = "".join(f'<th scope="row">{escape(cell)}</th>' for cell in cells[:heads])
-    return f"<tr>{head}{''.join(f'<td>{escape(cell)}</td>' for cell in cells[heads:])}</tr>"
+    head = "".join(f'<th scope="row">{escape(str(cell))}</th>' for cell in cells[:heads])
+    return f"<tr>{head}{''.join(_cell(cell) for cell in cells[heads:])}</tr>"
+
+
+def _cell(cell: str | float) -> str:
+    """Return a cell of a table; of a number some digits, and all of them for the scripts and the download."""
+    if isinstance(cell, str):
+        return f"<td>{escape(cell)}</td>"
+    return f'<td data-full="{cell!r}">{cell:.{_DIGITS}g}</td>'
 
 
 def _asset(name: str) -> str:

@@ -13,9 +13,12 @@ const short = (value, digits = 4) => {
 /** A count with its thousands apart. */
 const count = (value) => value.toLocaleString("en");
 
-/** A row of a CSV file; quotes around what would not be one cell. */
+/** A row of a CSV file; quotes around what would not be one cell, and none that a spreadsheet takes for a formula. */
 const csvRow = (cells) =>
-  cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell)).join(",");
+  cells
+    .map((cell) => (/^[=+\-@\t\r]/.test(cell) && isNaN(cell) ? `'${cell}` : String(cell)))
+    .map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+    .join(",");
 
 /** Steps of 1, 2 or 5 times a power of ten between two numbers: `wanted` of them, or some more. */
 const linearTicks = (low, high, wanted) => {

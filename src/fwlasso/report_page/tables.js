@@ -4,7 +4,10 @@ const featureTable = byId("features");
 const featureBody = featureTable.tBodies[0];
 
 /** The rows of the home model as the page came with them: texts of numbers in full precision. */
-const homeRows = [...featureBody.rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+const homeRows = [...featureBody.rows].map((row) => [...row.cells].map((cell) => cell.dataset.full ?? cell.textContent));
+
+/** A number as it is shown: of six digits. */
+const brief = (text) => (text === "-" ? text : String(Number(Number(text).toPrecision(6))));
 
 /** The features of a point of the path, to as many digits as charts need, the strongest first. */
 const pointRows = (point) =>
@@ -42,7 +45,8 @@ const showFeatures = () => {
   const largest = Math.max(...rows.map((row) => size(row[3])), Number.MIN_VALUE);
   featureBody.replaceChildren(
     ...rows.map((cells) => {
-      const row = element("tr", {}, ...cells.map((text) => element("td", { textContent: text })));
+      const texts = cells.map((text, column) => (column < 2 ? text : brief(text)));
+      const row = element("tr", {}, ...texts.map((textContent) => element("td", { textContent })));
       row.className = cells[3].startsWith("-") ? "negative" : "positive";
       row.style.setProperty("--share", size(cells[3]) / largest);
       return row;
@@ -76,7 +80,7 @@ watch((changed) => {
   if (!changed.has("point") && !changed.has("isHome")) return;
   const name = homeName.charAt(0).toUpperCase() + homeName.slice(1);
   byId("model-title").textContent = view.isHome ? name : `Point ${view.point + 1} of ${lastPoint + 1}`;
-  byId("intercept").textContent = intercept();
+  byId("intercept").textContent = brief(intercept());
   const missing = view.isHome ? 0 : points.active[view.point] - pointRows(view.point).length;
   byId("left-out").textContent = missing > 0 ? `; ${count(missing)} weaker features are not in this page` : "";
   showFeatures();
