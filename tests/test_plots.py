@@ -91,6 +91,14 @@ def test_the_largest_coefficients_are_labelled(path, ax, n_labels, named):
         np.testing.assert_array_equal(by_label[names[j]].get_ydata(), path.coefs.toarray()[j])
 
 
+def test_long_names_leave_room_for_the_lines(path):
+    figure = draw_coefs(replace(path, feature_names=tuple("W" * 200 + str(j) for j in range(P))))
+    figure.draw_without_rendering()
+    (ax,) = figure.axes
+    assert ax.get_position().width > 0.5
+    assert all(name.startswith("W") and name[-1].isdigit() for name in legend_of(ax))
+
+
 def test_labelled_lines_look_different(path, ax):
     path.plot(ax=ax, n_labels=14)
     labelled = ax.lines[-15:-1]

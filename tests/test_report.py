@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fwlasso import Status
+from fwlasso import LinearModel, Status, lasso_cv
 from fwlasso.report import point_rows, write_report
 from fwlasso.report_page.call import call_text
 from made_paths import M, P, choose, make_data, solve, synthetic_path
@@ -369,12 +369,39 @@ def test_call_computes_the_same_path_again(report, settings):
     names = dict(zip("Xy", make_data(), strict=True))
     exec(text, names)
     again = names["path"]
+    np.testing.assert_array_equal(names["model"].dense_coef(), again.coef(-1))
     np.testing.assert_allclose(again.coefs.toarray(), path.coefs.toarray(), rtol=1e-9, atol=1e-9)
     assert again.statuses == path.statuses
     different = {"seed", "eps", "random_state"}
     assert {k: v for k, v in again.settings.items() if k not in different} == {
         k: v for k, v in path.settings.items() if k not in different
     }
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"relax": True}, {"relax": True, "standardize": True, "checkpoint": "run"}, {"rule": "1se", "checkpoint": "run"}],
+)
+@pytest.mark.filterwarnings("ignore:The mean squared error is best at the last point")
+def test_call_gives_the_chosen_model_again(settings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = make_data()
+    y = y + 3.0 * np.random.default_rng(2).standard_normal(M)
+    found = lasso_cv(X, y, alphas=9, random_state=0, **settings)
+    assert (found.choice.blend < 1.0) == ("relax" in settings)
+    names = {"X": X, "y": y}
+    exec(call_text(found.path, found.choice), names)
+    model = LinearModel.from_choice(found.choice)
+    np.testing.assert_allclose(names["model"].dense_coef(), model.dense_coef(), rtol=1e-9)
+    assert names["model"].intercept == pytest.approx(model.intercept, rel=1e-9)
+
+
+def test_random_draws_of_segments_are_made_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = solve(solver="sfw", sample_size=4, random_state=3, checkpoint="run")
+    names = dict(zip("Xy", make_data(), strict=True))
+    exec(call_text(path), names)
+    np.testing.assert_allclose(names["path"].coefs.toarray(), path.coefs.toarray(), rtol=1e-9)
 
 
 def test_rule_of_the_users_has_no_text():

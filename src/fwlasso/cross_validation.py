@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .choice import Choice
 from .columns import Vector
-from .criteria import INFORMATION_RULES, best_point, information, within_one_error
+from .criteria import INFORMATION_RULES, SCORE_RULES, best_point, information, within_one_error
 from .data import Data, as_data
 from .design import Design
 from .notices import warn_of_doubt
@@ -156,7 +156,7 @@ def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
 def warn_at_end_of_grid(path: LassoPath, choice: Choice) -> None:
     """Warn where the last point of the grid is the best one, and those beyond it may be better still."""
     last = len(path) - 1
-    if choice.best != last or last == 0:
+    if last == 0 or (choice.point if choice.rule not in SCORE_RULES else choice.best) != last:
         return
     best, earlier = choice.scores[last], choice.scores[: last + 1 - max(1, len(path) // 10)]
     if not (np.abs(earlier - best) <= _FLAT * np.abs(best)).any():

@@ -213,6 +213,7 @@ def path_on(
         # What gives this seed again; a generator goes on with every call, and no number stands for it.
         "random_state": int(options.random_state) if isinstance(options.random_state, Integral) else None,
         "n_samples": problem.shape[0],
+        "in_segments": run is not None or options.in_segments,
         "conversion": design.conversion,
     }
     return assemble(problem, design, options.grid_name, values, outcomes, gaps, ending, counters, settings)

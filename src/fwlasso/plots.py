@@ -20,6 +20,7 @@ _SIZE = (9.0, 5.0)  # inches
 # Okabe and Ito's colours, told apart by colour-blind readers; black is left for text.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 _FAINT = "#9a9a9a"
+_LONGEST = 28  # signs of a name in a legend
 
 
 def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, x: Abscissa = "radius", n_labels: int = 10) -> "Axes":
@@ -58,7 +59,7 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, x: Abscissa = "radi
     for rank, (name, values) in enumerate(zip(names, traces.values, strict=False)):
         style = "-" if rank < len(COLOURS) else "--"
         colour = COLOURS[rank % len(COLOURS)]
-        ax.plot(along, values, style, color=colour, linewidth=1.8, label=_literal(name))
+        ax.plot(along, values, style, color=colour, linewidth=1.8, label=_literal(_shortened(name)))
     ax.axhline(0.0, color="black", linewidth=0.6)
     ax.set_ylabel("coefficient of the scaled feature" if path.settings.get("standardize") else "coefficient")
     ever = f"{traces.features.size} of {path.coefs.shape[0]:,} features ever active"
@@ -178,6 +179,11 @@ def _prepare(path: LassoPath, ax: "Axes | None", x: Abscissa) -> "tuple[Axes, Ve
     ax.set_xscale("log")
     ax.xaxis.set_inverted(True)
     return ax, np.where(path.alphas > 0.0, path.alphas, np.nan)  # no place for zero on a log scale
+
+
+def _shortened(name: str) -> str:
+    """Return a name without its middle where it would take the room of the picture."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2 - 1]}\u2026{name[-_LONGEST // 2 :]}"
 
 
 def _literal(name: str) -> str:

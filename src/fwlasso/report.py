@@ -66,7 +66,7 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
         score_head="" if choice is None else f'<th scope="col">{escape(choice.label)}</th>',
         points="".join(_row(*row) for row in _scored_rows(path, choice)),
         summary="".join(_row(*row, heads=1) for row in _summary(path, choice).items()),
-        call=escape(call_text(path)),
+        call=escape(call_text(path, choice)),
         data=page_data(path, traces, model, choice),
         script="\n".join(_asset(name) for name in _SCRIPTS),
     )

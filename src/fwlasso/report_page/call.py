@@ -1,28 +1,31 @@
-"""The call of `lasso_path` that made a path, as Python text."""
+"""The call that made a path, and the model that was chosen on it, as Python text."""
 
 import ast
 from typing import Any
 
 import numpy as np
 
+from ..choice import Choice
 from ..result import LassoPath
 
 # Arguments that shape every path, and those of the solvers that draw columns.
-_ARGUMENTS = ("solver", "stop", "tol", "standardize", "fit_intercept", "max_iter", "time_limit", "certify")
+_ARGUMENTS = ("solver", "stop", "tol", "standardize", "fit_intercept", "max_iter", "certify")
 _DRAWS = {"sfw": ("sample_size", "block_size", "random_state"), "scd": ("random_state",)}
 
 
-def call_text(path: LassoPath) -> str:
-    """Return a program that computes `path` again from its X and y.
+def call_text(path: LassoPath, choice: Choice | None = None) -> str:
+    """Return a program that computes `path` again from its X and y, and the chosen model, or that of the last point.
 
-    Points are given by their values, so that a path that was ended early is reproduced, too.
+    Points are given by their values, so that a path that was ended early is reproduced, too. One that was solved in
+    segments is solved in segments again, by a checkpoint: with the same random draws, and the same numbers but for
+    rounding.
 
     Examples
     --------
     >>> import numpy as np
     >>> from fwlasso import lasso_path
     >>> print(call_text(lasso_path(np.eye(4), [0.0, 3.0, 0.0, -4.0], alphas=[0.9, 0.5])))
-    from fwlasso import lasso_path
+    from fwlasso import LinearModel, lasso_path
     <BLANKLINE>
     path = lasso_path(
         X,
@@ -36,6 +39,7 @@ def call_text(path: LassoPath) -> str:
         max_iter=10000,
         certify=True,
     )
+    model = LinearModel.from_path(path, point=1)
     """
     settings = path.settings
     names = [*_ARGUMENTS, *_DRAWS.get(settings.get("solver", ""), ())]
@@ -44,7 +48,17 @@ def call_text(path: LassoPath) -> str:
     grid = settings.get("grid", "alphas")
     values = _grid_text(path.alphas if grid == "alphas" else path.radii)
     arguments = [f"{grid}={values}", *(f"{name}={value!r}" for name, value in known.items())]
-    imported = ["lasso_path"]
+    if settings.get("in_segments"):
+        arguments.append("checkpoint='again'")
+    point = len(path) - 1 if choice is None else choice.point
+    call = "path = lasso_path"
+    model = f"model = LinearModel.from_path(path, point={point})"
+    if choice is not None and choice.blend != 1.0:  # no fold is needed to make this choice once more
+        how = f"relax=[{choice.blend!r}]", f"rule=lambda path, scores: {point}", "validation=(X, y)"
+        arguments = [*how, *arguments]
+        call = "found = lasso_cv"
+        model = "path, model = found.path, LinearModel.from_choice(found.choice, found.path.feature_names)"
+    imported = ["LinearModel", call.rpartition(" ")[2]]
     if rule is not None and _is_call(rule):  # a function of the user's has no text
         arguments.append(f"sample_size={rule}")
         imported.insert(0, rule.partition("(")[0])
@@ -52,7 +66,7 @@ def call_text(path: LassoPath) -> str:
     if values.startswith("np."):
         imports = f"import numpy as np\n{imports}"
     lines = "".join(f"    {argument},\n" for argument in ("X", "y", *arguments))
-    return f"{imports}\npath = lasso_path(\n{lines})"
+    return f"{imports}\n{call}(\n{lines})\n{model}"
 
 
 def _grid_text(grid: np.ndarray[Any, np.dtype[np.float64]]) -> str:
