@@ -57,7 +57,7 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
         how = f"relax=[{choice.blend!r}]", f"rule=lambda path, scores: {point}", "validation=(X, y)"
         arguments = [*how, *arguments]
         call = "found = lasso_cv"
-        model = "path, model = found.path, LinearModel.from_choice(found.choice, found.path.feature_names)"
+        model = "path, model = found.path, LinearModel.from_choice(found.choice, path=found.path)"
     imported = ["LinearModel", call.rpartition(" ")[2]]
     if rule is not None and _is_call(rule):  # a function of the user's has no text
         arguments.append(f"sample_size={rule}")
