@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import test_cli
-from fwlasso import LassoPath, Status, cli_path, lasso_path
+from fwlasso import LassoPath, Status, cli_path, cli_read, lasso_path
 from fwlasso.datasets import read_table, write_store
 from fwlasso.datasets.atomic import lock
 from programs import run_program
@@ -266,18 +266,18 @@ def test_killed_run_goes_on_with_the_same_bits(tmp_path, options):
 
 
 def test_main_says_that_it_was_interrupted(table, monkeypatch, call_main):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_path, "read_table", interrupted)
+    monkeypatch.setattr(cli_read, "read_table", interrupted)
     assert call_main("path", table) == (130, "", "fwlasso: interrupted")
 
 
 def test_main_says_that_memory_is_short(table, monkeypatch, call_main):
-    def short(*_):
+    def short(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(cli_path, "read_table", short)
+    monkeypatch.setattr(cli_read, "read_table", short)
     exit_code, stdout, stderr = call_main("path", table)
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert "not enough memory" in stderr
