@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import STORAGES, dense_problem, held, random_values
-from fwlasso import LassoCV, Status, convoy, lasso_cv, lasso_path, subsets
+from fwlasso import LassoCV, Status, convoy, lasso_cv, lasso_path, stability_selection, subsets
 from fwlasso.datasets import load_diabetes_products
 
 
@@ -191,6 +191,55 @@ def test_the_number_of_threads_and_of_paths_side_by_side_changes_no_bit(rng, mon
         for one, other in zip(first.fold_paths, again.fold_paths, strict=True):
             np.testing.assert_array_equal(one.coefs.toarray(), other.coefs.toarray())
             np.testing.assert_array_equal(one.gaps, other.gaps)
+
+
+# What is found -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relax", [False, [0.5]])
+def test_another_rule_chooses_without_solving_again(relax, rng, monkeypatch):
+    X, y = dense_problem(rng)
+    options = {"alphas": 20, "cv": 4, "relax": relax, "standardize": True}
+    expected = {rule: lasso_cv(X, y, rule=rule, **options).choice for rule in ("min", "1se", lambda *_: 7)}
+    by_information = lasso_cv(X, y, rule="bic", alphas=20, standardize=True).choice
+    found = lasso_cv(X, y, **options)
+    monkeypatch.setattr("fwlasso.cross_validation.path_and_subset_paths", None)
+    for rule, same in expected.items():
+        choice = found.choose("1se").choose(rule).choice
+        for name in ("rule", "point", "criterion", "greater_is_better", "intercept", "blend", "radius", "r2"):
+            assert getattr(choice, name) == getattr(same, name)
+        for name in ("scores", "fold_scores", "standard_errors"):
+            np.testing.assert_array_equal(getattr(choice, name), getattr(same, name))
+        np.testing.assert_array_equal(choice.coef.toarray(), same.coef.toarray())
+    bic = found.choose("bic")
+    assert (bic.choice.point, bic.choice.blend, bic.choice.criterion) == (by_information.point, 1.0, "BIC")
+    with pytest.raises(ValueError, match="rule='1se' needs scores of held-out samples, and rule='bic' made none"):
+        bic.choose("1se")
+    with pytest.raises(ValueError, match="rule must be one of min, 1se"):
+        found.choose("best")
+
+
+def test_what_is_found_predicts_has_names_and_is_short(rng):
+    X, y = dense_problem(rng)
+    names = [f"word {j}" for j in range(150)]
+    found = lasso_cv(sp.csc_array(X), y, alphas=10, cv=3, feature_names=names)
+    assert found.feature_names == tuple(names)
+    assert found.model.feature_names == tuple(names[j] for j in found.model.indices)
+    assert found.alpha == found.path.alphas[found.choice.point]
+    expected = X @ found.choice.coef.toarray()[:, 0] + found.choice.intercept
+    np.testing.assert_allclose(found.predict(X), expected, rtol=1e-12)
+    frame = pd.DataFrame(X[:, ::-1], columns=names[::-1])
+    np.testing.assert_allclose(found.predict(frame), expected, rtol=1e-12)
+    for it in (found, found.choice, found.choose("aic"), found.choose("aic").choice):
+        assert len(repr(it)) < 250
+        assert f"point {it.choice.point if hasattr(it, 'choice') else it.point} of 10" in repr(it)
+
+
+@pytest.mark.parametrize("names", ["abc", ["a", "b"], ["a"] * 149 + [1], 150])
+def test_names_that_do_not_fit_are_refused(names, rng):
+    for solve in (lasso_path, lasso_cv, stability_selection):
+        with pytest.raises(ValueError, match="feature_names must be"):
+            solve(*dense_problem(rng), feature_names=names)
 
 
 # Endings and bad input ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from .criteria import best_point
 from .result import LassoPath
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Choice:
     """Which point of a path was chosen, by which rule, and on what evidence.
 
@@ -54,6 +54,19 @@ class Choice:
     blend: float = 1.0
     radius: float = math.nan
     r2: float = math.nan
+
+    def __repr__(self) -> str:
+        return f"<Choice: {self.summary()}>"
+
+    def summary(self) -> str:
+        """Return what was chosen, and how good it is, as a line of text."""
+        errors = self.standard_errors
+        spread = "" if errors is None else f" (standard error {errors[self.point]:.2g})"
+        score = f"{self.label} {self.scores[self.point]:.4g}{spread}"
+        return (
+            f"point {self.point} of {len(self.scores)} by {self.rule}, {score}, "
+            f"{self.coef.count_nonzero():,} of {self.coef.shape[0]:,} features"
+        )
 
     @property
     def label(self) -> str:

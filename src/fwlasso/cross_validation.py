@@ -14,6 +14,7 @@ from .columns import Vector
 from .criteria import INFORMATION_RULES, SCORE_RULES, best_point, information, within_one_error
 from .data import Data, as_data
 from .design import Design
+from .models import LinearModel
 from .notices import warn_of_doubt
 from .options import Options, check, check_seeded, options_of
 from .parallel import one_blas_thread
@@ -31,9 +32,9 @@ _MUCH_ALIKE = 0.5
 _FLAT = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrossValidation:
-    """A path, the model chosen on it, and the paths of the folds.
+    """A path, the model chosen on it, which `predict` uses, and the paths of the folds.
 
     Attributes
     ----------
@@ -48,6 +49,62 @@ class CrossValidation:
     path: LassoPath
     choice: Choice
     fold_paths: tuple[LassoPath, ...] = ()
+    # What the scores are of, point by point: the path, or its mixes with refits.
+    _scored: LassoPath | None = None
+
+    def __repr__(self) -> str:
+        folds = f", {len(self.fold_paths)} folds" if self.fold_paths else ""
+        return f"<CrossValidation: alpha {self.alpha:.4g} of {len(self.path)}{folds}\n  {self.choice.summary()}>"
+
+    @property
+    def alpha(self) -> float:
+        """The penalty of the chosen point."""
+        return float(self.path.alphas[self.choice.point])
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of all features, where the data had names."""
+        return self.path.feature_names
+
+    @property
+    def model(self) -> LinearModel:
+        """The chosen model by itself."""
+        return LinearModel.from_choice(self.choice, self.feature_names)
+
+    def predict(self, X: Any) -> Vector:
+        """Predict the response of every row of X by the chosen model; see `LinearModel.predict`."""
+        return self.model.predict(X)
+
+    def choose(self, rule: str | Rule) -> "CrossValidation":
+        """Return the same paths with the model that another rule chooses: nothing is solved or scored again.
+
+        Parameters
+        ----------
+        rule : {"min", "1se", "aic", "bic", "ebic"} or callable
+            As in `lasso_cv`. All but the information criteria need the scores of `choice`. With `relax`, the mix stays
+            the one that is best.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fwlasso import lasso_cv
+        >>> X = np.asfortranarray(np.random.default_rng(0).standard_normal((100, 40)))
+        >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + np.random.default_rng(1).standard_normal(100)
+        >>> found = lasso_cv(X, y)
+        >>> bool(found.choose("1se").alpha > found.alpha)
+        True
+        """
+        rule = Plan(rule=rule).rule
+        if rule in INFORMATION_RULES:
+            return replace(self, choice=_by_information(self.path, str(rule)))
+        old = self.choice
+        if old.fold_scores is None:
+            raise ValueError(f"rule={rule!r} needs scores of held-out samples, and rule={old.rule!r} made none")
+        n_scored = min(map(len, (self.path, *self.fold_paths)))
+        scored = self.path if self._scored is None else self._scored
+        known = old.fold_scores[:n_scored]
+        choice = _by_scores(scored, known, rule, old.criterion, old.greater_is_better, old.blend)
+        return replace(self, choice=choice)
 
     @property
     def ending(self) -> Status | None:
@@ -121,14 +178,14 @@ def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidat
     scoring = make_scoring(plan.scoring, plan.score_params)
     if isinstance(plan.validation, float):
         check_seeded(options, "the held-out samples")
-    data = as_data(X, y)
+    data = as_data(X, y, feature_names=options.feature_names)
     splits = plan.splits(data.response, options.random_state)
     if not plan.split_params:  # of groups, those that belong together may be neighbours
         _warn_of_ordered_blocks(splits, data.response)
     path, fold_paths = path_and_subset_paths(data, options, [split.kept for split in splits])
     with one_blas_thread():
-        choice = _choose(path, fold_paths, splits, plan, scoring, data)
-    found = CrossValidation(path, choice, tuple(fold_paths))
+        choice, scored = _choose(path, fold_paths, splits, plan, scoring, data)
+    found = CrossValidation(path, choice, tuple(fold_paths), scored)
     if found.ending is None:
         warn_at_end_of_grid(path, choice)
     return found
@@ -197,12 +254,11 @@ def _choose(
     plan: Plan,
     scoring: Scoring,
     data: Data,
-) -> Choice:
-    """Score the points that all paths have, and choose one of them."""
+) -> tuple[Choice, LassoPath]:
+    """Score the points that all paths have, and choose one of them; return what the scores are of, too."""
     design, response = data.design, data.response
     if isinstance(plan.rule, str) and plan.rule in INFORMATION_RULES:
-        scores = information(path, plan.rule)
-        return choice_of_point(path, best_point(scores, False), plan.rule, plan.rule.upper(), scores)
+        return _by_information(path, plan.rule), path
     tables = []
     for fold_path, (kept, rows) in zip(fold_paths, splits, strict=True):
         fold = _relaxed(design, response, fold_path, kept, plan)
@@ -226,33 +282,46 @@ def choice_of_point(path: LassoPath, point: int, rule: str, criterion: str, scor
     return Choice(rule, point, criterion, scores, False, path.coefs[:, [point]], intercept, radius=radius, r2=r2)
 
 
+def _by_information(path: LassoPath, rule: str) -> Choice:
+    scores = information(path, rule)
+    return choice_of_point(path, best_point(scores, False), rule, rule.upper(), scores)
+
+
 def _best(
     path: LassoPath, whole: _Relaxed, scores: NDArray[np.float64], plan: Plan, scoring: Scoring, data: Data
-) -> Choice:
-    """Choose a point and a blend from scores of shape (n_points, n_folds, n_blends)."""
-    means = scores.mean(axis=1)
+) -> tuple[Choice, LassoPath]:
+    """Choose a blend and a point from scores of shape (n_points, n_folds, n_blends)."""
+    scores[~whole.has_refit[: len(scores)], :, : -1 if plan.blends[-1] == 1.0 else None] = np.nan
     greater = scoring.greater_is_better
-    usable = means.copy()
-    usable[~whole.has_refit[: len(means)], : -1 if plan.blends[-1] == 1.0 else None] = np.nan
     # Of equals the sparsest, then the one nearest to the Lasso.
-    point, place = divmod(best_point(usable[:, ::-1].ravel(), greater), len(plan.blends))
+    place = best_point(scores.mean(axis=1)[:, ::-1].ravel(), greater) % len(plan.blends)
     at = len(plan.blends) - 1 - place
-    n_folds = scores.shape[1]
-    errors = scores[:, :, at].std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else None
-    if callable(plan.rule):
-        point = int(plan.rule(path, scores[:, :, at]))
-        check("rule", point, 0 <= point < len(means), f"a function that returns a point below {len(means)}")
-    elif plan.rule == "1se":
-        point = within_one_error(usable[:, at], errors, greater)
-    rule = plan.rule if isinstance(plan.rule, str) else getattr(plan.rule, "__name__", "a function")
-    choice = replace(
-        choice_of_point(path, point, rule, scoring.name, _of_all(path, means[:, at])),
-        greater_is_better=greater,
-        fold_scores=_of_all(path, scores[:, :, at]),
-        standard_errors=None if errors is None else _of_all(path, errors),
-    )
     blend = plan.blends[at]
-    return choice if blend == 1.0 else _refitted(choice, path, whole, blend, data)
+    scored = path if blend == 1.0 else _mixed(path, whole, blend, data)
+    return _by_scores(scored, scores[:, :, at], plan.rule, scoring.name, greater, blend), scored
+
+
+def _by_scores(
+    scored: LassoPath, scores: NDArray[np.float64], rule: str | Rule, criterion: str, greater: bool, blend: float
+) -> Choice:
+    """Choose one of the models `scored` by scores of shape (n_points, n_folds), of points that all folds came to."""
+    means, n_folds = scores.mean(axis=1), scores.shape[1]
+    errors = scores.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else None
+    if callable(rule):
+        point = int(rule(scored, scores))
+        check("rule", point, 0 <= point < len(means), f"a function that returns a point below {len(means)}")
+    elif rule == "1se":
+        point = within_one_error(means, errors, greater)
+    else:
+        point = best_point(means, greater)
+    name = rule if isinstance(rule, str) else getattr(rule, "__name__", "a function")
+    return replace(
+        choice_of_point(scored, point, name, criterion, _of_all(scored, means)),
+        greater_is_better=greater,
+        fold_scores=_of_all(scored, scores),
+        standard_errors=None if errors is None else _of_all(scored, errors),
+        blend=blend,
+    )
 
 
 def _of_all(path: LassoPath, known: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -260,17 +329,20 @@ def _of_all(path: LassoPath, known: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([known, np.full((len(path) - len(known), *known.shape[1:]), np.nan)])
 
 
-def _refitted(choice: Choice, path: LassoPath, whole: _Relaxed, blend: float, data: Data) -> Choice:
-    """Return the choice of a mix of the Lasso's coefficients and the refitted ones in place of those of its point."""
-    point = choice.point
-    coef = sp.csc_array(blend * path.coefs[:, [point]] + (1.0 - blend) * whole.coefs[:, [point]])
-    intercept = float(blend * path.intercepts[point] + (1.0 - blend) * whole.intercepts[point])
+def _mixed(path: LassoPath, whole: _Relaxed, blend: float, data: Data) -> LassoPath:
+    """Return the mixes of the points of a path with their refits, which no gap is known of."""
+    data_, intercepts = (
+        blend * lasso + (1.0 - blend) * squares
+        for lasso, squares in ((path.coefs.data, whole.coefs.data), (path.intercepts, whole.intercepts))
+    )
     # Both have the support of the point, and so its scales.
-    entries = slice(path.coefs.indptr[point], path.coefs.indptr[point + 1])
-    mixed = blend * path.coefs.data[entries] + (1.0 - blend) * whole.coefs.data[entries]
-    radius = np.abs(mixed * path.scaled_coefs.data[entries] / path.coefs.data[entries]).sum()
+    coefs, scaled = (
+        sp.csc_array((values, path.coefs.indices, path.coefs.indptr), shape=path.coefs.shape)
+        for values in (data_, data_ * path.scaled_coefs.data / path.coefs.data)
+    )
     y = data.response
-    residual = y - predict_rows(data.design.columns, np.arange(y.size), coef, np.array([intercept]))[:, 0]
+    residuals = y[:, np.newaxis] - predict_rows(data.design.columns, np.arange(y.size), coefs, intercepts)
     spread = y - y.mean() if path.settings["fit_intercept"] else y
-    r2 = 1.0 - (residual @ residual) / max(spread @ spread, np.finfo(np.float64).tiny)
-    return replace(choice, coef=coef, intercept=intercept, blend=blend, radius=float(radius), r2=float(r2))
+    r2 = 1.0 - (residuals**2).sum(axis=0) / max(spread @ spread, np.finfo(np.float64).tiny)
+    radii, gaps = np.asarray(np.abs(scaled).sum(axis=0)), np.full(len(path), np.nan)
+    return replace(path, coefs=coefs, scaled_coefs=scaled, intercepts=intercepts, radii=radii, r2=r2, gaps=gaps)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from .bed import Genotypes
-from .columns import Vector
+from .columns import Vector, shape
 from .datasets.new_rows import match_columns
 from .design import Design, as_design
 from .fingerprint import fingerprint
@@ -29,8 +29,11 @@ class Data(NamedTuple):
         return fingerprint(self.design, self.response, self.store)
 
 
-def as_data(X: Any, y: Any, workers: Workers | None = None) -> Data:
-    """Validate X and y, on threads if there are any; a store and a table have names, and a response by default."""
+def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any = None) -> Data:
+    """Validate X and y, on threads if there are any; a store and a table have names, and a response by default.
+
+    Names that are given take the place of those that X has.
+    """
     held = as_held(X)
     matrix = X if held is None else held.X
     if getattr(matrix, "format", None) != "csc":  # the indices of CSC are looked at where they lie, on threads
@@ -46,6 +49,11 @@ def as_data(X: Any, y: Any, workers: Workers | None = None) -> Data:
         known = {"target": held.target if y is None else None, "first_index": held.first_index}
         origin = {name: value for name, value in known.items() if value is not None}
         y = held.y if y is None else y
+    if feature_names is not None:
+        p = shape(design.columns)[1]
+        if len(feature_names) != p:
+            raise ValueError(f"feature_names must be one for each of the {p} features of X, got {len(feature_names)}")
+        design = design._replace(feature_names=tuple(map(str, feature_names)))
     return Data(design, as_response(y, design.n_samples), held if isinstance(held, Store) else None, X, origin)
 
 

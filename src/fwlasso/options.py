@@ -16,6 +16,17 @@ from .solvers.registry import SOLVERS, STOPS, Draws, Entry
 from .watch import Callback
 
 _DEFAULT_POINTS = 100
+# The grid is recorded by itself, names and seeds are a part of the result, and the others change no bit of it.
+_NOT_RECORDED = {
+    "alphas",
+    "radii",
+    "callback",
+    "random_state",
+    "n_threads",
+    "checkpoint",
+    "feature_names",
+    "in_segments",
+}
 _FORMS = {"alphas": "penalized", "radii": "constrained"}
 
 
@@ -40,6 +51,7 @@ class Options:
     certify: bool = True
     n_threads: int | None = None
     checkpoint: Path | str | None = None
+    feature_names: Any = None
     in_segments: bool = False  # solve as runs do, kept or not: so that a folder changes no bit
 
     def __post_init__(self) -> None:
@@ -62,6 +74,9 @@ class Options:
         check("callback", self.callback, self.callback is None or callable(self.callback), "callable or None")
         place = self.checkpoint
         check("checkpoint", place, place is None or isinstance(place, str | Path), "a folder or None")
+        names = self.feature_names
+        are_names = names is None or (np.ndim(names) == 1 and all(isinstance(name, str) for name in names))
+        check("feature_names", names, are_names, "a sequence of texts or None")
         if self.alphas is not None and self.radii is not None:
             raise ValueError("give alphas or radii, not both")
         if self.rule not in self.entry.stops:
@@ -151,8 +166,7 @@ class Options:
 
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""
-        left_out = ("alphas", "radii", "callback", "random_state", "n_threads", "checkpoint", "in_segments")
-        kept = (field.name for field in fields(self) if field.name not in left_out)
+        kept = (field.name for field in fields(self) if field.name not in _NOT_RECORDED)
         plain = {name: _plain(getattr(self, name)) for name in kept}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
         return {**plain, **settled, "grid": self.grid_name}

@@ -55,6 +55,7 @@ def lasso_path(
     certify: bool = True,
     n_threads: int | None = None,
     checkpoint: str | Path | None = None,
+    feature_names: Any = None,
 ) -> LassoPath:
     """Compute a Lasso path.
 
@@ -118,6 +119,8 @@ def lasso_path(
         Folder that the path is kept in while it is computed, in three segments. Where the process is killed, or the
         path ended early, the same call goes on from the last whole segment, and gives the same bits as one that was
         never stopped. Other data or other settings are refused. Segments cost one to two passes more each.
+    feature_names : sequence of str, optional
+        For X without names, such as a sparse matrix; a frame, a store and a table have their own.
 
     Returns
     -------
@@ -136,7 +139,7 @@ def lasso_path(
     """
     options = Options(
         alphas, radii, eps, solver, stop, tol, sample_size, block_size, standardize, fit_intercept, random_state,
-        max_iter, time_limit, callback, certify, n_threads, checkpoint,
+        max_iter, time_limit, callback, certify, n_threads, checkpoint, feature_names,
     )  # fmt: skip
     return solve_path(X, y, options)
 
@@ -150,7 +153,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
         workers = stack.enter_context(Workers(options.threads))
         stack.enter_context(watch.guard())
         with timed(seconds, "setup"):
-            data = as_data(X, y, workers)
+            data = as_data(X, y, workers, options.feature_names)
             options = options.for_shape(shape(data.design.columns))
             run = None
             if options.checkpoint is not None:

@@ -99,7 +99,7 @@ def stability_selection(
     check("n_subsamples", n_subsamples, is_count(n_subsamples), "an integer >= 1")
     check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
     check_seeded(options, "the subsamples")
-    data = as_data(X, y)
+    data = as_data(X, y, feature_names=options.feature_names)
     masks = _subsamples(data.design.n_samples, n_subsamples, fraction, options.random_state)
     path, paths = path_and_subset_paths(data, options, masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
