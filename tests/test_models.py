@@ -120,7 +120,9 @@ def test_missing_columns_are_named(model):
 
 
 # A column of a pandas frame is an attribute of it.
-@pytest.mark.parametrize("name", ["column_names", "schema", "select", "get_columns", "as_design", "feature_names"])
+@pytest.mark.parametrize(
+    "name", ["column_names", "schema", "select", "format", "get_columns", "as_design", "feature_names"]
+)
 def test_a_column_of_any_name_is_found_by_name(name):
     names = ("first", name, "last", "schema.")
     values = np.random.default_rng(1).standard_normal((20, 4))

@@ -69,7 +69,7 @@ class CrossValidation:
     @property
     def model(self) -> LinearModel:
         """The chosen model by itself."""
-        return LinearModel.from_choice(self.choice, self.feature_names)
+        return LinearModel.from_choice(self.choice, path=self.path)
 
     def predict(self, X: Any) -> Vector:
         """Predict the response of every row of X by the chosen model; see `LinearModel.predict`."""

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import scipy.sparse as sp
+
 from .bed import Genotypes
 from .columns import Vector, shape
 from .datasets.new_rows import match_columns
@@ -36,7 +38,7 @@ def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any =
     """
     held = as_held(X)
     matrix = X if held is None else held.X
-    if getattr(matrix, "format", None) != "csc":  # the indices of CSC are looked at where they lie, on threads
+    if sp.issparse(matrix) and matrix.format != "csc":  # the indices of CSC are looked at where they lie, on threads
         check_indices(matrix)
     origin: dict[str, Any] = {}
     if held is None:
