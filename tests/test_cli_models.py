@@ -214,7 +214,7 @@ def test_scores_are_told_where_the_response_is_known(run):
     np.testing.assert_allclose(record["rmse"], np.sqrt(np.mean((Y - expected) ** 2)), rtol=1e-12)
     np.testing.assert_allclose(record["r2"], 1 - np.sum((Y - expected) ** 2) / np.sum((Y - Y.mean()) ** 2))
     result = call("predict", "run", "table.csv", "--target", "y", "--out", "p.csv")
-    assert f"30 predictions in p.csv: r2 {record['r2']:.6g}, rmse {record['rmse']:.6g}" in plain(result.stdout)
+    assert f"30 predictions of y in p.csv: r2 {record['r2']:.6g}, rmse {record['rmse']:.6g}" in plain(result.stdout)
     text = (run.parent / "p.csv").read_text().splitlines()
     assert text[0] == "prediction"
     np.testing.assert_array_equal(np.array(text[1:], dtype=np.float64), record["predictions"])
@@ -402,3 +402,21 @@ def test_no_digit_of_a_table_is_cut_off(run, monkeypatch, n_signs, is_terminal):
     for row, point in zip(rows, call_json(*arguments)["points"], strict=True):
         assert row[-2:] == [f"{point[name]:.4g}" for name in ("validation_mse", "validation_r2")]
         assert is_terminal or len(row) == 10
+
+
+def test_the_response_is_named_first_wherever_something_is_told(run, tmp_path):
+    shown = call("cv", "table.csv", "--alphas", 5, "--out", "chosen")
+    assert "response 'y'" in plain(shown.stdout.splitlines()[0])
+    assert "response is 'y', the last column" in plain(shown.stderr)
+    assert f"table.csv: {M} samples, {P} features, response 'y'" in plain(shown.stderr)
+    page = (tmp_path / "chosen" / "report.html").read_text(encoding="utf-8")
+    assert '<p class="lede">Response: y. 5 models' in page
+    assert '<tr><th scope="row">response</th><td>y</td></tr>' in page
+    for arguments in (("cv", "table.csv", "--alphas", 5), ("predict", "chosen", "table.csv")):
+        record = call_json(*arguments)
+        assert next(iter(record)) == "response"
+        assert record["response"] == "y"
+    assert "30 predictions of y" in call("predict", "chosen", "table.csv").stderr
+    another = call("path", "table.csv", "--target", "f3", "--alphas", 5)
+    assert "response 'f3'" in another.stdout.splitlines()[0]
+    assert "the last column" not in another.stderr

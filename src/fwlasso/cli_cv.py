@@ -112,7 +112,7 @@ def cv(
     plan = Plan(cv=cv, rule=rule, relax=relax, validation=held_out)
     if out is not None and overwrite:
         clear_folder(out)
-    with solving(detail, str(file), data.X.shape) as show:
+    with solving(detail, str(file), data) as show:
         found = cross_validate(data, None, replace(options, callback=show), plan)
     scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
     finish(found.path, str(file), out, detail, found.ending, scored)

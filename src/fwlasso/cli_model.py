@@ -68,13 +68,14 @@ def predict(
     if out is not None:
         write_text(out, _as_csv(values))
     if as_json:
-        put_json({"predictions": values.tolist(), **scores})
+        put_json({"response": predictor.target, "predictions": values.tolist(), **scores})
         return
     if out is None:
         put(_as_csv(values))
     about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
     where = f" in {escape(str(out))}" if out is not None else ""
-    told = f"{values.size:,} predictions{where}{': ' if about else ''}{about}"
+    what = f" of {escape(predictor.target)}" if predictor.target else ""
+    told = f"{values.size:,} predictions{what}{where}{': ' if about else ''}{about}"
     (detail.aside() if out is None else detail.front()).print(told, soft_wrap=True)
 
 

@@ -138,7 +138,7 @@ def demo(
 
 def solve(data: Store | Table, title: str, detail: Detail, options: Options) -> LassoPath:
     """Solve with a progress bar."""
-    with solving(detail, title, data.X.shape) as show:
+    with solving(detail, title, data) as show:
         return solve_path(data, None, replace(options, callback=show))
 
 

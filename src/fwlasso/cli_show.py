@@ -32,6 +32,8 @@ from .progress import Step, Tell
 from .report import POINT_NAMES, point_rows
 from .report_page.data import home_model
 from .result import LassoPath
+from .store import Store
+from .table import Table
 from .traces import ever_active, names_of
 from .watch import Callback, Progress
 
@@ -115,10 +117,11 @@ def telling(detail: Detail) -> Iterator[None]:
 
 
 @contextmanager
-def solving(detail: Detail, title: str, shape: tuple[int, int]) -> Iterator[Callback]:
+def solving(detail: Detail, title: str, data: Store | Table) -> Iterator[Callback]:
     """Tell what is solved; show a bar for the path that tells the callback where it is; then what it warned of."""
     console = detail.aside()
-    console.print(f"[bold]{escape(title)}[/bold]: {shape[0]:,} samples, {shape[1]:,} features", soft_wrap=True)
+    (m, p), response = data.X.shape, f", response {data.target!r}" if data.target else ""
+    console.print(f"[bold]{escape(title)}[/bold]: {m:,} samples, {p:,} features{escape(response)}", soft_wrap=True)
     show_log(errors_only=detail.is_silent)
     columns = _Phase("{task.description}"), BarColumn(), MofNCompleteColumn()
     fields = TextColumn("active {task.fields[active]}"), TextColumn("gap {task.fields[gap]}"), TimeRemainingColumn()
@@ -144,6 +147,7 @@ def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None
     columns |= {name.replace(" ", "_"): values.tolist() for name, values in more.items()}
     chosen = {} if choice is None else {"choice": choice.record()}
     return {
+        "response": result.target,
         "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
         "ending": result.ending.value if result.ending else None,
         "dot_products": result.counters.dot_products,
@@ -164,13 +168,13 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
         label = choice.label if choice is not None and name == choice.criterion else name
         cells[label.replace("_", " ")] = tuple(f"{values[k]:.4g}" for k in points)
     marked = None if choice is None else points.index(choice.point)
-    grid = _grid(cells, marked)
+    grid = _grid(cells, marked, result.target)
     # Where a line is too short, names get several, then columns are left out: a digit less would be another number.
     for name in ("", *_LEFT_OUT_FIRST):
         if Measurement.get(console, console.options.update(width=_UNBOUNDED), grid).maximum <= console.width:
             break
         cells = {header.replace(" ", "\n"): column for header, column in cells.items() if header != name}
-        grid = _grid(cells, marked)
+        grid = _grid(cells, marked, result.target)
     console.print(grid)
     if choice is not None:
         score = choice.scores[choice.point]
@@ -191,9 +195,10 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
         console.print(f"settings: {escape(settings)}", soft_wrap=True)
 
 
-def _grid(cells: dict[str, tuple[str, ...]], marked: int | None) -> RichTable:
+def _grid(cells: dict[str, tuple[str, ...]], marked: int | None, target: str | None) -> RichTable:
     """Return a table of columns; the marked row is bold, and has a star."""
-    grid = RichTable(title="Points of the path", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    title = "Points of the path" if target is None else f"Points of the path, response {escape(repr(target))}"
+    grid = RichTable(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in cells:
         grid.add_column(name, justify="left" if name == "status" else "right", no_wrap=True, overflow="fold")
     for place, (point, *row) in enumerate(zip(*cells.values(), strict=True)):

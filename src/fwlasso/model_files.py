@@ -24,6 +24,10 @@ class Predictor(Protocol):
     def features(self) -> Features:
         """What is known of its features."""
 
+    @property
+    def target(self) -> str | None:
+        """The name of what it predicts, where it is known."""
+
     def predict(self, rows: NewRows) -> Vector:
         """Predict the response of every row."""
 
@@ -71,12 +75,19 @@ class _Linear:
     def features(self) -> Features:
         return Features(self._model.n_features, self._model.feature_names, self._model.first_index)
 
+    @property
+    def target(self) -> str | None:
+        found = self._model.about.get("target")
+        return found if isinstance(found, str) else None
+
     def predict(self, rows: NewRows) -> Vector:
         return self._model.predict(Table(rows.X, np.empty(0), rows.feature_names))
 
 
 class _Foreign:
     """Anything with a method `predict`."""
+
+    target = None
 
     def __init__(self, model: Any) -> None:
         self._model = model

@@ -43,7 +43,7 @@ class LinearModel:
     feature_names : tuple of str or None
         Those of these features, where the data had names. Named data are then asked for these columns by name.
     about : dict
-        Where the model comes from, as JSON has it: for the record.
+        Where the model comes from, as JSON has it: for the record. `target` is the response, where it has a name.
     variants : tuple of Variant or None
         Of genotypes: chromosome, position, effect allele and other allele of these features.
     first_index : int or None
@@ -235,6 +235,7 @@ def _of_column(
     indices = column.indices[order].astype(np.int64)
     chosen = None if names is None else tuple(str(names[j]) for j in indices.tolist())
     known = path.variants if path is not None else {}
+    about = about if path is None or path.target is None else {**about, "target": path.target}
     return LinearModel(
         int(column.shape[0]),
         indices,

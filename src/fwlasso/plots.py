@@ -63,7 +63,8 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, x: Abscissa = "radi
     ax.axhline(0.0, color="black", linewidth=0.6)
     ax.set_ylabel("coefficient of the scaled feature" if path.settings.get("standardize") else "coefficient")
     ever = f"{traces.features.size} of {path.coefs.shape[0]:,} features ever active"
-    ax.set_title(f"Lasso path: {len(path)} points, {ever}")
+    response = "" if path.target is None else f" of {_literal(_shortened(path.target))}"
+    ax.set_title(f"Lasso path{response}: {len(path)} points, {ever}")
     if names:
         ax.legend(title="largest", loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
     return ax

@@ -118,7 +118,8 @@ def _lede(path: LassoPath) -> str:
     """Return the path in a sentence."""
     p, n_points = path.coefs.shape
     models = "1 model" if n_points == 1 else f"{n_points} models"
-    text = f"{models} on {p:,} features, {path.settings['n_samples']:,} samples."
+    response = "" if path.target is None else f"Response: {path.target}. "
+    text = f"{response}{models} on {p:,} features, {path.settings['n_samples']:,} samples."
     if path.gap_tolerance is not None and all(status is Status.CERTIFIED for status in path.statuses):
         certified = f"its duality gap over all columns is at most {path.gap_tolerance:g} of ½ ‖y‖²"
         text += f" Each is certified: {certified}."
@@ -162,6 +163,7 @@ def _summary(path: LassoPath, choice: Choice | None) -> dict[str, str]:
     chosen = {} if choice is None else {"choice": f"point {choice.point + 1} by {choice.rule} ({choice.label})"}
     return {
         "data": f"{path.settings['n_samples']:,} samples, {p:,} features",
+        **({} if path.target is None else {"response": path.target}),
         "solver": str(path.settings.get("solver")),
         "path": f"{n_points} points; {ending}",
         **chosen,

@@ -156,6 +156,12 @@ class LassoPath:
         return found
 
     @property
+    def target(self) -> str | None:
+        """The response: a column, an array or a file; None if it has no name."""
+        found: str | None = self.settings.get("target")
+        return found
+
+    @property
     def gap_tolerance(self) -> float | None:
         """What the gaps were to be at most; None where the points were done by another rule."""
         return self.settings.get("tol") if self.settings.get("stop") == "gap" else None
@@ -365,8 +371,8 @@ def _check_record(record: dict[str, Any]) -> None:
     require(all(is_number(value) for value in cost), "its counters are not numbers")
     solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))
     known = isinstance(solver, str) and (tol is None or is_number(tol)) and type(m) is int
-    known = known and settings.get("first_index") in (None, 0, 1)
-    require(known, "solver, tol, n_samples or first_index are not as they were written")
+    known = known and settings.get("first_index") in (None, 0, 1) and isinstance(settings.get("target"), str | None)
+    require(known, "solver, tol, n_samples, first_index or target are not as they were written")
 
 
 def _span(values: NDArray[Any]) -> str:
