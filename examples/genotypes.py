@@ -78,7 +78,8 @@ for j in strongest:
 # %%
 # A polygenic score
 # -----------------
-# Predictions read the selected variants alone. Another cohort must have the same variants and the same A1.
+# Predictions read the selected variants alone. They are found by identifier in another cohort, in any order and among
+# others, and counted as here where A1 and A2 are exchanged.
 score = model.predict(cohort.X)
 fig, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 ax.plot(score, cohort.phenotype, ".", markersize=3)

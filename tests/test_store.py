@@ -391,7 +391,7 @@ def test_missing_store_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere: no such store"):
         open_store(tmp_path / "nowhere")
     (tmp_path / "file").write_text("1")
-    with pytest.raises(ValueError, match="file is not a store: it is not a folder"):
+    with pytest.raises(ValueError, match="file is not a store, but a file"):
         open_store(tmp_path / "file")
 
 

@@ -87,7 +87,7 @@ def _warn_of_names(data: Store | Table, file: Path, *, is_guessed: bool) -> None
     if is_guessed:
         others = f"--target takes another of {listed(names)}"
         warn_of_doubt(f"{file}: the response is {data.target!r}, the last column; {others}")
-    nameless = [name for name in names if not name or name.startswith("Unnamed: ")]
+    nameless = [name for name in names if not name or name.startswith(("Unnamed: ", "__index_level_"))]
     if nameless:
         warn_of_doubt(f"{file}: a column without a name is a feature; --exclude {nameless[0]!r} leaves out an index")
     if are_numbers(names):

@@ -304,7 +304,7 @@ def _open_folder(folder: Path) -> int:
     except FileNotFoundError:
         raise FileNotFoundError(f"{folder}: no such store") from None
     except NotADirectoryError:
-        raise ValueError(f"{folder} is not a store: it is not a folder") from None
+        raise ValueError(f"{folder} is not a store, but a file: fwlasso.datasets.read_table reads it") from None
 
 
 def _open_file(folder: Path, place: int, name: str) -> BinaryIO:

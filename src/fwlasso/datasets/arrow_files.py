@@ -24,6 +24,7 @@ from .source import BLOCK_BYTES, Rectangle, Source, Spool
 STDIN = Path("-")
 # A row of a csv must fit; pyarrow's own default of 1 MB is less than a hundred thousand columns take.
 _CSV_BLOCK = 16 << 20
+_LEAVE_OUT = "leave the column out with --exclude (exclude= in Python)"
 _DELIMITERS = ",;\t"
 
 #: Matrix, response, names of the features and of the response.
@@ -170,7 +171,7 @@ def are_numbers(names: Sequence[str]) -> bool:
 
 def listed(names: Sequence[str]) -> str:
     """Return names as text, of many the first and the last."""
-    return ", ".join(names if len(names) <= 10 else [*names[:5], "...", *names[-5:]])
+    return ", ".join(name or "''" for name in (names if len(names) <= 10 else [*names[:5], "...", *names[-5:]]))
 
 
 def _matrix(file: Path, table: Any, names: tuple[str, ...], first_row: int) -> NDArray[np.float64]:
@@ -223,9 +224,9 @@ class _Csv(NamedTuple):
             column, row, found = place.groups()
             where = f"{self.file}, row {row}, column {self.names[int(column)]!r}"
             if not (found or "").strip():
-                raise ValueError(f"{where}: the cell is empty; fill it, leave out the row, or the column") from error
+                raise ValueError(f"{where}: the cell is empty; fill it, or {_LEAVE_OUT}") from error
             raise ValueError(
-                f"{where}: expected a number, found {found!r}; encode the column, or leave it out"
+                f"{where}: expected a number, found {found!r}; make numbers of the column, or {_LEAVE_OUT}"
             ) from error
 
 
@@ -236,15 +237,12 @@ def _open_csv(file: Path) -> Iterator[_Csv]:
     with _input(file) as packed, unpacked(packed, file) as plain:
         n_bytes = packed.seek(0, 2)
         packed.seek(0)
-        header: list[str] = []
-        for line in iter(plain.readline, b""):
-            header.append(line.decode("utf-8-sig"))
-            if "".join(header).count('"') % 2 == 0:  # or a name goes on in the next line
-                break
-        begin, text = plain.tell(), "".join(header)
-        counts = {sign: re.sub(r'"[^"]*"', "", text).count(sign) for sign in _DELIMITERS}
-        delimiter = max(counts, key=lambda sign: counts[sign])
-        names = [name.strip() for name in next(csv.reader(header, delimiter=delimiter), [])]
+        first = re.sub(rb'"[^"]*"', b"", plain.readline()).decode("utf-8-sig")  # without what is quoted
+        delimiter = max(_DELIMITERS, key=first.count)
+        plain.seek(0)
+        lines = (line.decode("utf-8-sig") for line in iter(plain.readline, b""))  # a name may go on in the next one
+        names = [name.strip() for name in next(csv.reader(lines, delimiter=delimiter), [])]
+        begin = plain.tell()
         # Where semicolons are between numbers, a comma is within one.
         decimal = "," if delimiter == ";" and b"," in plain.readline() else "."
         plain.seek(begin)
@@ -277,7 +275,7 @@ def _numbers(file: Path, table: Any, name: str, first_row: int) -> NDArray[np.fl
     column = table.column(name)
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + first_row
-        raise ValueError(f"{file}, row {row}, column {name!r}: there is no value; fill it, or leave the column out")
+        raise ValueError(f"{file}, row {row}, column {name!r}: there is no value; fill it, or {_LEAVE_OUT}")
     if not (
         kind.is_integer(column.type)
         or kind.is_floating(column.type)
@@ -285,7 +283,7 @@ def _numbers(file: Path, table: Any, name: str, first_row: int) -> NDArray[np.fl
         or kind.is_decimal(column.type)
     ):
         raise ValueError(
-            f"{file}, column {name!r}: expected numbers, found {column.type}; encode the column, or leave it out"
+            f"{file}, column {name!r}: expected numbers, found {column.type}; make numbers of it, or {_LEAVE_OUT}"
         )
     values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
     if not np.isfinite(values).all():
