@@ -148,7 +148,7 @@ def test_names_count_as_the_file_does(here, first):
     text = plain(call("path", f"train{first}.svm", "--alphas", 15).stdout)
     assert all(f" {name} {sign}" in text for name, sign in zip(names, "+-+", strict=True))
     page = (here / f"run{first}" / "report.html").read_text(encoding="utf-8")
-    assert f"<tr><td>{names[0]}</td><td>{names[0]}</td><td>" in page
+    assert f"<tr><td>{names[0]}</td><td>{names[0]}</td><td" in page
     assert f'"name":"{names[1]}","index":{names[1]}' in page
 
 
