@@ -188,6 +188,9 @@ def test_an_index_without_a_name_is_told(tmp_path):
     pd.DataFrame(X, columns=NAMES).assign(y=Y).to_csv(tmp_path / "a.csv")
     told = plain(call("path", tmp_path / "a.csv", "--alphas", 3).stderr)
     assert "a column without a name is a feature; --exclude '' leaves out an index" in told
+    pd.DataFrame(X, columns=NAMES, index=np.arange(30) * 2).assign(y=Y).to_parquet(tmp_path / "a.parquet")
+    told = plain(call("path", tmp_path / "a.parquet", "--target", "y", "--alphas", 3).stderr)
+    assert "--exclude '__index_level_0__' leaves out an index" in told
     assert "without a name" not in plain(call("path", tmp_path / "a.csv", "--exclude", "", "--alphas", 3).stderr)
 
 

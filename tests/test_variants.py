@@ -76,6 +76,12 @@ def test_variants_are_found_and_turned(path, tmp_path, kind):
     np.testing.assert_allclose(LinearModel.from_path(path, 5).predict(bed.X), expected[:, 5], rtol=1e-12, atol=1e-12)
 
 
+def test_a_model_without_variants_predicts_any_file(path, tmp_path):
+    bed = open_bed(write(tmp_path, sid=[f"x{j}" for j in range(P)]))
+    for predicted in (path.predict(bed.X, point=0), LinearModel.from_path(path, 0).predict(bed.X)):
+        np.testing.assert_allclose(predicted, Y.mean())
+
+
 def test_variants_are_found_among_others(path, tmp_path):
     model = LinearModel.from_path(path, 4)
     order = [*model.indices.tolist()[::-1], *(j for j in range(P) if j not in model.indices)][:-1]

@@ -57,7 +57,8 @@ def load_libsvm(
     dtype : float64 or float32
         Of the matrix.
     zero_based : bool or "auto"
-        Whether indices count from 0. "auto": they count from 1 unless there is a 0, as in scikit-learn.
+        Whether indices count from 0. "auto": they count from 1 unless there is a 0, as in scikit-learn. That is a guess
+        for every file by itself: where several belong together, say which it is.
     query_id : bool
         Whether to return the queries of all rows, too. Every row must have one then; otherwise they are skipped.
     n_threads : int, optional
