@@ -247,8 +247,8 @@ def test_at_outside_is_refused_with_the_range(path, name):
             path.at(**{name: value})
 
 
-# m alpha / m is not alpha for 24 samples and 0.1, nor for 49 and 0.07.
-@pytest.mark.parametrize(("m", "alphas"), [(24, [0.1, 1.0, 0.5]), (49, [0.07, 0.7])])
+# m alpha / m is not alpha for 24 samples and 0.1, 0.2 or 0.7.
+@pytest.mark.parametrize(("m", "alphas"), [(24, [0.1, 1.0, 0.5]), (24, [0.2, 0.7])])
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_given_alphas_come_back_to_the_bit(m, alphas, checkpoint, tmp_path):
     rows, flat = np.random.default_rng(0).standard_normal((m, 8)), np.ones(m)  # no model is better than another

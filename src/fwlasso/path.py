@@ -61,6 +61,7 @@ def lasso_path(
 
     Over radii, min 1/(2m) ||y - X b - b0||^2 subject to ||b||_1 <= radius; over alphas, scikit-learn's
     min 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1. Points are solved from the sparsest on, each from the one before.
+    Unlike scikit-learn's function of this name it fits an intercept, and returns an object in place of a tuple.
 
     Parameters
     ----------
