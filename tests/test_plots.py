@@ -92,7 +92,7 @@ def test_the_largest_coefficients_are_labelled(path, ax, n_labels, named):
 
 
 def test_long_names_leave_room_for_the_lines(path):
-    figure = draw_coefs(replace(path, feature_names=tuple("W" * 200 + str(j) for j in range(P))))
+    figure = draw_coefs(replace(path, feature_names=tuple("W" * 60 + str(j) for j in range(P))))
     figure.draw_without_rendering()
     (ax,) = figure.axes
     assert ax.get_position().width > 0.5
