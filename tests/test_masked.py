@@ -84,7 +84,7 @@ def test_the_problem_is_that_of_the_samples_alone(storage, units, data, kept, rn
 
 
 def masked_path(X, y, kept, **settings) -> LassoPath:
-    options = Options(**{**DEFAULTS, **settings})
+    options = Options(**{**DEFAULTS, **settings}).for_shape(X.shape)
     design = as_design(X)
     with Workers(1) as workers:
         problem = build_problem(design, y, options.fit_intercept, options.standardize, workers, kept)

@@ -26,6 +26,7 @@ def assert_same(found, whole):
     assert json_text(found.choice.record()) == json_text(whole.choice.record())  # which has no NaN
 
 
+@pytest.mark.filterwarnings("ignore:The mean squared error is best at the last point")
 @pytest.mark.parametrize("call", CALLS)
 def test_folds_go_on_where_they_stopped(tmp_path, call):
     X, y = make_data()
