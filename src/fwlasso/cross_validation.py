@@ -54,7 +54,7 @@ class CrossValidation:
 
     def __repr__(self) -> str:
         folds = f", {len(self.fold_paths)} folds" if self.fold_paths else ""
-        return f"<CrossValidation: alpha {self.alpha:.4g} of {len(self.path)}{folds}\n  {self.choice.summary()}>"
+        return f"<CrossValidation: alpha {self.alpha:.4g}{folds}\n  {self.choice.summary()}>"
 
     @property
     def alpha(self) -> float:
