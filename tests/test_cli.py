@@ -300,7 +300,7 @@ def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale, solver):
     file = write_csv(tmp_path / "table.csv", y=scale * Y)
     record = call_json("path", file, grid, 4, "--solver", solver, "--out", tmp_path / "out")
     path, _ = kept_in(tmp_path / "out")
-    assert set(record) == {"response", "points", "ending", "dot_products", "passes", "seconds", "settings"}
+    assert set(record) == {"response", "notices", "points", "ending", "dot_products", "passes", "seconds", "settings"}
     frame = path.to_frame()
     assert [list(point) for point in record["points"]] == [list(frame)] * 4
     for name in frame:

@@ -83,6 +83,7 @@ def test_folds_that_are_drawn(run, asked):
     order = np.argsort(Y)
     write_csv(run.parent / "sorted.csv", x=X[order], y=Y[order])
     assert "--shuffle" in plain(call("cv", "sorted.csv", "--alphas", 5).stderr)
+    assert any("--shuffle" in notice for notice in call_json("cv", "sorted.csv", "--alphas", 5)["notices"])
     quiet = ("cv", "sorted.csv", "--alphas", 5, "--folds", 3)
     assert "Neighbouring" not in plain(call(*quiet, "--shuffle", "--seed", 4).stderr)
     assert held_out(asked["cv"]) == held_out(KFold(3, shuffle=True, random_state=4).split(X))

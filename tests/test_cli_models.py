@@ -192,7 +192,7 @@ def test_rows_of_every_kind_are_predicted(run, kind):
     model = LinearModel.load(run / "model.json")
     np.testing.assert_allclose(predictions("run", kind), model.predict(X), rtol=1e-12)
     record = call_json("predict", "run", kind)
-    assert set(record) == {"response", "predictions"} | ({"r2", "rmse"} if KINDS[kind] else set())
+    assert set(record) == {"response", "predictions", "notices"} | ({"r2", "rmse"} if KINDS[kind] else set())
 
 
 def test_genotypes_are_predicted(tmp_path):

@@ -68,7 +68,7 @@ def predict(
     if out is not None:
         write_text(out, _as_csv(values))
     if as_json:
-        put_json({"response": predictor.target, "predictions": values.tolist(), **scores})
+        put_json({"response": predictor.target, "predictions": values.tolist(), **scores, "notices": detail.notices})
         return
     if out is None:
         put(_as_csv(values))

@@ -161,7 +161,7 @@ def finish(
     if is_kept:
         console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
     if detail.as_json:
-        put_json(as_records(result, more, choice))
+        put_json({**as_records(result, more, choice), "notices": detail.notices})
     elif not is_kept:
         show_path(result, detail, more, choice)
     if out is not None and not is_kept:

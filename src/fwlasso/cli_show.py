@@ -4,7 +4,8 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -42,12 +43,14 @@ _UNBOUNDED = 10_000  # signs a line
 _LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status", "R2", "active", "alpha")
 
 
-class Detail(NamedTuple):
-    """How much is shown."""
+@dataclass(frozen=True)
+class Detail:
+    """How much is shown, and what was warned of so far."""
 
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
+    notices: list[str] = field(default_factory=list)
 
     @property
     def is_silent(self) -> bool:
@@ -113,6 +116,7 @@ def telling(detail: Detail) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in caught:
+        detail.notices.append(str(warning.message))
         detail.aside().print(f"[yellow]{escape(str(warning.message))}[/yellow]", soft_wrap=True)
 
 
