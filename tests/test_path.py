@@ -467,7 +467,12 @@ def test_a_rule_that_asks_for_too_many_columns_gets_all(data):
 
 def test_idle_draws_end_a_point_however_short_the_bursts(data, monkeypatch):
     monkeypatch.setattr("fwlasso.solvers.run.BURST_BYTES", 1)
-    path = lasso_path(*data, radii=[0.0], solver="sfw", sample_size=5, max_iter=50, random_state=0)
+    settings = {"radii": [0.0], "solver": "sfw", "sample_size": 5, "max_iter": 50, "random_state": 0}
+    path = lasso_path(*data, **settings)
+    assert path.statuses == (Status.SETTLED,)
+    assert path.counters.iterations[0] == 1 + 40 // 5  # the first draw, and those of a round over all columns
+    with pytest.warns(ConvergenceWarning, match="increase sample_size"):
+        path = lasso_path(*data, stop="paper", **settings)
     assert path.statuses == (Status.STALLED,)
 
 

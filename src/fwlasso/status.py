@@ -49,6 +49,6 @@ _SENTENCES = {
     ),
     Status.MAX_ITER: "The iteration limit was reached: increase max_iter or tol.",
     Status.TIMED_OUT: "The time limit was reached: the points solved so far are returned.",
-    Status.INTERRUPTED: "Interrupted from the keyboard: the points solved so far are returned.",
+    Status.INTERRUPTED: "Interrupted: the points solved so far are returned.",
     Status.STOPPED: "The callback asked to stop: the points solved so far are returned.",
 }
