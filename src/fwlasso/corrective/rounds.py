@@ -44,7 +44,7 @@ AFTER = {
     FINISH: CERTIFY,
 }
 # In so many rounds the objective must fall by this share of the gap, or the gap by half: else rounding is what is left.
-_MAX_IDLE, _PROGRESS = 20, 1e-3
+_MAX_IDLE, _PROGRESS = 100, 1e-3
 # What a Newton step without a factor costs, in epochs: with a copy of the columns and a preconditioner; without, where
 # there are more entries in a row than pay for that.
 _EPOCHS_PER_STEP, _EPOCHS_PER_PLAIN_STEP = 20.0, 3.0
