@@ -63,6 +63,7 @@ FILES = {
     "exchanged": exchange([0, 3, 5]),
     "in another order": pick(range(P - 1, -1, -1)),
     "exchanged, in another order": pick(range(P - 1, -1, -1), **exchange([0, 6, 9])),
+    "small letters": {"allele_1": [allele.lower() for allele in A1]},
     "on another build": {"bp_position": list(range(P)), "chromosome": ["7"] * P},
 }
 
@@ -136,6 +137,11 @@ REFUSED = {
     ),
     "the other strand": ({"allele_1": ["T", *A1[1:]], "allele_2": ["G", *A2[1:]]}, "rs0 has T/G, and had A/C"),
     "nothing known": ({"allele_1": ["0", *A1[1:]], "allele_2": ["0", *A2[1:]]}, "rs0 has 0/0"),
+    "no call": (
+        {"values": np.where(np.arange(P) == 3, np.nan, X)},
+        r"1 of the \d+ variants of the model have no call: rs3; impute them",
+    ),
+    "no call, exchanged": (exchange([3], np.where(np.arange(P) == 3, np.nan, X)), "model have no call: rs3; impute"),
     "two of a name": (pick([1, 0, 0, 3, 6]), "more than one variant 'rs0' with the same alleles"),
 }
 
@@ -155,6 +161,37 @@ def test_variants_without_a_name_are_found_by_their_position(tmp_path):
     turned = pick(range(P - 1, -1, -1), sid=["."] * P, chromosome=["chr1"] * P, **exchange([0, 3]))
     other = open_bed(write(tmp_path, name="other", **turned))
     np.testing.assert_allclose(path.predict(other.X), path.predict(X), rtol=1e-12, atol=1e-12)
+
+
+def test_missing_ones_without_a_name_are_told_by_their_position(tmp_path):
+    path = lasso_path(open_bed(write(tmp_path, sid=["."] * P)).X, Y, alphas=5)
+    other = open_bed(write(tmp_path, name="other", **pick(range(1, P), sid=["."] * P)))
+    with pytest.raises(ValueError, match="are not there: 1:0; impute them"):
+        path.predict(other.X)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 8])
+def test_a_single_call_is_enough(path, tmp_path, m):
+    """Whatever the last byte has behind the samples."""
+    values = X[:m].copy()
+    values[: m - 1, 3] = np.nan
+    variants = Variants(("1",) * P, np.arange(P), tuple(A1), tuple(A2))
+    expected = path.predict(np.where(np.isnan(values), X[m - 1], values))
+    np.testing.assert_allclose(path.predict(Genotypes(pack(values), m, tuple(NAMES), variants)), expected, atol=1e-12)
+    values[:, 3] = np.nan
+    with pytest.raises(ValueError, match="no call: rs3"):
+        path.predict(Genotypes(pack(values), m, tuple(NAMES), variants))
+
+
+def test_of_two_variants_of_a_name_each_is_found_by_its_position(tmp_path):
+    sid, alleles = ["rs0", *NAMES[1:3], "rs0", *NAMES[4:]], {"allele_1": ["A"] * P, "allele_2": ["C"] * P}
+    path = lasso_path(open_bed(write(tmp_path, sid=sid, **alleles)).X, Y, alphas=8, eps=1e-2)
+    other = open_bed(write(tmp_path, name="other", **pick(range(P - 1, -1, -1), sid=sid, **alleles)))
+    np.testing.assert_allclose(path.predict(other.X), path.predict(X), rtol=1e-12, atol=1e-12)
+    fewer = open_bed(write(tmp_path, name="fewer", **pick(range(1, P), sid=sid, **alleles)))
+    for predict in (path.predict, LinearModel.from_path(path, 5).predict):
+        with pytest.raises(ValueError, match=r"1 of the \d+ variants of the model are not there: rs0:1:0; impute them"):
+            predict(fewer.X)
 
 
 def test_of_copies_the_one_in_its_place_is_taken(tmp_path):
@@ -227,3 +264,8 @@ def test_runs_and_reports_carry_the_variants_and_predict_other_files(tmp_path, c
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert f"{tmp_path / 'wrong.bed'}: 1 of the" in stderr
     assert "rs0 has G/C, and had A/C" in stderr
+    write(tmp_path, np.where(np.arange(P) == 0, np.nan, X), "uncalled")
+    exit_code, stdout, stderr = call_main("predict", tmp_path / "run", tmp_path / "uncalled.bed")
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert "uncalled.bed: 1 of the" in stderr
+    assert "have no call: rs0" in stderr

@@ -1,5 +1,6 @@
 """Coefficients of variants, carried over to another file: it may have other columns, and count other alleles."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -19,7 +20,8 @@ def carry_over(
     """Return coefficients for the columns of X, and what is to be added to every product with them.
 
     A variant is found by its identifier, in any order and among any others; one without (".") by chromosome and
-    position. Where A1 and A2 are exchanged, b x becomes b (2 - x).
+    position, and one whose identifier the model has more than once by all three. Where A1 and A2 are exchanged, b x
+    becomes b (2 - x).
 
     Parameters
     ----------
@@ -30,7 +32,7 @@ def carry_over(
     Raises
     ------
     ValueError
-        Variants are missing in X, or have other alleles there: how many, and the first of them.
+        Variants are missing in X, have other alleles there, or no call: how many, and the first of them.
 
     Examples
     --------
@@ -47,24 +49,30 @@ def carry_over(
     if used and bool(variants) != (X.variants is not None):
         which, remedy = ("X", "read it with open_bed") if variants else ("model", "fit it again")
         raise ValueError(f"the {which} does not tell the alleles of its variants, and may count others: {remedy}")
-    keys = {j: _key(names[j], variants.get(j)) for j in used}
-    there = _places(X, set(keys.values()))
+    counts = Counter(names[j] for j in variants)
+    by_place = {_NAMELESS, *(name for name, count in counts.items() if count > 1)}
+    keys = {j: _key(names[j], variants.get(j), by_place) for j in used}
+    there = _places(X, set(keys.values()), by_place)
     places: dict[int, tuple[int, int]] = {}
-    missing, foreign = [], []
+    missing, foreign, uncalled = [], [], []
     for j in used:
         signs = {k: _sign(variants.get(j), _variant(X, k)) for k in there[keys[j]]}
         fitting = [k for k, sign in signs.items() if sign]
         if not signs:
-            missing.append(names[j])
+            missing.append(_told(keys[j]))
         elif not fitting:
             now, before = ("/".join(v[2:]) for v in (X.variants.at(next(iter(signs))), variants[j]))  # type: ignore[union-attr]
-            foreign.append(f"{names[j]} has {now}, and had {before}")
+            foreign.append(f"{_told(keys[j])} has {now}, and had {before}")
         elif len(fitting) > 1 and j not in fitting:
-            raise ValueError(f"X has more than one variant {names[j]!r} with the same alleles")
+            raise ValueError(f"X has more than one variant {_told(keys[j])!r} with the same alleles")
         else:
             place = j if j in fitting else fitting[0]  # of copies, the one where it was
             places[j] = place, signs[place]
-    _refuse(missing, used, "are not there", "impute them, or fit again on the variants that both files have")
+            if not _has_call(X, place):
+                uncalled.append(_told(keys[j]))
+    remedy = "impute them, or fit again on the variants that both files have"
+    _refuse(missing, used, "are not there", remedy)
+    _refuse(uncalled, used, "have no call", remedy)
     _refuse(foreign, used, "have other alleles", "they may be of the other strand (plink --flip), or other variants")
     rows, signs_of = np.array(list(places.values()), dtype=np.int64).reshape(-1, 2).T
     turn = sp.csc_array((signs_of.astype(float), (rows, used)), shape=(X.shape[1], coefs.shape[0]))
@@ -73,24 +81,35 @@ def carry_over(
     return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ exchanged)
 
 
-def _key(name: str, variant: Variant | None) -> object:
-    if name != _NAMELESS or variant is None:
-        return name
-    return variant.chromosome.removeprefix("chr"), variant.position
+def _key(name: str, variant: Variant | None, by_place: set[str]) -> tuple[str, ...]:
+    if name not in by_place or variant is None:
+        return (name,)
+    return name, variant.chromosome.removeprefix("chr"), str(variant.position)
+
+
+def _told(key: tuple[str, ...]) -> str:
+    return ":".join(key).removeprefix(f"{_NAMELESS}:")
 
 
 def _variant(X: Genotypes, k: int) -> Variant | None:
     return None if X.variants is None else X.variants.at(k)
 
 
-def _places(X: Genotypes, wanted: Iterable[object]) -> dict[object, list[int]]:
+def _places(X: Genotypes, wanted: Iterable[tuple[str, ...]], by_place: set[str]) -> dict[tuple[str, ...], list[int]]:
     """Return the columns of X that have a key, for every key that is wanted."""
-    found: dict[object, list[int]] = {key: [] for key in wanted}
+    found: dict[tuple[str, ...], list[int]] = {key: [] for key in wanted}
     for k, name in enumerate(X.feature_names or ()):
-        key = _key(name, _variant(X, k)) if name == _NAMELESS else name
+        key = _key(name, _variant(X, k), by_place) if name in by_place else (name,)
         if key in found:
             found[key].append(k)
     return found
+
+
+def _has_call(X: Genotypes, k: int) -> bool:
+    """Tell whether any sample has a call: another code than 01 (see `bed`)."""
+    calls = X.packed[k] ^ 0b01_01_01_01
+    calls[-1:] <<= 2 * (-X.shape[0] % 4)  # no bits of the samples that the last byte has too many
+    return bool(calls.any())
 
 
 def _sign(known: Variant | None, found: Variant | None) -> int:
@@ -103,7 +122,7 @@ def _sign(known: Variant | None, found: Variant | None) -> int:
 
 
 def _same(known: str, found: str) -> bool:
-    return known == found or known in _UNKNOWN or found in _UNKNOWN
+    return known.upper() == found.upper() or known in _UNKNOWN or found in _UNKNOWN
 
 
 def _refuse(which: list[str], used: list[int], what: str, remedy: str) -> None:
