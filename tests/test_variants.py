@@ -249,6 +249,18 @@ def test_a_model_with_other_things_for_a_variant_is_refused(path, change):
         LinearModel.from_json(seal(record))
 
 
+@pytest.mark.parametrize("command", [("path",), ("cv", "--folds", 3)])
+def test_a_run_is_not_resumed_with_other_variants(tmp_path, call_main, command):
+    arguments = command[0], write(tmp_path), *command[1:], "--alphas", 5, "--quiet", "--out", tmp_path / "run"
+    call(*arguments)
+    call(*arguments, "--resume")
+    for change in (exchange([3]) | {"values": X}, {"bp_position": range(P)}, {"chromosome": ["2"] * P}):
+        write(tmp_path, **change)
+        exit_code, _, stderr = call_main(*arguments, "--resume")
+        assert exit_code == BAD_INPUT
+        assert "the data have changed: variants (chromosome, position, A1, A2) was different" in stderr
+
+
 def test_runs_and_reports_carry_the_variants_and_predict_other_files(tmp_path, call_main):
     call("cv", write(tmp_path), "--folds", 3, "--alphas", 8, "--quiet", "--out", tmp_path / "run")
     write(tmp_path, name="other", **pick(range(P - 1, -1, -1), **exchange([0, 3, 6])))

@@ -28,7 +28,8 @@ class Data(NamedTuple):
 
     def fingerprint(self) -> dict[str, str]:
         """Return checksums of the data."""
-        return fingerprint(self.design, self.response, self.store)
+        variants = self.X.variants if isinstance(self.X, Genotypes) else None
+        return fingerprint(self.design, self.response, self.store, variants)
 
 
 def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any = None) -> Data:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .bed import Variants
 from .columns import Vector, shape
 from .design import Design
 from .store import Store, written_digests
@@ -16,8 +17,10 @@ _CHUNK_BYTES = 1 << 26
 _OF_RESPONSE = ("y", "feature_names")  # entries of a store that are no part of X
 
 
-def fingerprint(design: Design, y: Vector, store: Store | None = None) -> dict[str, str]:
-    """Return checksums of X, y and the names; of the X of a store those that were written with it, without reading it.
+def fingerprint(
+    design: Design, y: Vector, store: Store | None = None, variants: Variants | None = None
+) -> dict[str, str]:
+    """Return checksums of X, y, names and variants; of the X of a store those written with it, without reading it.
 
     CRC-32 finds what happens by accident, at the speed of memory. It is no proof against intent.
     """
@@ -30,12 +33,18 @@ def fingerprint(design: Design, y: Vector, store: Store | None = None) -> dict[s
         parts = {name: sha for name, sha in written_digests(store).items() if name not in _OF_RESPONSE}
         kind = "store"
     m, p = shape(design.columns)
+    known = {} if variants is None else {"variants (chromosome, position, A1, A2)": _crc_of_text(variants)}
     return {
         "shape": f"{m} x {p}",
         "X": " ".join([kind, *(f"{name}:{checksum}" for name, checksum in parts.items())]),
         "y": _checksum(y),
-        "feature names": f"{zlib.crc32(json.dumps(design.feature_names).encode()):08x}",
+        "feature names": _crc_of_text(design.feature_names),
+        **known,
     }
+
+
+def _crc_of_text(names: tuple[Any, ...] | None) -> str:
+    return f"{zlib.crc32(json.dumps(names, default=np.ndarray.tolist).encode()):08x}"
 
 
 def _checksum(array: NDArray[Any]) -> str:
