@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from fwlasso import lasso_path
+from fwlasso import CrossValidation, lasso_path
 from fwlasso.plots import draw_coefs, plot_coefs, plot_error, plot_gap
 from made_paths import choose
 
@@ -241,7 +241,7 @@ def test_error_is_drawn_with_band_folds_and_chosen_point(path, ax):
 
 
 def test_the_best_point_is_drawn_where_another_one_was_chosen(path, ax):
-    choice = replace(choose(path, 3), point=2)
+    choice = replace(choose(path, 2), scores=choose(path, 3).scores)
     assert choice.best == 3
     plot_error(path, choice, ax=ax)
     best, chosen = (line for line in ax.lines if line.get_marker() == "o")
@@ -265,6 +265,20 @@ def test_rules_and_criteria_of_every_kind_are_shown(path, ax, name):
     path.plot_error(replace(choose(path, 3), rule=name, criterion=name), ax=ax)
     ax.figure.savefig(io.BytesIO())
     assert len(legend_of(ax)) == 4
+
+
+@pytest.mark.parametrize("other", [{"y": np.arange(30.0)}, {"radii": 7}], ids=["other data", "other points"])
+def test_the_choice_of_another_path_is_refused(path, other):
+    with pytest.raises(ValueError, match=r"^choice must be that of a point of this path"):
+        path.plot_error(choose(solve(**other), 3))
+
+
+def test_what_holds_a_choice_stands_for_it(path, ax):
+    choice = choose(path, 3)
+    path.plot_error(CrossValidation(path, choice), ax=ax)
+    line_of(ax, choice.scores)
+    with pytest.raises(TypeError, match=r"^choice must be a Choice, the result of lasso_cv .*, got LassoPath"):
+        path.plot_error(path)
 
 
 def test_gaps_are_drawn_with_their_tolerance(path, ax):

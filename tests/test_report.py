@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fwlasso import LinearModel, Status, lasso_cv
+from fwlasso import CrossValidation, Lasso, LassoCV, LinearModel, Status, lasso_cv
 from fwlasso.report import point_rows, write_report
 from fwlasso.report_page.call import call_text
 from made_paths import M, P, choose, make_data, solve, synthetic_path
@@ -224,8 +224,35 @@ def test_chosen_feature_that_was_never_active_has_no_scaled_coefficient(report, 
     early = replace(path, **{name: getattr(path, name)[:, :2] for name in ("coefs", "scaled_coefs")})
     assert P - 1 not in early.coefs.indices
     short = replace(early, statuses=path.statuses[:2], **{k: getattr(path, k)[:2] for k in ("gaps", "r2", "radii")})
-    _, rows, _ = tables_of(report(short, choice=replace(choose(short, 1), coef=strange)))
+    _, rows, _ = tables_of(report(short, choice=replace(choose(short, 1, blend=0.0), coef=strange)))
     assert rows == [[str(P - 1), str(P - 1), "1.5", "-"]]
+
+
+def test_the_choice_of_another_path_is_refused(report, path):
+    few = replace(choose(path, 3), coef=path.coefs[:-1, [3]])
+    others = few, choose(solve(radii=6), 3), choose(solve(y=np.arange(float(M))), 3), replace(choose(path, 3), point=2)
+    for other in others:
+        with pytest.raises(ValueError, match=r"^choice must be that of a point of this path"):
+            report(path, choice=other)
+
+
+def test_what_holds_a_path_and_a_choice_stands_for_both(report, path):
+    X, y = make_data()
+    estimator = LassoCV(alphas=9, rule="bic")
+    with pytest.raises(TypeError, match=r"^path must be a LassoPath, the result of lasso_cv or a fitted LassoCV, got"):
+        report(estimator)
+    found = lasso_cv(X, y, alphas=9, rule="bic")
+    pages = report(found.path, choice=found.choice), report(found), report(found.path, choice=found)
+    pages += (report(found, choice=found.choice), report(estimator.fit(X, y)))
+    assert [data_of(page)["scores"] for page in pages] == [data_of(pages[0])["scores"]] * 5
+    assert data_of(pages[0])["home"]["chosen"]
+    for wrong in (found.choice, Lasso(), "path.npz", None):
+        with pytest.raises(TypeError, match=rf"^path must be .*, got {type(wrong).__name__}"):
+            report(wrong)
+    with pytest.raises(TypeError, match=r"^choice must be .*, got int"):
+        report(path, choice=3)
+    with pytest.raises(ValueError, match=r"^choice must be that of a point of this path"):
+        report(path, choice=CrossValidation(found.path, found.choice))
 
 
 def test_summary_tells_what_was_done(report, path):

@@ -230,7 +230,7 @@ def test_pointing_at_a_line_names_its_feature(page, path):
 def test_the_best_point_is_marked_where_another_one_was_chosen(page, path):
     browser = page(path, choice=choose(path, HOME))
     assert browser.run("document.querySelectorAll('#score .best').length") == 0
-    browser = page(path, choice=replace(choose(path, HOME), point=HOME - 1))
+    browser = page(path, choice=replace(choose(path, HOME - 1), scores=choose(path, HOME).scores))
     assert browser.run("document.querySelectorAll('#score .best').length") == 1
     assert "Ring: the best score." in browser.text("#score-note")
 

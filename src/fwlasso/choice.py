@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from .columns import Vector
 from .criteria import best_point
 from .result import LassoPath
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,3 +103,35 @@ class Choice:
             "standard_errors": None if self.standard_errors is None else self.standard_errors.tolist(),
             "fold_scores": None if self.fold_scores is None else self.fold_scores.tolist(),
         }
+
+
+def path_and_choice(path: Any, choice: Any) -> tuple[LassoPath, Choice | None]:
+    """Return a path and the choice on it, if there is one; a CrossValidation, or a fitted LassoCV, has both."""
+    given = path
+    path = _part(given, "path", LassoPath)
+    if choice is None and path is not given:
+        choice = given
+    return path, None if choice is None else choice_on(path, choice)
+
+
+def choice_on(path: LassoPath, choice: Any) -> Choice:
+    """Return a choice, or that of a CrossValidation or a fitted LassoCV; a ValueError where it is of another path."""
+    found = _part(choice, "choice", Choice)
+    p, n = path.coefs.shape
+    fits = found.coef.shape == (p, 1) and found.scores.shape == (n,) and 0 <= found.point < n
+    if fits and found.blend == 1.0:  # no refit, but the model of the point itself
+        fits = np.array_equal(found.coef.toarray()[:, 0], path.coef(found.point))
+        fits = fits and found.intercept == path.intercepts[found.point]
+    if not fits:
+        raise ValueError("choice must be that of a point of this path, got the choice of another one")
+    return found
+
+
+def _part(given: Any, name: str, kind: type[T]) -> T:
+    """Return what is given, or the part of a CrossValidation or a LassoCV, whose names end in an underscore."""
+    for found in (given, getattr(given, name, None), getattr(given, f"{name}_", None)):
+        if isinstance(found, kind):
+            return found
+    raise TypeError(
+        f"{name} must be a {kind.__name__}, the result of lasso_cv or a fitted LassoCV, got {type(given).__name__}"
+    )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .choice import Choice
+from .choice import Choice, choice_on
 from .columns import Vector
 from .result import LassoPath
 from .traces import ever_active, names_of
@@ -12,6 +12,9 @@ from .traces import ever_active, names_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .cross_validation import CrossValidation
+    from .estimators import LassoCV
 
 #: What a picture is drawn against: the l1 norm, or the penalty on a log scale, both from sparse to dense.
 Abscissa = Literal["radius", "alpha"]
@@ -70,13 +73,19 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, x: Abscissa = "radi
     return ax
 
 
-def plot_error(path: LassoPath, choice: Choice, *, ax: "Axes | None" = None, x: Abscissa = "radius") -> "Axes":
+def plot_error(
+    path: LassoPath,
+    choice: "Choice | CrossValidation | LassoCV",
+    *,
+    ax: "Axes | None" = None,
+    x: Abscissa = "radius",
+) -> "Axes":
     """Draw what a choice rests on: the criterion at every point, its folds, its standard errors, the chosen point.
 
     Parameters
     ----------
     path : LassoPath
-    choice : Choice
+    choice : Choice, CrossValidation or fitted LassoCV
         The choice of one of the points of this path.
     ax : matplotlib axes, optional
     x : {"radius", "alpha"}, default="radius"
@@ -99,6 +108,7 @@ def plot_error(path: LassoPath, choice: Choice, *, ax: "Axes | None" = None, x: 
     >>> path.plot_error(choice).get_ylabel()
     'mean squared error'
     """
+    choice = choice_on(path, choice)
     ax, along = _prepare(path, ax, x)
     if choice.fold_scores is not None:
         folds = ax.plot(along, choice.fold_scores, color=_FAINT, linewidth=0.8, alpha=0.8)
@@ -111,7 +121,7 @@ def plot_error(path: LassoPath, choice: Choice, *, ax: "Axes | None" = None, x: 
         best = f"best: {path.n_active[choice.best]} features"
         ax.plot(along[choice.best], choice.scores[choice.best], "o", color=COLOURS[0], fillstyle="none", label=best)
     chosen = f"chosen by {_literal(choice.rule)}: {choice.coef.count_nonzero()} features"
-    ax.axvline(along[choice.point], color=COLOURS[1], linewidth=1.0, linestyle="--")
+    ax.axvline(float(along[choice.point]), color=COLOURS[1], linewidth=1.0, linestyle="--")
     ax.plot(along[choice.point], choice.scores[choice.point], "o", color=COLOURS[1], label=chosen)
     ax.set_ylabel(_literal(choice.label))
     ax.legend(fontsize="small", frameon=False)

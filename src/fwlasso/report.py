@@ -4,16 +4,21 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .choice import Choice
+from .choice import Choice, path_and_choice
 from .datasets.compressed import write_text
 from .report_page.call import call_text
 from .report_page.data import Model, home_model, page_data
 from .result import LassoPath
 from .status import Status
 from .traces import ever_active, labels_of
+
+if TYPE_CHECKING:
+    from .cross_validation import CrossValidation
+    from .estimators import LassoCV
 
 # One script after the other in one module, each in need only of those before it.
 _SCRIPTS = ("numbers.js", "view.js", "chart.js", "charts.js", "tables.js", "page.js")
@@ -22,7 +27,12 @@ _SCRIPTS = ("numbers.js", "view.js", "chart.js", "charts.js", "tables.js", "page
 _DIGITS = 6
 
 
-def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", choice: Choice | None = None) -> None:
+def write_report(
+    path: "LassoPath | CrossValidation | LassoCV",
+    file: str | Path,
+    title: str = "Lasso path",
+    choice: "Choice | CrossValidation | LassoCV | None" = None,
+) -> None:
     """Write a page about `path` to `file`; it needs no network to be read.
 
     The page has charts of the coefficients, the errors, the active features and the gaps, a slider along the points,
@@ -31,12 +41,13 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
 
     Parameters
     ----------
-    path : LassoPath
+    path : LassoPath, CrossValidation or fitted LassoCV
+        The latter two have a choice, too.
     file : path of the page
     title : str, default="Lasso path"
-    choice : Choice, optional
-        The chosen model is marked in the charts, and its coefficients are in the table, and in full precision in its
-        download. Without a choice that is the model of the last point.
+    choice : Choice, CrossValidation or fitted LassoCV, optional
+        The choice of a point of this path. The chosen model is marked in the charts, and its coefficients are in the
+        table, and in full precision in its download. Without a choice that is the model of the last point.
 
     Examples
     --------
@@ -52,6 +63,7 @@ def write_report(path: LassoPath, file: str | Path, title: str = "Lasso path", c
     ...     "Points" in Path(folder, "report.html").read_text()
     True
     """
+    path, choice = path_and_choice(path, choice)
     traces = ever_active(path)
     model = home_model(path, traces, choice)
     page = Template(_asset("page.html")).substitute(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .choice import Choice
+    from .cross_validation import CrossValidation
+    from .estimators import LassoCV
     from .models import LinearModel
     from .plots import Abscissa
 
@@ -291,7 +293,13 @@ class LassoPath:
 
         return plot_coefs(self, ax=ax, x=x, n_labels=n_labels)
 
-    def plot_error(self, choice: "Choice", *, ax: "Axes | None" = None, x: "Abscissa" = "radius") -> "Axes":
+    def plot_error(
+        self,
+        choice: "Choice | CrossValidation | LassoCV",
+        *,
+        ax: "Axes | None" = None,
+        x: "Abscissa" = "radius",
+    ) -> "Axes":
         """Draw the criterion of a choice along the path; see `fwlasso.plots.plot_error`."""
         from .plots import plot_error
 
