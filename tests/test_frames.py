@@ -9,7 +9,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from fwlasso import Lasso, lasso_path
+from fwlasso import Lasso, LassoCV, lasso_cv, lasso_path
 from fwlasso.design import as_design
 from programs import run_program
 
@@ -50,6 +50,28 @@ def test_prediction_wants_the_same_names(kind):
     path = lasso_path(KINDS[kind](numbers()), Y, alphas=2)
     with pytest.raises(ValueError, match="other feature names"):
         path.predict(KINDS[kind](dict(reversed(numbers().items()))))
+
+
+@pytest.mark.parametrize("names", [range(20), range(2000, 2020), np.arange(20) / 4, range(20)[::-1]])
+def test_numbers_are_names(names):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((M, 20))
+    y = X[:, 0] - 2.0 * X[:, 5] + rng.standard_normal(M)
+    frame = pd.DataFrame(X, columns=list(names))
+    turned, counted = frame[frame.columns[::-1]], pd.DataFrame(X)
+    path, found = lasso_path(frame, y, alphas=10), lasso_cv(frame, y, alphas=10)
+    for model in (path, Lasso(0.1).fit(frame, y), LassoCV(rule="bic", alphas=10).fit(frame, y)):
+        np.testing.assert_allclose(model.predict(frame), model.predict(X), rtol=1e-12)
+        for other in (turned, frame.add_prefix("x"), *([] if list(names) == list(range(20)) else [counted])):
+            with pytest.raises(ValueError, match="other feature names, or another order"):
+                model.predict(other)
+    for model in (found, found.model, path[-1]):
+        np.testing.assert_allclose(model.predict(turned), model.predict(X), rtol=1e-12)
+        np.testing.assert_allclose(model.predict(frame), model.predict(X), rtol=1e-12)
+    texts = lasso_path(frame.add_prefix("x"), y, alphas=10)
+    np.testing.assert_array_equal(texts.predict(counted), texts.predict(X))
+    with pytest.raises(ValueError, match="other feature names"):
+        texts.predict(counted[counted.columns[::-1]])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,5 +1,6 @@
 """The border: data as users have them, validated, and a store or a table taken apart."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import scipy.sparse as sp
@@ -9,7 +10,7 @@ from .columns import Vector, shape
 from .datasets.new_rows import match_columns
 from .design import Design, as_design
 from .fingerprint import fingerprint
-from .frames import text_names
+from .frames import names_beside
 from .indices import check_indices
 from .parallel import Workers
 from .problem import as_response
@@ -65,14 +66,17 @@ def as_held(X: Any) -> Store | Table | None:
     return X if isinstance(X, Table) else as_store(X)
 
 
-def matrix_and_names(X: Any, n_features: int, first_index: int | None) -> tuple[Any, tuple[str, ...] | None]:
+def matrix_and_names(
+    X: Any, n_features: int, first_index: int | None, known: Sequence[str] | None
+) -> tuple[Any, tuple[str, ...] | None]:
     """Return the matrix of data to predict from, in a store, a table or by itself, and the names of its columns.
 
-    Rows of LIBSVM text have the columns of the model then: see `match_columns`.
+    `known` are those of the model: see `names_beside`. Rows of LIBSVM text have the columns of the model
+    then: see `match_columns`.
     """
     held = as_held(X)
     check_indices(X if held is None else held.X)
     matrix = X if held is None else match_columns(held, n_features, first_index)
     if held is not None and held.feature_names is not None:
         return matrix, held.feature_names
-    return matrix, matrix.feature_names if isinstance(matrix, Genotypes) else text_names(matrix)
+    return matrix, matrix.feature_names if isinstance(matrix, Genotypes) else names_beside(matrix, known)

@@ -18,6 +18,7 @@ from .bed import Genotypes
 from .columns import Vector
 from .cross_validation import cross_validate
 from .data import as_held
+from .frames import names_beside
 from .indices import check_indices
 from .options import Options, check
 from .path import solve_path
@@ -70,7 +71,9 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Vector:
         """Predict the response of every row of X."""
         check_is_fitted(self)
-        if isinstance(X, Genotypes) or as_held(X) is not None:
+        # scikit-learn compares names that are texts only.
+        named = not hasattr(self, "feature_names_in_") and names_beside(X, self.path_.feature_names) is not None
+        if named or isinstance(X, Genotypes) or as_held(X) is not None:
             model = replace(self.path_, coefs=sp.csc_array(self.coef_[:, np.newaxis]), intercepts=[self.intercept_])
             return np.asarray(model.predict(X, point=0))
         check_indices(X)

@@ -13,9 +13,24 @@ def frame_names(X: Any) -> tuple[str, ...] | None:
     return None if names is None else tuple(str(name) for name in names)
 
 
-def text_names(X: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns; None if X is no frame, or if they are numbers."""
-    return frame_names(X) if any(isinstance(name, str) for name in _names(X) or ()) else None
+def names_beside(X: Any, known: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the names of the columns to compare with those of a fit, if X is a frame and both have names.
+
+    Columns that are only counted, 0, 1, 2, ..., have no names beside texts.
+    """
+    names = _names(X)
+    if names is None or known is None:
+        return None
+    counted = names == tuple(range(len(names)))
+    return None if counted and not all(map(_is_numeral, known)) else tuple(map(str, names))
+
+
+def _is_numeral(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _names(X: Any) -> tuple[Any, ...] | None:

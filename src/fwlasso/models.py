@@ -132,7 +132,7 @@ class LinearModel:
         -------
         array of shape (n_samples,)
         """
-        return self._predict(*matrix_and_names(X, self.n_features, self.first_index))
+        return self._predict(*matrix_and_names(X, self.n_features, self.first_index, self.feature_names))
 
     def dense_coef(self) -> Vector:
         """Return all coefficients."""

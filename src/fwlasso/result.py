@@ -193,7 +193,7 @@ class LassoPath:
         if sum(given is not None for given in (point, alpha, radius)) > 1:
             raise ValueError("give point, alpha or radius, one of them")
         p = self.coefs.shape[0]
-        X, names = matrix_and_names(X, p, self.first_index)
+        X, names = matrix_and_names(X, p, self.first_index, self.feature_names)
         coefs, intercepts = self.coefs, self.intercepts
         if alpha is not None or radius is not None:
             coefs, intercept = self.at(alpha=alpha, radius=radius)
