@@ -12,7 +12,7 @@ import test_cli
 from fwlasso import LassoPath, LinearModel, lasso_path
 from fwlasso.datasets import convert, open_store, read_table
 from fwlasso.datasets.sealed import seal
-from test_cli import BAD_INPUT, call, call_json, plain
+from test_cli import BAD_INPUT, COMPLETE, call, call_json, plain, write_csv
 
 call_main = test_cli.call_main
 _wide_and_colourless = test_cli._wide_and_colourless
@@ -169,3 +169,20 @@ def test_tables_in_memory_are_compared(here):
     np.testing.assert_allclose(model.predict(table), path.predict(NEW, point=12))
     with pytest.raises(ValueError, match="first_index is neither 0 nor 1"):
         LinearModel.from_json(seal({**json.loads(model.to_json()), "first_index": 7}))
+
+
+@pytest.mark.parametrize("command", ["path", "cv"])
+@pytest.mark.parametrize("change", ["first_index was 0, and is 1", "target was y, and is z"])
+def test_a_run_goes_on_only_with_data_of_the_same_origin(here, tmp_path, call_main, command, change):
+    """The same numbers with another base or name of the response would leave a run that tells what was."""
+    files = ["train0.svm", "train1.svm"]
+    if "target" in change:
+        files = [write_csv(tmp_path / "y.csv"), tmp_path / "z.csv"]
+        files[1].write_text(files[0].read_text().replace(",y\n", ",z\n"))
+    folds = ("--folds", 2) if command == "cv" else ()
+    arguments = ("--alphas", 5, *folds, "--quiet", "--out", tmp_path / "run")
+    call(command, files[0], *arguments)
+    assert call_main(command, files[0], *arguments, "--resume")[0] == COMPLETE
+    exit_code, stdout, stderr = call_main(command, files[1], *arguments, "--resume")
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert f"holds another run: the data have changed: {change}" in stderr

@@ -28,9 +28,10 @@ class Data(NamedTuple):
     origin: dict[str, Any]  # what a store or a table tells of its response and its columns
 
     def fingerprint(self) -> dict[str, str]:
-        """Return checksums of the data."""
+        """Return checksums of the data, and what is told of their origin."""
         variants = self.X.variants if isinstance(self.X, Genotypes) else None
-        return fingerprint(self.design, self.response, self.store, variants)
+        marks = fingerprint(self.design, self.response, self.store, variants)
+        return marks | {name: str(value) for name, value in self.origin.items()}
 
 
 def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any = None) -> Data:

@@ -206,7 +206,8 @@ def _compare(run: Run, settings: dict[str, Any], data: dict[str, str], left_out:
             _refuse(run.folder, f"{name} was {_brief(before)}, and is {_brief(now)}")
     for name in {**record["data"], **data}:
         if record["data"].get(name) != data.get(name):
-            what = f"{record['data'].get(name)}, and is {data.get(name)}" if name == "shape" else "different"
+            is_brief = name in ("shape", "target", "first_index")  # the others are checksums
+            what = f"{record['data'].get(name)}, and is {data.get(name)}" if is_brief else "different"
             _refuse(run.folder, f"the data have changed: {name} was {what}")
 
 
