@@ -216,6 +216,9 @@ def test_points_without_penalty_are_left_out(path, picture):
     drawn = PICTURES[picture](replace(path, alphas=alphas), x="alpha")
     drawn.figure.savefig(io.BytesIO())
     assert drawn.get_xlim()[1] > 0.0
+    assert drawn.get_xlabel() == "alpha (1 at 0 left out)"
+    with pytest.raises(ValueError, match="x: every alpha of this path is 0"):
+        PICTURES[picture](replace(path, alphas=0.0 * alphas), x="alpha")
 
 
 @pytest.mark.parametrize("picture", PICTURES)

@@ -146,7 +146,7 @@ def test_odd_paths_are_drawn(page, path, change, chosen):
             browser.hover(f"#{name} svg")
             assert re.search(r"point \d", browser.text(f"#{name} .tip"))
             assert not browser.run(f"/NaN|Infinity|undefined/.test(document.querySelector('#{name}').innerHTML)"), name
-    assert browser.run("document.querySelector('#axis [value=alpha]').disabled") == bool((odd.alphas <= 0.0).any())
+    assert browser.run("document.querySelector('#axis [value=alpha]').disabled") == bool((odd.alphas <= 0.0).all())
     assert ("not computed" in browser.text("#gap")) == bool(np.isnan(odd.gaps).all())
 
 
@@ -280,6 +280,30 @@ def test_axis_can_be_the_penalty(page, path):
     assert "alpha, on a log scale" in browser.run("document.querySelector('#gap').textContent")
     browser.hover("#coefs svg", 0.999)
     assert "point 7" in browser.text("#coefs .tip")
+
+
+@pytest.mark.parametrize("chosen", [None, HOME, N_POINTS - 1])
+def test_points_without_a_logarithm_are_left_out_of_its_axis(page, path, chosen):
+    alphas = path.alphas.copy()
+    alphas[-1] = 0.0
+    ended = replace(path, alphas=alphas)
+    browser = page(ended, choice=None if chosen is None else choose(ended, chosen))
+    assert not browser.run("document.querySelector('#axis [value=alpha]').disabled")
+    lines = "[...document.querySelectorAll('#coefs path')].map((line) => line.getAttribute('d').split(/[ML]/).length)"
+    before = browser.run(lines)
+    browser.run("axis = document.querySelector('#axis'); axis.value = 'alpha'; axis.dispatchEvent(new Event('change'))")
+    after = browser.run(lines)
+    for name in ("coefs", "score", "active", "gap"):
+        assert "(1 at 0 left out)" in browser.run(f"document.querySelector('#{name}').textContent")
+        browser.hover(f"#{name} svg", 0.999)
+        assert "point 6" in browser.text(f"#{name} .tip")
+        browser.focus(f"#{name} svg")
+        browser.press("End")
+        assert "point 7" in browser.text(f"#{name} .tip")
+        assert not browser.run(f"/NaN|Infinity|null/.test(document.querySelector('#{name}').innerHTML)"), name
+    # Every line, the faint ones too, is there with a point less; one that is not drawn yet has none to lose.
+    assert sum(after) < sum(before)
+    assert [n > 1 for n in after] == [n > 1 for n in before]
 
 
 # Keyboard -------------------------------------------------------------------------------------------------------

@@ -179,6 +179,9 @@ def _prepare(path: LassoPath, ax: "Axes | None", x: Abscissa) -> "tuple[Axes, Ve
     """Return axes, new ones where none are given, with their abscissa named, and its values at the points."""
     if x not in ("radius", "alpha"):
         raise ValueError(f"x must be 'radius' or 'alpha', got {x!r}")
+    n_zeros = len(path) - np.count_nonzero(path.alphas > 0.0)  # no place for them on a log scale
+    if x == "alpha" and n_zeros == len(path):
+        raise ValueError("x: every alpha of this path is 0, which has no logarithm: draw against 'radius'")
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -186,10 +189,10 @@ def _prepare(path: LassoPath, ax: "Axes | None", x: Abscissa) -> "tuple[Axes, Ve
     if x == "radius":
         ax.set_xlabel("l1 norm of the coefficients")
         return ax, path.radii
-    ax.set_xlabel("alpha")
+    ax.set_xlabel(f"alpha ({n_zeros} at 0 left out)" if n_zeros else "alpha")
     ax.set_xscale("log")
     ax.xaxis.set_inverted(True)
-    return ax, np.where(path.alphas > 0.0, path.alphas, np.nan)  # no place for zero on a log scale
+    return ax, np.where(path.alphas > 0.0, path.alphas, np.nan)
 
 
 def _shortened(name: str) -> str:

@@ -7,12 +7,12 @@ const svgElement = (name, attributes = {}, text = "") => {
   return made;
 };
 
-/** The d of a line through points; it is broken where an ordinate is missing, and one point alone is a dot. */
+/** The d of a line through points; it is broken where one has no place, and one point alone is a dot. */
 const lineThrough = (xs, ys) => {
   let pen = "M";
   return xs
     .map((x, k) => {
-      if (ys[k] === null) {
+      if (x === null || ys[k] === null) {
         pen = "M";
         return "";
       }
@@ -23,11 +23,12 @@ const lineThrough = (xs, ys) => {
     .join("");
 };
 
-/** A map from values between `low` and `high` to pixels between `from` and `to`, and its ticks. */
+/** A map from values between `low` and `high` to pixels between `from` and `to`, null where there is none; its ticks. */
 const makeScale = ({ low, high, log = false }, from, to) => {
   const lift = log ? Math.log10 : (value) => value;
   const span = lift(high) - lift(low);
-  const scale = (value) => (value === null ? null : from + ((lift(value) - lift(low)) / span) * (to - from));
+  const isPlaced = (value) => value !== null && (!log || value > 0);
+  const scale = (value) => (isPlaced(value) ? from + ((lift(value) - lift(low)) / span) * (to - from) : null);
   scale.ticks = (wanted) => (log ? logTicks : linearTicks)(Math.min(low, high), Math.max(low, high), wanted);
   return scale;
 };
@@ -50,10 +51,11 @@ const widened = ({ low, high, log }, share) => {
 };
 
 const MARGIN = { top: 20, right: 14, bottom: 40, left: 58 };
+const withoutLog = points.alpha.filter((alpha) => !(alpha > 0)).length;
 const AXES = {
   radius: { label: "l1 norm of the coefficients", range: () => rangeOf(points.radius) },
   alpha: {
-    label: "alpha, on a log scale",
+    label: `alpha, on a log scale${withoutLog ? ` (${count(withoutLog)} at 0 left out)` : ""}`,
     range: () => {
       const { low, high } = rangeOf(points.alpha, true);
       return { low: high, high: low, log: true };
@@ -95,6 +97,7 @@ class Chart {
     this.xs = points[view.axis].map(this.x);
     this.svg.setAttribute("viewBox", `0 0 ${right + MARGIN.right} ${this.height}`);
     this.svg.replaceChildren(...this.axes());
+    this.placed = this.xs.flatMap((x, k) => (x === null ? [] : [k]));
     const at = this.xs[home.point];
     if (home.chosen) this.add("line", { class: "home-line", x1: at, x2: at, y1: MARGIN.top, y2: bottom });
     this.draw(this);
@@ -103,8 +106,9 @@ class Chart {
     this.moveCursor();
   }
 
-  /** Draw one more mark. */
+  /** Draw one more mark, unless it has no place. */
   add(name, attributes, text) {
+    if (Object.values(attributes).includes(null)) return null;
     const mark = svgElement(name, attributes, text);
     this.svg.append(mark);
     return mark;
@@ -131,8 +135,9 @@ class Chart {
 
   moveCursor() {
     const x = this.xs[view.point];
-    this.cursor.setAttribute("x1", x);
-    this.cursor.setAttribute("x2", x);
+    this.cursor.toggleAttribute("hidden", x === null);
+    this.cursor.setAttribute("x1", x ?? 0);
+    this.cursor.setAttribute("x2", x ?? 0);
   }
 
   /** Where an event is, in units of the drawing, which is scaled where its width has just changed. */
@@ -143,8 +148,8 @@ class Chart {
   }
 
   nearest(x) {
-    const distances = this.xs.map((at) => Math.abs(at - x));
-    return distances.indexOf(Math.min(...distances));
+    const distances = this.placed.map((k) => Math.abs(this.xs[k] - x));
+    return this.placed[distances.indexOf(Math.min(...distances))];
   }
 
   point(event) {
@@ -157,7 +162,7 @@ class Chart {
     const { lines, y, beside } = this.explain(this, k, at);
     this.tip.replaceChildren(...lines.map((line, row) => element(row ? "span" : "b", {}, line)));
     this.tip.hidden = false;
-    const [x, width, height] = [this.xs[k], this.tip.offsetWidth, this.tip.offsetHeight];
+    const [x, width, height] = [this.xs[k] ?? this.right, this.tip.offsetWidth, this.tip.offsetHeight];
     const room = this.right + MARGIN.right - width;
     this.tip.style.left = `${Math.max(0, Math.min(beside ? x + 12 : x - width / 2, room))}px`;
     this.tip.style.top = `${(beside ? Math.max(y - 12, MARGIN.top) : MARGIN.top) - height}px`;
@@ -165,8 +170,8 @@ class Chart {
   }
 
   moveDot(k, y) {
-    this.dot.toggleAttribute("hidden", y === null);
-    this.dot.setAttribute("cx", this.xs[k]);
+    this.dot.toggleAttribute("hidden", y === null || this.xs[k] === null);
+    this.dot.setAttribute("cx", this.xs[k] ?? 0);
     this.dot.setAttribute("cy", y ?? 0);
   }
 

@@ -36,8 +36,9 @@ const markTrace = (chart) => {
 
 /** The trace nearest to a place, between the points on either side of it. */
 const nearestTrace = (chart, { x, y }) => {
-  const after = Math.max(1, chart.xs.findIndex((at) => at >= x));
-  const [left, right] = lastPoint ? [after - 1, after] : [0, 0];
+  const last = chart.placed.length - 1;
+  const before = Math.max(0, Math.min(chart.placed.findLastIndex((k) => chart.xs[k] < x), last - 1));
+  const [left, right] = [chart.placed[before], chart.placed[Math.min(before + 1, last)]];
   const width = chart.xs[right] - chart.xs[left];
   const share = width ? Math.min(Math.max((x - chart.xs[left]) / width, 0), 1) : 0;
   let [best, distance] = [null, Infinity];
@@ -116,7 +117,7 @@ if (scores) {
     best,
     range: rangeOf([means, low, high, ...folds].flat()),
     before: (chart) => {
-      const known = means.map((_, k) => k).filter((k) => low[k] !== null);
+      const known = means.map((_, k) => k).filter((k) => low[k] !== null && chart.xs[k] !== null);
       const outline = [...known.map((k) => [k, high[k]]), ...known.reverse().map((k) => [k, low[k]])];
       const corners = outline.map(([k, value]) => `${chart.xs[k].toFixed(1)},${chart.y(value).toFixed(1)}`);
       chart.add("polygon", { class: "band", points: corners.join(" ") });

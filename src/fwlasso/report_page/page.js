@@ -10,7 +10,7 @@ byId("back").addEventListener("click", goHome);
 
 // A penalty of zero has no logarithm.
 const axis = byId("axis");
-axis.querySelector("[value=alpha]").disabled = points.alpha.some((alpha) => alpha === null || alpha <= 0);
+axis.querySelector("[value=alpha]").disabled = withoutLog === points.alpha.length;
 axis.value = view.axis;
 axis.addEventListener("change", () => change({ axis: axis.value }));
 
