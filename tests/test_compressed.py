@@ -1,6 +1,7 @@
 """Lines of files, packed or not, block by block, and files that appear in one step."""
 
 import io
+import os
 import threading
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fwlasso.datasets import compressed
-from fwlasso.datasets.compressed import ahead, line_blocks
+from fwlasso.datasets.compressed import ahead, line_blocks, write_text
 
 
 @settings(suppress_health_check=list(HealthCheck))
@@ -53,3 +54,24 @@ def test_a_packing_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(RuntimeError), compressed.replacing(tmp_path / "data.gz"):
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_written_through(tmp_path):
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    write_text(tmp_path / "link.csv", "new")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "new"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "numbers")
+    reader.join(10)
+    assert read == ["numbers"]
+    assert pipe.is_fifo()

@@ -292,7 +292,7 @@ def test_models_are_made_of_plain_parts(model, data):
 
 def test_columns_far_from_zero_are_to_be_centred(data):
     X, y = data
-    with pytest.warns(ConvergenceWarning, match="centre columns that lie far from zero, or else increase tol"):
+    with pytest.warns(ConvergenceWarning, match="Centre columns that lie far from zero, .* or else increase tol"):
         far = Lasso(0.1).fit(X + 1e6, y)
     np.testing.assert_allclose(far.coef_, Lasso(0.1).fit(X, y).coef_, atol=1e-3)
 

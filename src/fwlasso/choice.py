@@ -15,7 +15,7 @@ from .result import LassoPath
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Choice:
     """Which point of a path was chosen, by which rule, and on what evidence.
 

@@ -36,7 +36,7 @@ def predict(
     ],
     data: Annotated[Path, typer.Argument(metavar="DATA", help=f"{given.KINDS}, with or without a response.")],
     point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Of a path, the model at any alpha within it.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Of a path, a model in between, interpolated.")] = None,
     target: given.Target = None,
     zero_based: given.ZeroBased = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the predictions to this csv file.")] = None,

@@ -51,7 +51,8 @@ Stop = Annotated[
         help=f"gap, change or paper. Default: gap; change for {_BY_CHANGE}.", autocompletion=lambda: list(STOPS)
     ),
 ]
-Tol = Annotated[float | None, typer.Option(help="Tolerance of the stopping rule. Default: 1e-4 for gap, else 1e-3.")]
+_TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, else 1e-3."
+Tol = Annotated[float | None, typer.Option(help=_TOL)]
 SampleSize = Annotated[float | None, typer.Option(help="Columns per step: a number, or a share below 1.")]
 BlockSize = Annotated[int | None, typer.Option(help="Neighbouring columns drawn together.")]
 MaxIter = Annotated[int, typer.Option(help="Iterations per point.")]

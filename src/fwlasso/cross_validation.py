@@ -1,5 +1,6 @@
 """Cross-validation of a path: folds are masks over the same X, the chosen model is a point of the path on all of it."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,11 +29,14 @@ from .subsets import Mask, path_and_subset_paths, predict_rows
 
 # Correlation of neighbouring responses from which on samples seem to be sorted.
 _MUCH_ALIKE = 0.5
-# Where the last tenth of a grid changes the score by a smaller share than this, its end is as good as any.
+# Where no larger share of the score than this is to be gained beyond a grid, its end is as good as any.
 _FLAT = 0.01
+# The gap that is asked for where a model is chosen. Scores of neighbouring points differ by little: at 1e-4, which is
+# enough for the path itself, every third choice was another one than that of exact solutions, or had more features.
+_TOL = 1e-6
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CrossValidation:
     """A path, the model chosen on it, which `predict` uses, and the paths of the folds.
 
@@ -149,7 +153,8 @@ def lasso_cv(
     groups : array, optional
         Of the samples, for splitters that ask for them.
     **path_options
-        Those of `lasso_path`: alphas, radii, eps, solver, tol, standardize, ... The time limit is for all of the work;
+        Those of `lasso_path`: alphas, radii, eps, solver, standardize, ... `tol` is 1e-6 by default for gaps: scores of
+        neighbouring points differ by little. The time limit is for all of the work;
         the callback counts the points of all paths together, and may be called by other threads, one at a time. With
         a checkpoint the paths of the folds are kept, too: the same call goes on with whatever was not solved.
 
@@ -176,6 +181,8 @@ def lasso_cv(
 def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidation:
     """Compute a path and the paths of its folds, and choose a model, as `plan` says; see `lasso_cv`."""
     scoring = make_scoring(plan.scoring, plan.score_params)
+    if options.tol is None and options.rule == "gap":
+        options = replace(options, tol=_TOL)
     if isinstance(plan.validation, float):
         check_seeded(options, "the held-out samples")
     data = as_data(X, y, feature_names=options.feature_names)
@@ -215,12 +222,20 @@ def warn_at_end_of_grid(path: LassoPath, choice: Choice) -> None:
     last = len(path) - 1
     if last == 0 or (choice.point if choice.rule not in SCORE_RULES else choice.best) != last:
         return
-    best, earlier = choice.scores[last], choice.scores[: last + 1 - max(1, len(path) // 10)]
-    if not (np.abs(earlier - best) <= _FLAT * np.abs(best)).any():
+    if _gain_beyond(choice.scores) > _FLAT * np.abs(choice.scores[last]):
         warn_of_doubt(
             f"The {choice.label} is best at the last point of the grid, and may be better beyond it: choose again with "
             f"a smaller eps than {path.settings['eps']:g}, or with a grid that goes further."
         )
+
+
+def _gain_beyond(scores: Vector) -> float:
+    """Return what is to be gained beyond the last point: gains g' and g of the last two tenths go on as g'/g says."""
+    tenth = max(1, len(scores) // 10)
+    if len(scores) <= 2 * tenth:
+        return math.inf
+    before, gain = np.abs(np.diff(scores[-1 - 2 * tenth :: tenth]))
+    return float(gain * gain / (before - gain)) if gain < before else math.inf * gain if gain > 0.0 else 0.0
 
 
 class _Relaxed(NamedTuple):
@@ -264,6 +279,7 @@ def _choose(
         fold = _relaxed(design, response, fold_path, kept, plan)
         blended = fold.predict(partial(predict_rows, design.columns, rows), plan.blends)
         tables.append(scoring.of(blended, response, data.X, rows))
+        tables[-1][[status.ends_path for status in fold_path.statuses]] = np.nan  # begun, and not solved
     whole = _relaxed(design, response, path, None, plan)
     if isinstance(plan.validation, tuple):
         other, truth = plan.validation
@@ -273,6 +289,9 @@ def _choose(
         tables.append(scoring.of(blended, as_response(truth, len(blended[0])), other, None))
     n_points = min(len(path), *(table.shape[0] for table in tables))
     scores = np.stack([table[:n_points] for table in tables], axis=1)  # points, folds, blends
+    if np.isnan(scores).any(axis=1).all() and any(it.ending is not None for it in (path, *fold_paths)):
+        warn_of_doubt("Nothing was solved in every fold before the end: no model is chosen.")
+        return choice_of_point(path, 0, str(plan.rule), scoring.name, np.full(len(path), np.nan)), path
     return _best(path, whole, scores, plan, scoring, data)
 
 

@@ -230,8 +230,8 @@ class Lasso(_LinearModel):
 class LassoCV(_LinearModel):
     """The best model of a path, chosen by cross-validation or by an information criterion.
 
-    The folds share X, and all of them are certified: on the same folds and grid the choice is that of scikit-learn's
-    LassoCV.
+    The folds share X, and all of them are certified, by default to 1e-6: on the same folds and grid the choice is that
+    of scikit-learn's LassoCV with exact solutions.
 
     Parameters
     ----------

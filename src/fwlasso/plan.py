@@ -59,8 +59,9 @@ class Plan:
     def _relax_is_valid(self) -> bool:
         if isinstance(self.relax, bool | np.bool_):
             return True
-        blends = np.atleast_1d(np.asarray(self.relax))
-        return blends.dtype.kind in "iuf" and blends.size > 0 and bool(((blends >= 0.0) & (blends <= 1.0)).all())
+        blends = np.asarray(self.relax)
+        are_numbers = blends.ndim == 1 and blends.dtype.kind in "iuf" and blends.size > 0
+        return are_numbers and bool(((blends >= 0.0) & (blends <= 1.0)).all())
 
     @property
     def blends(self) -> tuple[float, ...]:

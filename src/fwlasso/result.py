@@ -35,7 +35,7 @@ _OF_POINTS, _MAY_BE_NAN = ("alphas", "radii", "intercepts", "gaps", "r2"), ("gap
 _MOST = np.iinfo(np.int64).max  # features, or points, that an index can count
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counters:
     """What a path cost."""
 
@@ -50,7 +50,7 @@ class Counters:
         return sum(self.seconds.values())
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class LassoPath:
     """A Lasso path, from the sparsest model to the densest: ``path[k]`` is the `LinearModel` at a point.
 
@@ -232,7 +232,8 @@ class LassoPath:
     def at(self, *, radius: float | None = None, alpha: float | None = None) -> tuple[sp.csc_array, float]:
         """Interpolate to any radius or alpha within the path.
 
-        Between two points of the exact path the coefficients are piecewise linear in both.
+        The model is a mix of its two neighbours on the grid, and has no certificate: it is as exact as they are where
+        no feature comes or goes between them, and less so on a coarse grid. For the exact one, put it into the grid.
 
         Returns
         -------

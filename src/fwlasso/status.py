@@ -44,8 +44,8 @@ _SENTENCES = {
     Status.CERTIFIED: "The duality gap over all columns is at most the tolerance.",
     Status.STALLED: "No column of several samples in a row improves the solution; others may: increase sample_size.",
     Status.PRECISION: (
-        "The duality gap is as small as rounding lets it become, and the coefficients may be far better: centre "
-        "columns that lie far from zero, or else increase tol."
+        "No smaller duality gap could be proved in float64; the coefficients may be far better. Centre columns that "
+        "lie far from zero, scale those of other sizes (standardize=True), or else increase tol."
     ),
     Status.MAX_ITER: "The iteration limit was reached: increase max_iter or tol.",
     Status.TIMED_OUT: "The time limit was reached: the points solved so far are returned.",

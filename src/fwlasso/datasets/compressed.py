@@ -10,7 +10,7 @@ import secrets
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Protocol, TypeVar
@@ -85,25 +85,35 @@ def unpacked(stream: BinaryIO, file: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing(file: Path) -> Iterator[BinaryIO]:
-    """Give a stream to write a file to, packed as its name tells; the file has its name only when it is complete."""
+    """Give a stream to write a file to, packed as its name tells; the file has its name only when it is complete.
+
+    Of a link it is the file that it leads to. What is no file, a device or a pipe, is written to as it is.
+    """
     if not file.parent.is_dir():  # or the error would name the hidden file
         raise FileNotFoundError(f"{file}: there is no folder {file.parent}")
-    part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     with speaking_of(file):
+        place = file.resolve()
+        if place.exists() and not place.is_file():
+            with place.open("wb") as stream, _packing(stream, file) as packed:
+                yield packed
+            return
+        part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
         try:
             with part.open("xb") as stream:
-                if is_packed(file):
-                    with PACKINGS[file.suffix.lower()](stream, "wb") as packed:
-                        yield packed
-                else:
-                    yield stream
+                with _packing(stream, file) as packed:
+                    yield packed
                 stream.flush()
                 os.fsync(stream.fileno())
-            part.replace(file)
-            sync(file.parent)
+            part.replace(place)
+            sync(place.parent)
         except BaseException:
             part.unlink(missing_ok=True)
             raise
+
+
+def _packing(stream: BinaryIO, file: Path) -> AbstractContextManager[BinaryIO]:
+    """Return what packs the bytes of a stream as the name of its file tells."""
+    return PACKINGS[file.suffix.lower()](stream, "wb") if is_packed(file) else nullcontext(stream)
 
 
 def write_text(file: Path, text: str, errors: str = "strict") -> None:
