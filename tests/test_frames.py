@@ -127,15 +127,34 @@ def test_the_column_of_an_object_that_is_no_number_is_named(value):
     "frame",
     [
         pd.DataFrame({"n": [1.0, 2.0], "k": pd.array([1, None], dtype="Int64")}),
+        pd.DataFrame({"n": [1.0, 2.0], "k": [1.5, None]}, dtype="Float64"),
         pl.DataFrame({"n": [1.0, 2.0], "k": [1, None]}),
         pa.table({"n": [1.0, 2.0], "k": [1, None]}),
         pa.table({"n": [1.0, 2.0], "k": [1.5, None]}),
     ],
-    ids=["pandas", "polars", "pyarrow", "pyarrow floats"],
+    ids=["pandas", "pandas floats", "polars", "pyarrow", "pyarrow floats"],
 )
 def test_missing_values_are_named(frame):
     with pytest.raises(ValueError, match="missing values in 'k'"):
         as_design(frame)
+
+
+@pytest.mark.parametrize("fit", [lasso_path, lambda X, y: Lasso().fit(X, y)])
+def test_columns_that_are_not_finite_are_named(fit):
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((M, 8))).add_prefix("x")
+    for names, told in ((["x3"], r"column 'x3'$"), (frame.columns[1:], r"columns 'x1', .*, 'x5', \.\.\.$")):
+        bad = frame.copy()
+        bad.loc[4, names] = np.nan
+        with pytest.raises(ValueError, match=f"X contains NaN, infinity.* in {told}"):
+            fit(bad, Y)
+
+
+def test_lazy_frames_are_to_be_collected():
+    frame = pl.DataFrame(numbers())
+    path, model = lasso_path(frame, Y, alphas=2), Lasso().fit(frame, Y)
+    for call in (as_design, lambda X: model.fit(X, Y), model.predict, path.predict, path[-1].predict):
+        with pytest.raises(ValueError, match=r"X is a lazy frame.*collect\(\) it first"):
+            call(frame.lazy())
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

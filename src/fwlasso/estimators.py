@@ -72,7 +72,7 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict the response of every row of X."""
         check_is_fitted(self)
         # scikit-learn compares names that are texts only.
-        named = not hasattr(self, "feature_names_in_") and names_beside(X, self.path_.feature_names) is not None
+        named = names_beside(X, self.path_.feature_names) is not None and not hasattr(self, "feature_names_in_")
         if named or isinstance(X, Genotypes) or as_held(X) is not None:
             model = replace(self.path_, coefs=sp.csc_array(self.coef_[:, np.newaxis]), intercepts=[self.intercept_])
             return np.asarray(model.predict(X, point=0))

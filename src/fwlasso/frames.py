@@ -35,6 +35,8 @@ def _is_numeral(name: str) -> bool:
 
 def _names(X: Any) -> tuple[Any, ...] | None:
     # In this order: a column of a pandas frame is an attribute of it, whatever its name is.
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):  # polars' lazy frames, whose names cost a query
+        raise ValueError("X is a lazy frame, which has no numbers yet: collect() it first")
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas, polars
         return tuple(X.columns)
     if hasattr(X, "column_names") and hasattr(X, "schema"):  # pyarrow
@@ -59,18 +61,18 @@ def frame_values(frame: Any) -> Any:
     other = {name: str(dtype) for name, dtype in zip(names, dtypes, strict=True) if not _is_number(dtype)}
     if other:
         raise ValueError(
-            f"X has {len(other)} columns that are not numbers: {_listed(list(other))}. {_remedy(set(other.values()))}"
+            f"X has {len(other)} columns that are not numbers: {listed(list(other))}. {_remedy(set(other.values()))}"
         )
     if dtypes and all(hasattr(dtype, "fill_value") for dtype in dtypes):  # pandas' sparse columns
         return frame.sparse.to_coo()
-    if hasattr(frame, "to_numpy") and len(set(dtypes)) == 1 and getattr(dtypes[0], "kind", "") == "f":
+    if len(set(dtypes)) == 1 and isinstance(dtypes[0], np.dtype) and dtypes[0].kind == "f":
         return frame.to_numpy()  # pandas: a block of floats is not copied
     is_single = [str(dtype).lower() in ("float32", "float") for dtype in dtypes]
     columns = _columns(frame)
     values = np.empty((len(columns[0]) if columns else 0, len(columns)), np.float32 if all(is_single) else float, "F")
     missing = [name for j, name in enumerate(names) if not _fill(values[:, j], columns[j])]
     if missing:
-        raise ValueError(f"X has missing values in {_listed(missing)}")
+        raise ValueError(f"X has missing values in {listed(missing)}")
     return values
 
 
@@ -108,7 +110,8 @@ def _remedy(dtypes: set[str]) -> str:
     return " ".join(told)
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str | int]) -> str:
+    """Return the first few names, or numbers, for a message."""
     return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 

@@ -22,6 +22,7 @@ from .columns import (
     shape,
 )
 from .design import Design
+from .frames import listed
 from .parallel import Workers
 
 
@@ -126,7 +127,12 @@ def build_problem(
         lambda lo, hi: _summarize(columns, response, lo, hi, means, norms2, xty), cut_columns(columns)
     )
     if not all(finite):
-        raise ValueError("X contains NaN, infinity or values too large for their squares to be finite")
+        names = design.feature_names or range(p)
+        bad = [names[j] for j in np.flatnonzero(~(np.isfinite(norms2) & np.isfinite(xty)))]
+        raise ValueError(
+            "X contains NaN, infinity or values too large for their squares to be finite, in "
+            f"{'column' if len(bad) == 1 else 'columns'} {listed(bad)}"
+        )
     if not fit_intercept:
         _add_means(m, means, norms2)
     X: Columns = columns
