@@ -273,6 +273,9 @@ def test_points_are_models(path):
     for nowhere, error in ((6, IndexError), (-7, IndexError), (slice(2), TypeError)):
         with pytest.raises(error):
             path[nowhere]
+    for look in (path.__getitem__, path.coef, lambda k: path.predict(X, point=k)):
+        with pytest.raises(IndexError, match="point must be from 0 to 5"):
+            look(6)
 
 
 def test_one_model_predicts_and_is_scored(path):

@@ -123,7 +123,7 @@ def _selection(text: str | None) -> slice | list[Any] | None:
     ends = text.split(":")
     if 2 <= len(ends) <= 3 and all(not end or end.lstrip("-").isdigit() for end in ends):
         return slice(*(int(end) if end else None for end in ends))
-    items = text.split(",")
+    items = names_in(text) or []
     return [int(item) for item in items] if all(item.lstrip("-").isdigit() for item in items) else items
 
 

@@ -1,5 +1,6 @@
 """Reading data for a command: by its options, and with a word on what may not be meant."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -69,8 +70,14 @@ def read_validation(
 
 
 def names_in(text: str | None) -> list[str] | None:
-    """Return the names in an option."""
-    return None if text is None else text.split(",")
+    """Return the names in an option, with commas between them; one with a comma in it stands in double quotes.
+
+    Examples
+    --------
+    >>> names_in('age,"body mass, index"')
+    ['age', 'body mass, index']
+    """
+    return None if text is None else next(csv.reader([text], skipinitialspace=True), [""])
 
 
 def _warn_of_response(data: Store | Table, file: Path) -> None:

@@ -121,7 +121,14 @@ class LassoPath:
         """Return the model at a point, counted from the end where it is negative."""
         from .models import LinearModel
 
-        return LinearModel.from_path(self, range(len(self))[operator.index(point)])
+        return LinearModel.from_path(self, self._place(point))
+
+    def _place(self, point: int) -> int:
+        """Return a point counted from the first one, or raise an IndexError that tells which there are."""
+        n = len(self)
+        if not -n <= operator.index(point) < n:
+            raise IndexError(f"point must be from 0 to {n - 1}, or from {-n} to -1 to count from the end, got {point}")
+        return operator.index(point) % n
 
     def __getstate__(self) -> dict[str, Any]:
         # Plain text: skops makes an object without its values first, and there is no such Status.
@@ -199,7 +206,7 @@ class LassoPath:
             coefs, intercept = self.at(alpha=alpha, radius=radius)
             intercepts = np.array([intercept])
         elif point is not None:
-            coefs, intercepts = self.coefs[:, [range(len(self))[point]]], np.asarray(self.intercepts)[[point]]
+            coefs, intercepts = self.coefs[:, [self._place(point)]], np.asarray(self.intercepts)[[point]]
         if isinstance(X, Genotypes) and names is not None and self.feature_names is not None:
             coefs, offsets = carry_over(coefs, self.feature_names, self.variants, X)
             intercepts, names, p = intercepts + offsets, None, coefs.shape[0]
@@ -227,7 +234,7 @@ class LassoPath:
     def coef(self, point: int, *, scaled: bool = False) -> Vector:
         """Return the coefficients, or the scaled ones, of one point as an array of length n_features."""
         coefs = self.scaled_coefs if scaled else self.coefs
-        return np.asarray(coefs[:, [range(len(self))[point]]].toarray()[:, 0])
+        return np.asarray(coefs[:, [self._place(point)]].toarray()[:, 0])
 
     def at(self, *, radius: float | None = None, alpha: float | None = None) -> tuple[sp.csc_array, float]:
         """Interpolate to any radius or alpha within the path.
