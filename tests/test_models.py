@@ -21,6 +21,7 @@ from fwlasso.choice import Choice
 from fwlasso.datasets import Table
 from fwlasso.datasets.sealed import seal
 from model_cases import M, P, X, Y
+from test_cli import call
 
 NAMES = tuple(f"f{j}" for j in range(P))
 
@@ -117,6 +118,20 @@ def test_missing_columns_are_named(model):
         model.predict(pd.DataFrame(X, columns=NAMES).drop(columns="f1"))
     with pytest.raises(ValueError, match="X has no column 'f0'"):
         model.predict(Table(X[:, 2:], Y, NAMES[2:]))
+
+
+def test_a_model_with_one_name_twice_finds_nothing_by_name(tmp_path):
+    """One column of the data would be taken for both."""
+    values = np.random.default_rng(1).standard_normal((20, 3))
+    found = LinearModel.from_path(lasso_path(values, values.sum(axis=1), feature_names=["a", "a", "b"]), -1)
+    assert found.predict(values).shape == (20,)
+    found.save(tmp_path / "model.json")
+    pd.DataFrame(values[:, 1:], columns=["a", "b"]).assign(y=1.0).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match="the model has two features 'a'"):
+        found.predict(Table(values[:, 1:], Y, ("a", "b")))
+    for target in ((), ("--target", "y")):
+        with pytest.raises(ValueError, match=r"a\.csv: the model has two features 'a'"):
+            call("predict", tmp_path / "model.json", tmp_path / "a.csv", *target)
 
 
 # A column of a pandas frame is an attribute of it.

@@ -6,8 +6,10 @@ import lzma
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from pyarrow.parquet import write_table
 from scipy.io import mmwrite
 from typer.testing import CliRunner
 
@@ -240,3 +242,19 @@ def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch, call_main, com
     for read in (read_table, lambda name: convert(name, "store"), LassoPath.load, LinearModel.load, OnnxModel):
         with pytest.raises(FileNotFoundError, match=name):
             read(name)
+
+
+@pytest.mark.parametrize("command", ["path", "info", "convert"])
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_a_name_that_two_columns_have_is_told(tmp_path, call_main, command, name):
+    """With and without --target; left out, both may be there."""
+    values = np.column_stack([X[:, :3], Y])
+    names = ["a", "a", "b", "y"]
+    write_csv(tmp_path / "a.csv", names[:-1], x=X[:, :3])
+    write_table(pa.table(list(values.T), names=names), tmp_path / "a.parquet")
+    made = (tmp_path / "store",) if command == "convert" else ()
+    for options in ((), ("--target", "y"), ("--target", "b", "--columns", "a"), ("--target", "a")):
+        exit_code, stdout, stderr = call_main(command, tmp_path / name, *made, *options)
+        assert (exit_code, stdout) == (BAD_INPUT, "")
+        assert f"{name}: there is more than one column 'a'" in stderr
+    assert call_main(command, tmp_path / name, *made, "--target", "y", "--exclude", "a")[0] == 0

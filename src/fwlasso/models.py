@@ -189,6 +189,9 @@ class LinearModel:
         """Return where the features of the model are among columns of these names."""
         used = self.feature_names or ()
         wanted = set(used)
+        if len(wanted) < len(used):
+            twice = next(name for k, name in enumerate(used) if name in used[:k])
+            raise ValueError(f"the model has two features {twice!r}: give X without names, by their places")
         found: dict[str, int] = {}
         for k, name in enumerate(columns):
             if name in wanted and found.setdefault(name, k) != k:

@@ -67,7 +67,7 @@ def read_features(file: Path, known: Sequence[str]) -> tuple[NDArray[np.float64]
 def _read_features(
     file: Path, opened: Any, there: list[str], known: Sequence[str], first_row: int
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    names = tuple(known or there)
+    names = tuple(dict.fromkeys(known or there))  # a model that has one twice has a word on it itself
     missing = sorted(set(names) - set(_distinct(file, there)))
     if missing:
         raise ValueError(f"{file}: there is no column {missing[0]!r}, one of the {len(names)} that the model uses")
@@ -147,7 +147,8 @@ class _Columns(NamedTuple):
         features = (there if wanted.columns is None else set(wanted.columns)) - {target, *wanted.exclude}
         if not features:
             raise ValueError(f"{file}: there is no column besides the response, {target!r}")
-        return cls(tuple(name for name in names if name in features), target)
+        used = _distinct(file, [name for name in names if name == target or name in features])
+        return cls(tuple(name for name in used if name != target), target)
 
 
 def _distinct(file: Path, names: list[str]) -> list[str]:
