@@ -50,6 +50,8 @@ def test_convert_as_json(tmp_path):
         "n_entries": 30,
         "kind": "dense",
         "dtype": "float32",
+        "first_index": None,
+        "notices": [],
     }
     assert result.stderr == ""
     made = open_store(tmp_path / "store")

@@ -186,3 +186,28 @@ def test_a_run_goes_on_only_with_data_of_the_same_origin(here, tmp_path, call_ma
     exit_code, stdout, stderr = call_main(command, files[1], *arguments, "--resume")
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert f"holds another run: the data have changed: {change}" in stderr
+
+
+def test_what_is_told_of_the_base_is_told_by_all_and_in_json(here, tmp_path):
+    told = "indices count from 1, as none of them is 0; with --zero-based from 0"
+    for arguments in (
+        ("path", "new0.svm", "--alphas", 3),
+        ("info", "new0.svm"),
+        ("convert", "new0.svm", tmp_path / "s"),
+    ):
+        assert told in plain(call(*arguments).stderr)
+        assert call_json(*arguments)["notices"] == [told]
+        assert call_json(*arguments, "--one-based")["notices"] == []
+    call("convert", "train0.svm", tmp_path / "zero", "--quiet")
+    for store, first in (("s", 1), ("zero", 0)):
+        assert f"indices count from {first} " in plain(call("info", tmp_path / store).stdout)
+        for command in ("info", "verify"):
+            record = call_json(command, tmp_path / store)
+            assert (record["first_index"], record["notices"]) == (first, [])
+
+
+def test_a_file_that_alone_counts_from_zero_is_read_as_the_message_says(here, call_main):
+    _, _, stderr = call_main("predict", "run1", "train0.svm")
+    assert "if this file alone counts from 0, fwlasso predict --zero-based reads it" in stderr
+    assert call_json("predict", "run1", "train0.svm", "--zero-based") == call_json("predict", "run1", "train1.svm")
+    assert "fit again" not in call_main("predict", "run1", "train0.svm", "--one-based")[2]

@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from .cli_options import AsJson, Columns, Data, Exclude, Quiet, Target, Threads, ZeroBased
-from .cli_read import names_in, read_data
-from .cli_show import Detail, put_json, steps_of
+from .cli_read import names_in, read_data, tell_base
+from .cli_show import Detail, put_json, steps_of, telling
 from .store import Store, verify_store
 from .table import Table
 
@@ -45,7 +45,8 @@ def convert(
     """
     from .datasets import convert as convert_file
 
-    with steps_of(Detail(as_json, quiet)) as tell:
+    detail = Detail(as_json, quiet)
+    with telling(detail), steps_of(detail) as tell:
         made = convert_file(
             source,
             store,
@@ -57,7 +58,8 @@ def convert(
             dtype=dtype,
             progress=tell,
         )
-    _print_store(made, "written", as_json, quiet)
+    tell_base(made, source, detail, zero_based)
+    _print_store(made, "written", detail)
 
 
 def verify(
@@ -71,9 +73,10 @@ def verify(
 
     fwlasso verify train.store
     """
-    with steps_of(Detail(as_json, quiet)) as tell:
+    detail = Detail(as_json, quiet)
+    with steps_of(detail) as tell:
         checked = verify_store(store, tell)
-    _print_store(checked, "as it was written", as_json, quiet)
+    _print_store(checked, "as it was written", detail)
 
 
 def info(
@@ -93,16 +96,19 @@ def info(
     """
     from .datasets.describe import describe
 
-    data = read_data(file, Detail(as_json), target, zero_based, columns, exclude)
+    detail = Detail(as_json)
+    data = read_data(file, detail, target, zero_based, columns, exclude)
     found = describe(Table(data.X, data.y), threads)
     if as_json:
-        put_json(found._asdict())
+        put_json({**found._asdict(), "first_index": data.first_index, "notices": detail.notices})
         return
+    base = () if data.first_index is None else (("indices count from", str(data.first_index)),)
     share = found.n_entries / (found.n_samples * found.n_features)
     table = RichTable(title=escape(str(file)), show_header=False)
     for name, value in (
         ("samples", f"{found.n_samples:,}"),
         ("features", f"{found.n_features:,}"),
+        *base,
         ("numbers stored", f"{found.n_entries:,} ({100 * share:.3g} %), {found.kind}, {found.dtype}"),
         ("size", decimal(int(found.n_bytes))),
         ("constant columns", f"{found.n_constant:,}"),
@@ -113,7 +119,7 @@ def info(
         *((f"columns of {length} entries", f"{count:,}") for length, count in found.lengths.items()),
     ):
         table.add_row(name, value)
-    Detail().front().print(table)
+    detail.front().print(table)
 
 
 def _selection(text: str | None) -> slice | list[Any] | None:
@@ -127,13 +133,13 @@ def _selection(text: str | None) -> slice | list[Any] | None:
     return [int(item) for item in items] if all(item.lstrip("-").isdigit() for item in items) else items
 
 
-def _print_store(store: Store, what: str, as_json: bool, quiet: bool) -> None:
+def _print_store(store: Store, what: str, detail: Detail) -> None:
     m, p = store.shape
     kind = getattr(store.X, "format", "dense")
-    if as_json:
+    if detail.as_json:
         n_entries = int(store.X.nnz if kind == "csc" else store.X.size)
         record = {"n_samples": m, "n_features": p, "n_entries": n_entries, "kind": kind, "dtype": str(store.X.dtype)}
-        put_json({"store": str(store.folder), **record})
+        put_json({"store": str(store.folder), **record, "first_index": store.first_index, "notices": detail.notices})
     else:
         about = f"is {what}: {m:,} samples, {p:,} features, {kind}, {store.X.dtype}"
-        Detail(quiet=quiet).front().print(f"[bold]{escape(str(store.folder))}[/bold] {about}", soft_wrap=True)
+        detail.front().print(f"[bold]{escape(str(store.folder))}[/bold] {about}", soft_wrap=True)

@@ -159,7 +159,7 @@ def finish(
     more, choice = scored
     console = detail.aside()
     if is_kept:
-        console.print(f"{escape(str(out))} holds this run already, and it is complete: nothing to do", soft_wrap=True)
+        detail.tell(f"{out} holds this run already, and it is complete: nothing to do")
     if detail.as_json:
         put_json({**as_records(result, more, choice), "notices": detail.notices})
     elif not is_kept:

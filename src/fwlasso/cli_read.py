@@ -34,9 +34,14 @@ def read_data(
         _warn_of_response(data, file)
         if not file.is_dir() and ending_of(file) in TABLES:
             _warn_of_names(data, file, is_guessed=target is None)
-    if data.first_index == 1 and zero_based is None and not file.is_dir():
-        detail.aside().print("indices count from 1, as none of them is 0; with --zero-based from 0")
+    tell_base(data, file, detail, zero_based)
     return data
+
+
+def tell_base(data: Store | Table, file: Path, detail: Detail, zero_based: bool | None) -> None:
+    """Tell what LIBSVM indices count from, where nobody told."""
+    if data.first_index == 1 and zero_based is None and not file.is_dir():
+        detail.tell("indices count from 1, as none of them is 0; with --zero-based from 0")
 
 
 def read_validation(

@@ -66,6 +66,11 @@ class Detail:
         """Return the console for what is said beside the result."""
         return Console(stderr=True, quiet=self.is_silent, highlight=False)
 
+    def tell(self, text: str, style: str | None = None) -> None:
+        """Tell something beside the result, to people or in the JSON."""
+        self.notices.append(text)
+        self.aside().print(escape(text), style=style, soft_wrap=True)
+
 
 def put(text: str) -> None:
     """Write a result that programs read, as it is."""
@@ -116,8 +121,7 @@ def telling(detail: Detail) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        detail.notices.append(str(warning.message))
-        detail.aside().print(f"[yellow]{escape(str(warning.message))}[/yellow]", soft_wrap=True)
+        detail.tell(str(warning.message), "yellow")
 
 
 @contextmanager

@@ -82,9 +82,12 @@ def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | Non
     try:
         X, y, found = read_libsvm(file, "auto" if known is None else known)
     except ValueError as error:
-        if "an index of at least 1" not in str(error):
+        if zero_based is not None or "an index of at least 1" not in str(error):
             raise
-        remedy = "if they, too, count from 0, fit again with --zero-based (zero_based=True)"
+        remedy = (
+            "if this file alone counts from 0, fwlasso predict --zero-based reads it; "
+            "if they do, too, fit again with --zero-based (zero_based=True)"
+        )
         raise ValueError(
             f"{error}: indices count from 1, as there is no 0 in the data of the model; {remedy}"
         ) from None
