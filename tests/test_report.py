@@ -24,6 +24,12 @@ def path():
     return solve()
 
 
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path_factory, monkeypatch):
+    """Programs of runs make folders."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("made")))
+
+
 class Page(HTMLParser):
     """Tags must be closed in order; rows of tables, attributes and texts are collected."""
 
@@ -429,6 +435,45 @@ def test_random_draws_of_segments_are_made_again(tmp_path, monkeypatch):
     names = dict(zip("Xy", make_data(), strict=True))
     exec(call_text(path), names)
     np.testing.assert_allclose(names["path"].coefs.toarray(), path.coefs.toarray(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("grid", ["alphas", "radii"])
+@pytest.mark.filterwarnings("ignore:The path has 18 of 30 points")
+def test_call_gives_the_model_of_a_path_that_was_ended_early(grid):
+    asked = {"alphas": None, "radii": None, grid: 30}
+    path = solve(**asked, callback=lambda now: now.done and now.point == 17)
+    assert (len(path), path.settings["points"]) == (18, 30)
+    names = dict(zip("Xy", make_data(), strict=True))
+    exec(call_text(path), names)
+    np.testing.assert_array_equal(names["path"].radii[:18], path.radii)
+    np.testing.assert_array_equal(names["model"].dense_coef(), path.coef(-1))
+
+
+def test_grid_of_values_is_given_by_them():
+    for values in (np.geomspace(2.0, 0.01, 9), np.geomspace(2.0, 0.01, 9) * (1.0 + 1e-15)):
+        path = solve(radii=None, alphas=values)
+        names = dict(zip("Xy", make_data(), strict=True))
+        exec(call_text(path), names)
+        np.testing.assert_array_equal(names["path"].alphas, values)
+
+
+@pytest.mark.parametrize("solver", ["sfw", "scd", "corrective"])
+def test_draws_that_cannot_be_made_again_are_told_of(solver):
+    asked = {"solver": solver, "radii": None, "alphas": 4}
+    told = "# The columns were drawn without a seed"
+    assert (told in call_text(solve(**asked, random_state=None))) == (solver != "corrective")
+    assert told not in call_text(solve(**asked, random_state=3))
+    compile(call_text(solve(**asked, random_state=None)), "call", "exec")
+
+
+def test_calls_of_runs_do_not_collide(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for alphas in (4, 5):
+        path = solve(radii=None, alphas=alphas, checkpoint=f"run{alphas}")
+        names = dict(zip("Xy", make_data(), strict=True))
+        exec(call_text(path), names)
+        np.testing.assert_array_equal(names["path"].coefs.toarray(), path.coefs.toarray())
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["run4", "run5"]
 
 
 def test_rule_of_the_users_has_no_text():

@@ -283,10 +283,9 @@ def test_axis_can_be_the_penalty(page, path):
 
 
 @pytest.mark.parametrize("chosen", [None, HOME, N_POINTS - 1])
-def test_points_without_a_logarithm_are_left_out_of_its_axis(page, path, chosen):
-    alphas = path.alphas.copy()
-    alphas[-1] = 0.0
-    ended = replace(path, alphas=alphas)
+def test_points_without_a_logarithm_are_left_out_of_its_axis(page, rng, chosen):
+    path = synthetic_path(40, N_POINTS, 20, rng)
+    ended = replace(path, alphas=np.append(path.alphas[:-1], 0.0))
     browser = page(ended, choice=None if chosen is None else choose(ended, chosen))
     assert not browser.run("document.querySelector('#axis [value=alpha]').disabled")
     lines = "[...document.querySelectorAll('#coefs path')].map((line) => line.getAttribute('d').split(/[ML]/).length)"
@@ -301,9 +300,10 @@ def test_points_without_a_logarithm_are_left_out_of_its_axis(page, path, chosen)
         browser.press("End")
         assert "point 7" in browser.text(f"#{name} .tip")
         assert not browser.run(f"/NaN|Infinity|null/.test(document.querySelector('#{name}').innerHTML)"), name
-    # Every line, the faint ones too, is there with a point less; one that is not drawn yet has none to lose.
-    assert sum(after) < sum(before)
-    assert [n > 1 for n in after] == [n > 1 for n in before]
+    # Every line goes on to the last point, and is there with a point less; the faint ones are one path.
+    faint, *labelled, highlight = zip(before, after, strict=True)
+    assert [had - has for had, has in (faint, *labelled)] == [10] + [1] * 10
+    assert highlight == (1, 1)
 
 
 # Keyboard -------------------------------------------------------------------------------------------------------

@@ -216,6 +216,8 @@ def path_on(
         "seed": seed,
         # What gives this seed again; a generator goes on with every call, and no number stands for it.
         "random_state": int(options.random_state) if isinstance(options.random_state, Integral) else None,
+        # Of an automatic grid, which `eps` gives the end of; values are not repeated, they are those of the points.
+        "points": options.grid if isinstance(options.grid, int) and cut is None else None,
         "n_samples": problem.shape[0],
         "in_segments": run is not None or options.in_segments,
         "conversion": design.conversion,

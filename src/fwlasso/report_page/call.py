@@ -16,9 +16,9 @@ _DRAWS = {"sfw": ("sample_size", "block_size", "random_state"), "scd": ("random_
 def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     """Return a program that computes `path` again from its X and y, and the chosen model, or that of the last point.
 
-    Points are given by their values, so that a path that was ended early is reproduced, too. One that was solved in
-    segments is solved in segments again, by a checkpoint: with the same random draws, and the same numbers but for
-    rounding.
+    An automatic grid is asked for as it was, also where the path was ended early: its points depend on those after
+    them. One that was solved in segments is solved in segments again, by a checkpoint in a new folder: with the same
+    random draws, and the same numbers but for rounding. A comment tells where the draws cannot be made again.
 
     Examples
     --------
@@ -46,10 +46,17 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     known = {name: settings[name] for name in names if settings.get(name) is not None}
     rule = known.pop("sample_size", None)
     grid = settings.get("grid", "alphas")
-    values = _grid_text(path.alphas if grid == "alphas" else path.radii)
-    arguments = [f"{grid}={values}", *(f"{name}={value!r}" for name, value in known.items())]
+    arguments = [f"{name}={value!r}" for name, value in known.items()]
+    modules = []
+    if settings.get("points") is not None:
+        arguments = [f"{grid}={settings['points']}", f"eps={settings['eps']!r}", *arguments]
+    else:
+        values = _grid_text(path.alphas if grid == "alphas" else path.radii)
+        arguments.insert(0, f"{grid}={values}")
+        modules = ["numpy as np"] if values.startswith("np.") else []
     if settings.get("in_segments"):
-        arguments.append("checkpoint='again'")
+        arguments.append("checkpoint=tempfile.mkdtemp()")
+        modules.append("tempfile")
     point = len(path) - 1 if choice is None else choice.point
     call = "path = lasso_path"
     model = f"model = LinearModel.from_path(path, point={point})"
@@ -62,9 +69,9 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     if rule is not None and _is_call(rule):  # a function of the user's has no text
         arguments.append(f"sample_size={rule}")
         imported.insert(0, rule.partition("(")[0])
-    imports = f"from fwlasso import {', '.join(imported)}\n"
-    if values.startswith("np."):
-        imports = f"import numpy as np\n{imports}"
+    imports = "".join(f"import {name}\n" for name in modules) + f"from fwlasso import {', '.join(imported)}\n"
+    if settings.get("solver") in _DRAWS and "random_state" not in known:
+        imports += "\n# The columns were drawn without a seed: other draws give other numbers."
     lines = "".join(f"    {argument},\n" for argument in ("X", "y", *arguments))
     return f"{imports}\n{call}(\n{lines})\n{model}"
 
@@ -72,10 +79,8 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
 def _grid_text(grid: np.ndarray[Any, np.dtype[np.float64]]) -> str:
     """Return a logarithmic grid by its ends, any other by its values."""
     first, last = float(grid[0]), float(grid[-1])
-    if grid.size > 2 and min(first, last) > 0.0:
-        logarithmic = np.geomspace(first, last, grid.size)
-        if np.allclose(grid, logarithmic, rtol=1e-13, atol=0.0):
-            return f"np.geomspace({first!r}, {last!r}, {grid.size})"
+    if grid.size > 2 and min(first, last) > 0.0 and np.array_equal(grid, np.geomspace(first, last, grid.size)):
+        return f"np.geomspace({first!r}, {last!r}, {grid.size})"
     return repr(grid.tolist())
 
 
