@@ -82,7 +82,7 @@ def names_in(text: str | None) -> list[str] | None:
     >>> names_in('age,"body mass, index"')
     ['age', 'body mass, index']
     """
-    return None if text is None else next(csv.reader([text], skipinitialspace=True), [""])
+    return None if text is None else next(csv.reader([text], skipinitialspace=True)) or [""]
 
 
 def _warn_of_response(data: Store | Table, file: Path) -> None:
