@@ -17,6 +17,7 @@ from test_cli import BAD_INPUT, call, call_json
 call_main = test_cli.call_main
 _wide_and_colourless = test_cli._wide_and_colourless
 
+ignore_turned = pytest.mark.filterwarnings("ignore:.* are turned, as A1 and A2 are exchanged")
 M, P = 60, 12
 NAMES = [f"rs{j}" for j in range(P)]
 A1, A2 = list("ACGTACGTACGT"), list("CAACCAACCAAC")
@@ -69,12 +70,33 @@ FILES = {
 
 
 @pytest.mark.parametrize("kind", FILES)
+@ignore_turned
 def test_variants_are_found_and_turned(path, tmp_path, kind):
     bed = open_bed(write(tmp_path, **FILES[kind]))
     expected = path.predict(X)
     np.testing.assert_allclose(path.predict(bed.X), expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(path.predict(bed.X, point=5), expected[:, 5], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(LinearModel.from_path(path, 5).predict(bed.X), expected[:, 5], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("alleles", "n_unsure"), [("CA", 0), ("TA", 1), ("cg", 1)])
+def test_it_is_told_how_many_are_turned_and_which_labels_cannot_tell(tmp_path, alleles, n_unsure):
+    alleles = {"allele_1": ["G", *A1[1:3], alleles[0], *A1[4:]], "allele_2": ["A", *A2[1:3], alleles[1], *A2[4:]]}
+    bed = open_bed(write(tmp_path, **alleles))
+    path = lasso_path(bed.X, Y, alphas=8, eps=1e-2)
+    path.predict(bed.X)  # nothing is turned: any warning is an error here
+    swapped = {"allele_1": ["A", *alleles["allele_1"][1:]], "allele_2": ["G", *alleles["allele_2"][1:]]}
+    other = open_bed(write(tmp_path, name="other", **swapped))
+    expected = f"of the 3 variants of the model 1 are turned, as A1 and A2 are exchanged; {n_unsure} are A/T or C/G"
+    for predict in (path.predict, LinearModel.from_path(path, 5).predict):
+        with pytest.warns(UserWarning, match=expected):
+            predict(other.X)
+    path[5].save(tmp_path / "model.json")
+    (notice,) = call_json("predict", tmp_path / "model.json", tmp_path / "other.bed")["notices"]
+    assert notice.startswith(expected)
+    scored = "cv", tmp_path / "cohort.bed", "--alphas", 8, "--relax", "--validation"
+    notices = call_json(*scored, tmp_path / "other.bed")["notices"]
+    assert sum("are turned" in text for text in notices) == 1
 
 
 def test_a_model_without_variants_predicts_any_file(path, tmp_path):
@@ -90,6 +112,7 @@ def test_variants_are_found_among_others(path, tmp_path):
     np.testing.assert_allclose(model.predict(bed.X), path.predict(X, point=4), rtol=1e-12, atol=1e-12)
 
 
+@ignore_turned
 def test_estimators_and_validation_turn_them_too(tmp_path):
     bed, other = open_bed(write(tmp_path)), open_bed(write(tmp_path, name="other", **exchange([0, 3, 6])))
     fitted = Lasso(0.05).fit(bed.X, Y)
@@ -100,6 +123,7 @@ def test_estimators_and_validation_turn_them_too(tmp_path):
     assert found.choice.scores.min() < 0.02
 
 
+@ignore_turned
 def test_a_missing_call_is_the_mean_of_its_column_whichever_allele_counts(path, tmp_path):
     values = X.copy()
     values[::7, 0] = values[3, 3] = np.nan
@@ -109,6 +133,7 @@ def test_a_missing_call_is_the_mean_of_its_column_whichever_allele_counts(path, 
     np.testing.assert_allclose(path.predict(beds[0].X), path.predict(beds[1].X), rtol=1e-12, atol=1e-12)
 
 
+@ignore_turned
 def test_alleles_that_no_sample_has_fit(path, tmp_path):
     """plink writes 0 for the allele that is not there: all samples of a small file may be alike."""
     values = X.copy()
@@ -155,6 +180,7 @@ def test_what_does_not_fit_is_refused_by_name(path, tmp_path, kind):
             predict(bed.X)
 
 
+@ignore_turned
 def test_variants_without_a_name_are_found_by_their_position(tmp_path):
     bed = open_bed(write(tmp_path, sid=["."] * P))
     path = lasso_path(bed.X, Y, alphas=5)

@@ -120,8 +120,8 @@ def telling(detail: Detail) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for warning in caught:
-        detail.tell(str(warning.message), "yellow")
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        detail.tell(text, "yellow")
 
 
 @contextmanager

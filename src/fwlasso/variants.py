@@ -8,10 +8,13 @@ import scipy.sparse as sp
 
 from .bed import Genotypes, Variant
 from .columns import Vector
+from .notices import warn_of_doubt
 
 # What stands for an allele that no sample has, and for an identifier that is not there.
 _UNKNOWN, _NAMELESS = ("0", "."), "."
 _N_TOLD = 5
+# On the other strand they read as if they were exchanged.
+_PALINDROMIC = ({"A", "T"}, {"C", "G"})
 
 
 def carry_over(
@@ -21,7 +24,7 @@ def carry_over(
 
     A variant is found by its identifier, in any order and among any others; one without (".") by chromosome and
     position, and one whose identifier the model has more than once by all three. Where A1 and A2 are exchanged, b x
-    becomes b (2 - x).
+    becomes b (2 - x), with a warning.
 
     Parameters
     ----------
@@ -39,11 +42,11 @@ def carry_over(
     >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> from fwlasso.bed import Genotypes, Variant, Variants
-    >>> variants = Variants(("1", "1"), np.array([200, 100]), ("G", "C"), ("T", "A"))
+    >>> variants = Variants(("1", "1"), np.array([200, 100]), ("G", "A"), ("T", "C"))
     >>> X = Genotypes(np.array([[0b11_10], [0b11_00]], np.uint8), 2, ("rs2", "rs1"), variants)
     >>> coefs, offsets = carry_over(sp.csc_array([[5.0]]), {0: "rs1"}, {0: Variant("1", 100, "A", "C")}, X)
     >>> coefs.toarray().tolist(), offsets.tolist(), (X @ coefs + offsets).tolist()
-    ([[0.0], [-5.0]], [10.0], [[0.0], [10.0]])
+    ([[0.0], [5.0]], [0.0], [[10.0], [0.0]])
     """
     used = np.unique(coefs.indices[coefs.data != 0.0]).tolist()
     if used and bool(variants) != (X.variants is not None):
@@ -78,6 +81,12 @@ def carry_over(
     turn = sp.csc_array((signs_of.astype(float), (rows, used)), shape=(X.shape[1], coefs.shape[0]))
     exchanged = np.zeros(coefs.shape[0])
     exchanged[[j for j in used if places[j][1] < 0]] = 2.0
+    if exchanged.any():
+        n_unsure = sum({allele.upper() for allele in variants[j][2:]} in _PALINDROMIC for j in used)
+        warn_of_doubt(
+            f"of the {len(used)} variants of the model {np.count_nonzero(exchanged)} are turned, as A1 and A2 are "
+            f"exchanged; {n_unsure} are A/T or C/G, which read the same on the other strand: labels cannot tell"
+        )
     return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ exchanged)
 
 
