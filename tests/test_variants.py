@@ -2,16 +2,19 @@
 
 import json
 
+import joblib
 import numpy as np
 import pytest
 from bed_reader import to_bed
+from sklearn.linear_model import LinearRegression
 
 import test_cli
 from conftest import pack
 from fwlasso import Lasso, LassoPath, LinearModel, lasso_cv, lasso_path
 from fwlasso.bed import Genotypes, Variant, Variants
-from fwlasso.datasets import open_bed
+from fwlasso.datasets import open_bed, read_table
 from fwlasso.datasets.sealed import seal
+from fwlasso.onnx_models import save_onnx
 from test_cli import BAD_INPUT, call, call_json
 
 call_main = test_cli.call_main
@@ -307,3 +310,56 @@ def test_runs_and_reports_carry_the_variants_and_predict_other_files(tmp_path, c
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert "uncalled.bed: 1 of the" in stderr
     assert "have no call: rs0" in stderr
+
+
+# Phenotypes, and models without variants ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model_file(path, tmp_path_factory):
+    path[5].save(file := tmp_path_factory.mktemp("model") / "model.json")
+    return file
+
+
+def test_a_model_in_onnx_has_no_variants(path, tmp_path, call_main):
+    save_onnx(path[5], tmp_path / "model.onnx")
+    joblib.dump(LinearRegression().fit(X, Y), tmp_path / "model.pkl")
+    write(tmp_path)
+    for name in ("model.onnx", "model.pkl"):
+        exit_code, stdout, stderr = call_main("predict", tmp_path / name, tmp_path / "cohort.bed")
+        assert (exit_code, stdout) == (BAD_INPUT, "")
+        assert "cohort.bed: genotypes need a model that knows its variants" in stderr
+        assert "model.json" in stderr
+
+
+def test_phenotypes_that_are_missing_are_no_part_of_scores(model_file, tmp_path):
+    values = np.where(np.arange(M) < 45, (Y + np.arange(M)).astype(str), "NA")
+    record = call_json("predict", model_file, write(tmp_path, pheno=values))
+    expected = np.sqrt(np.mean((np.array(record["predictions"])[:45] - values[:45].astype(float)) ** 2))
+    assert len(record["predictions"]) == M
+    np.testing.assert_allclose(record["rmse"], expected, rtol=1e-12)
+    (notice,) = record["notices"]
+    assert notice.endswith("scores are of the 45 of 60 samples with a phenotype in its .fam")
+    record = call_json("predict", model_file, write(tmp_path, pheno=["-9"] * M))
+    assert set(record) == {"response", "predictions", "notices"}
+
+
+def test_a_response_of_text_is_read_and_its_errors_name_its_file(tmp_path, call_main):
+    file = write(tmp_path, pheno=["-9"] * M)
+    (tmp_path / "y.txt").write_text("".join(f"{value!r}\n" for value in Y.tolist()))
+    np.testing.assert_array_equal(read_table(file, "y.txt").y, Y)
+    (tmp_path / "y.txt").write_text("1.5\nx\n")
+    (tmp_path / "y.dat").write_text("1.5\n2.5\n")
+    for name, reason in (("y.txt", "could not convert string 'x'"), ("y.dat", "magic string")):
+        exit_code, _, stderr = call_main("cv", file, "--target", name)
+        assert exit_code == BAD_INPUT
+        assert f"{tmp_path / name}, the response for {file}: " in stderr
+        assert reason in stderr
+        assert "a .npy file, or a number a line in a .txt" in stderr
+        assert "pickle" not in stderr
+
+
+@pytest.mark.parametrize("codes", [["0", "1"] * (M // 2), ["0"] * M])
+def test_cases_coded_0_and_1_are_told_what_0_means(tmp_path, codes):
+    with pytest.raises(ValueError, match=r"no phenotype.*-9 means missing, and so does 0 beside 1 and 2"):
+        read_table(write(tmp_path, pheno=codes))

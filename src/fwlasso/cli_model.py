@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from . import cli_options as given
+from .bed import Genotypes
 from .cli_keep import load_choice
 from .cli_show import Detail, put, put_json, telling
 from .columns import Vector
@@ -64,7 +65,10 @@ def predict(
             values = predictor.predict(rows)
         except ValueError as error:
             raise ValueError(f"{data}: {error}") from None
-    scores = {} if rows.y is None else _scores(as_response(rows.y, values.size), values)
+    known = (
+        ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) and target is None and rows.y is not None else slice(None)
+    )
+    scores = {} if rows.y is None else _scores(as_response(rows.y[known], values[known].size), values[known])
     if out is not None:
         write_text(out, _as_csv(values))
     if as_json:

@@ -21,7 +21,8 @@ _BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0]
 
 Data = Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}.")]
 Target = Annotated[
-    str | None, typer.Option(help="Response: a column of csv, parquet and h5ad; a file beside npz, npy, mtx and bed.")
+    str | None,
+    typer.Option(help="Response: a column of csv, parquet and h5ad; a file (.npy, .txt) beside npz, npy, mtx and bed."),
 ]
 ZeroBased = Annotated[
     bool | None,

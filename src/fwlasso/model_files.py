@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .bed import Genotypes
 from .choice import Choice
 from .columns import Vector
 from .datasets.new_rows import Features, NewRows
@@ -98,6 +99,11 @@ class _Foreign:
         return Features(found if isinstance(found, int) else None)
 
     def predict(self, rows: NewRows) -> Vector:
+        if isinstance(rows.X, Genotypes):
+            raise ValueError(
+                "genotypes need a model that knows its variants, and models in ONNX or of others know none: "
+                "predict with the run, or its model.json"
+            )
         check_indices(rows.X)
         return np.asarray(self._model.predict(rows.X), dtype=np.float64).reshape(-1)
 

@@ -26,6 +26,7 @@ LIBSVM = (".svm", ".libsvm", ".svmlight", ".txt")
 BESIDE = "y.npy"
 #: Endings of the names of tables with named columns.
 TABLES = (".csv", ".tsv", ".parquet")
+_MISSING_CODES = " (in a .fam -9 means missing, and so does 0 beside 1 and 2: controls are 1, cases 2)"
 _PACKABLE = (*LIBSVM, ".csv", ".tsv", ".mtx")
 
 
@@ -53,8 +54,8 @@ def read_table(
         A folder: a store, which is mapped into memory and not read.
     target : str, optional
         For csv, tsv and parquet, the column of the response; the last one by default. For h5ad, the column of obs. For
-        npz, npy and mtx, the file of the response, ``y.npy`` in the same folder by default. For bed, a file to take
-        in place of the phenotype.
+        npz, npy and mtx, the file of the response in the same folder, ``y.npy`` by default: an array, or a ``.txt``
+        with a number a line. For bed, such a file to take in place of the phenotype.
     zero_based : bool or "auto"
         Whether the indices of LIBSVM text count from 0. "auto": they count from 1 unless there is a 0. Other rows of
         the same kind are read by what was found: ``zero_based=table.first_index == 0``.
@@ -163,7 +164,16 @@ def response_beside(file: Path, target: str | None) -> NDArray[np.float64]:
     beside = file.parent / (target or BESIDE)
     if not beside.is_file():
         raise FileNotFoundError(f"{beside}: no such file; it should hold the response for {file.name}")
-    return np.asarray(np.load(beside, allow_pickle=False))
+    try:
+        if beside.suffix == ".txt":
+            return np.loadtxt(beside, ndmin=1)
+        with beside.open("rb") as stream:
+            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+    except ValueError as error:
+        raise ValueError(
+            f"{beside}, the response for {file}: {error}; expected "
+            "an array in a .npy file, or a number a line in a .txt"
+        ) from None
 
 
 def _read_source(file: Path, target: str | None) -> Table:
@@ -193,12 +203,14 @@ def _read_bed(file: Path, target: str | None) -> Table:
     if target is not None:
         return Table(bed.X, response_beside(file, target), bed.feature_names, target)
     if bed.phenotype is None:
-        raise ValueError(f"{file}: its .fam has no phenotypes; give a .npy file of them as target")
+        raise ValueError(
+            f"{file}: its .fam has no phenotypes{_MISSING_CODES}; give a .npy or .txt file of them as target"
+        )
     missing = np.flatnonzero(np.isnan(bed.phenotype))
     if missing.size:
         raise ValueError(
             f"{file}: its .fam has no phenotype for {missing.size} samples, of which the first is "
-            f"{bed.sample_ids[missing[0]]!r}; leave them out with plink --prune"
+            f"{bed.sample_ids[missing[0]]!r}{_MISSING_CODES}; leave them out with plink --prune"
         )
     return Table(bed.X, bed.phenotype, bed.feature_names, f"the phenotype in {file.with_suffix('.fam').name}")
 

@@ -20,7 +20,10 @@ from .plink import open_bed
 
 
 class NewRows(NamedTuple):
-    """Rows to predict: a matrix, the response if it is known, and the names of the columns if they have any."""
+    """Rows to predict: a matrix, the response if it is known, and the names of the columns if they have any.
+
+    Of genotypes, a phenotype that is missing is NaN.
+    """
 
     X: Any
     y: NDArray[np.float64] | None
@@ -54,8 +57,10 @@ def read_new_rows(file: str | Path, target: str | None, known: Features, zero_ba
             return _read_libsvm(file, known, zero_based)
         if ending == ".bed":
             bed = open_bed(file)
-            is_known = bed.phenotype is not None and not np.isnan(bed.phenotype).any()
-            y = response_beside(file, target) if target is not None else bed.phenotype if is_known else None
+            y = bed.phenotype if target is None else response_beside(file, target)
+            if target is None and y is not None and np.isnan(y).any():
+                n_known = np.count_nonzero(~np.isnan(y))
+                warn_of_doubt(f"{file}: scores are of the {n_known} of {y.size} samples with a phenotype in its .fam")
             return NewRows(bed.X, y, bed.feature_names)
         columns = (known.names or None) if ending in TABLES else None
         table = read_table(file, target, columns=columns)
