@@ -91,7 +91,7 @@ def test_choice_of_the_end_of_the_grid_is_told(rng):
     with pytest.warns(UserWarning, match=r"mean squared error is best at the last point.*smaller eps than 0\.1"):
         found = lasso_cv(X, y, eps=0.1)
     assert found.choice.point == 99
-    with pytest.warns(UserWarning, match="a grid that goes further"):
+    with pytest.warns(UserWarning, match=r"beyond it: choose again with a grid that goes further\.$"):
         lasso_cv(X, y, alphas=[3.0, 1.0], validation=0.3, random_state=0)
     lasso_cv(X, y, alphas=[3.0])  # no other point
 

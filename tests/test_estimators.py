@@ -195,6 +195,20 @@ def test_weights_are_refused_by_name(model, routing, data):
             model.fit(*data, sample_weight=np.ones(60))
 
 
+@pytest.mark.parametrize("model", [Lasso(0.1), LassoCV(cv=2, alphas=5)])
+def test_weights_may_be_for_other_steps_of_a_pipeline(model, data):
+    with config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=True)
+        weights = np.arange(60.0)
+        weighted = make_pipeline(scaler, clone(model).set_fit_request(sample_weight=False))
+        weighted.fit(*data, sample_weight=weights)
+        scaled = StandardScaler().fit_transform(data[0], sample_weight=weights)
+        np.testing.assert_array_equal(weighted[-1].coef_, clone(model).fit(scaled, data[1]).coef_)
+        refused = make_pipeline(scaler, clone(model).set_fit_request(sample_weight=True))
+        with pytest.raises(ValueError, match="sample_weight: weighted samples are not supported"):
+            refused.fit(*data, sample_weight=weights)
+
+
 def test_no_other_keyword_of_fit_is_taken(data):
     with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
         Lasso().fit(*data, weights=None)

@@ -4,14 +4,18 @@ import os
 import signal
 import threading
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from conftest import POINTWISE, assert_begins
-from fwlasso import Progress, Status, lasso_cv, lasso_path
+from fwlasso import Lasso, LassoCV, Progress, Status, lasso_cv, lasso_path
+from fwlasso.problem import build_problem
 from fwlasso.solvers.registry import SOLVERS
 from fwlasso.watch import SharedWatch, Watch
 from programs import run_program
@@ -335,6 +339,38 @@ def test_interrupt_ahead_of_the_first_point(solver, name):
     path = ended(Status.INTERRUPTED, y=Response(), solver=solver, **{"radii": None, name: 5})
     assert len(path) == 1
     assert handler() is signal.default_int_handler
+
+
+@pytest.mark.filterwarnings("ignore:The path has", "ignore:Nothing was solved")
+@pytest.mark.parametrize(
+    ("model", "where"),
+    [
+        (Lasso(0.1), "fwlasso.path"),
+        (GridSearchCV(Lasso(), {"alpha": [0.1, 1.0]}, cv=2), "fwlasso.path"),
+        (LassoCV(cv=2, alphas=5), "fwlasso.subsets"),
+    ],
+    ids=["Lasso", "GridSearchCV", "LassoCV"],
+)
+def test_an_interrupt_of_an_estimator_is_raised(model, where, monkeypatch):
+    """Estimators take no callback: somebody presses Ctrl-C while columns are summed up, and never again."""
+
+    def build_and_send(*given):
+        monkeypatch.undo()
+        send_interrupt()
+        return build_problem(*given)
+
+    monkeypatch.setattr(f"{where}.build_problem", build_and_send)
+    with pytest.raises(KeyboardInterrupt):
+        clone(model).fit(X, Y)
+    assert handler() is signal.default_int_handler
+
+
+def test_an_interrupt_of_one_fold_is_raised(monkeypatch):
+    found = lasso_cv(X, Y, alphas=5, cv=2)
+    folds = (found.fold_paths[0], replace(found.fold_paths[1], ending=Status.INTERRUPTED))
+    monkeypatch.setattr("fwlasso.estimators.cross_validate", lambda *_: replace(found, fold_paths=folds))
+    with pytest.raises(KeyboardInterrupt):
+        LassoCV(cv=2, alphas=5).fit(X, Y)
 
 
 @BOTH

@@ -223,9 +223,11 @@ def warn_at_end_of_grid(path: LassoPath, choice: Choice) -> None:
     if last == 0 or (choice.point if choice.rule not in SCORE_RULES else choice.best) != last:
         return
     if _gain_beyond(choice.scores) > _FLAT * np.abs(choice.scores[last]):
+        is_automatic = path.settings.get("points") is not None
+        smaller = f"a smaller eps than {path.settings['eps']:g}, or with " if is_automatic else ""
         warn_of_doubt(
             f"The {choice.label} is best at the last point of the grid, and may be better beyond it: choose again with "
-            f"a smaller eps than {path.settings['eps']:g}, or with a grid that goes further."
+            f"{smaller}a grid that goes further."
         )
 
 

@@ -23,7 +23,9 @@ from .indices import check_indices
 from .options import Options, check
 from .path import solve_path
 from .plan import Plan
+from .result import LassoPath
 from .scoring import make_scoring
+from .status import Status
 
 # What scikit-learn's keywords may be that tune the speed of its own solver: they have no effect here.
 _TUNING: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -141,6 +143,9 @@ class Lasso(_LinearModel):
     (3, True)
     """
 
+    # Weights are refused, but a pipeline may say that they are for its other steps.
+    __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
+
     # So many parameters: scikit-learn's estimators have every setting in their signature.
     def __init__(
         self,
@@ -216,6 +221,7 @@ class Lasso(_LinearModel):
         X = self._take_names(X)
         start = last if last is not None and last.size == self.n_features_in_ else None
         path = solve_path(X, y, options, start)
+        _raise_interrupt_of(path)
         self.path_ = path
         coef = path.coef(0)
         # Where nothing was solved again, the coefficients are kept to the last bit, whatever units they went through.
@@ -284,8 +290,8 @@ class LassoCV(_LinearModel):
     ([0, 1, 2], (100, 5))
     """
 
-    # Groups are a request of the splitter, not of this class.
-    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
+    # Groups are a request of the splitter, not of this class. Weights as in `Lasso`.
+    __metadata_request__fit = {"groups": UNUSED, "sample_weight": None}  # noqa: RUF012
 
     # So many parameters: those of a path, and of a choice on it.
     def __init__(
@@ -368,6 +374,7 @@ class LassoCV(_LinearModel):
         plan = Plan(**planned, split_params=split_params, score_params=score_params)
         found = cross_validate(self._take_names(X), y, options, plan)
         path, choice = found.path, found.choice
+        _raise_interrupt_of(path, *found.fold_paths)
         self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
         self.alphas_, self.alpha_ = path.alphas, float(path.alphas[choice.point])
         self.radius_ = choice.radius
@@ -405,6 +412,12 @@ def _without_weights(params: dict[str, Any]) -> dict[str, Any]:
     if params.get("sample_weight") is not None:
         raise ValueError("sample_weight: weighted samples are not supported yet, leave it out")
     return {name: value for name, value in params.items() if name != "sample_weight"}
+
+
+def _raise_interrupt_of(*paths: LassoPath) -> None:
+    """Raise what a path keeps to itself after Ctrl-C: a search over many fits is to end, and half a fit is none."""
+    if any(path.ending is Status.INTERRUPTED for path in paths):
+        raise KeyboardInterrupt
 
 
 def _one_value(name: str, value: Any) -> list[float]:
