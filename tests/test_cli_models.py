@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression
 
 import test_cli
 from conftest import pack
-from fwlasso import Lasso, LassoCV, LassoPath, LinearModel
+from fwlasso import Lasso, LassoCV, LassoPath, LinearModel, lasso_path
 from fwlasso.datasets import write_store
 from fwlasso.onnx_models import save_onnx
 from sealed_cases import plain_record
@@ -351,6 +351,16 @@ def test_bad_report_ends_with_a_line(run, call_main, arguments, message):
     exit_code, stdout, stderr = call_main("report", *arguments.split())
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert message in stderr
+
+
+def test_report_of_a_run_without_a_path_tells_what_helps(run, call_main):
+    (run / "path.npz").unlink()  # as of a process that was killed
+    lasso_path(np.eye(4), np.arange(4.0), alphas=3, checkpoint="kept")
+    for folder in ("run", "kept"):
+        exit_code, stdout, stderr = call_main("report", folder)
+        assert (exit_code, stdout) == (BAD_INPUT, "")
+        assert stderr.startswith(f"fwlasso: {folder}: the run in it is complete, and has no path.npz yet")
+        assert "with --resume or, where lasso_path(checkpoint=...)" in " ".join(stderr.split())
 
 
 # Help and completion -----------------------------------------------------------------------------------------

@@ -357,6 +357,31 @@ def test_scores_that_are_not_finite_are_missing(report, path):
     assert [value is None for value in told] == [True, False, False, False, False, False, True]
 
 
+def test_scores_that_are_missing_are_dashes_in_the_table(report, path):
+    choice = choose(path, 2)
+    page = report(path, choice=replace(choice, scores=np.append(choice.scores[:-1], np.nan)))
+    head, *rows = page.tables[1]
+    column = head.index("mean squared error")
+    assert [row[column] for row in rows] == [*(f"{score:.4g}" for score in choice.scores[:-1]), "-"]
+
+
+def test_header_tells_that_a_refitted_model_has_no_gap(report, path):
+    told = "The chosen model is none of them, but refitted from one, and no gap is known of it."
+    lede = [" ".join(report(path, choice=choose(path, 4, blend=blend)).texts["p"]) for blend in (1.0, 0.25)]
+    assert all("Each is certified" in text for text in lede)
+    assert [told in text for text in lede] == [False, True]
+
+
+@pytest.mark.parametrize(("n_folds", "name"), [(5, "cross-validated r2"), (1, "held-out r2")])
+def test_r2_of_the_choice_is_told_from_that_of_the_fit(report, path, n_folds, name):
+    choice = choose(path, 2)
+    scored = replace(choice, criterion="r2", greater_is_better=True, fold_scores=choice.fold_scores[:, :n_folds])
+    page = report(path, choice=scored)
+    assert data_of(page)["scores"]["criterion"] == name
+    assert page.tables[1][0][4:6] == ["R²", name]
+    assert f"{name[0].upper()}{name[1:]}" in page.texts["h2"]
+
+
 @pytest.mark.parametrize(("n_active", "n_drawn"), [(300, 300), (2_500, 2_000)])
 def test_report_of_many_features_is_small(report, tmp_path, rng, n_active, n_drawn):
     p = 635_376

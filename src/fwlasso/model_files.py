@@ -12,7 +12,7 @@ from .datasets.new_rows import Features, NewRows
 from .indices import check_indices
 from .models import LinearModel
 from .result import LassoPath
-from .runs import MODEL, PATH
+from .runs import MODEL, PATH, read_run
 from .table import Table
 
 _PICKLES = (".joblib", ".pkl", ".pickle")
@@ -36,6 +36,13 @@ class Predictor(Protocol):
 def load_path(source: Path) -> LassoPath:
     """Read the path of a run, or a saved one."""
     file = source / PATH if source.is_dir() else source
+    if not file.is_file() and source.is_dir() and (run := read_run(source)) is not None:
+        state = "complete" if run.is_complete else "not finished"
+        raise FileNotFoundError(
+            f"{source}: the run in it is {state}, and has no {PATH} yet: go on with it first, by the same command with "
+            f"--resume or, where lasso_path(checkpoint=...) or lasso_cv began it, by the same call in Python, whose "
+            "result write_report and save take"
+        )
     if not file.is_file():
         raise FileNotFoundError(f"{source}: no such run, or nothing is solved in it yet: there is no {file.name}")
     return LassoPath.load(file)

@@ -11,7 +11,7 @@ import numpy as np
 from .choice import Choice, path_and_choice
 from .datasets.compressed import write_text
 from .report_page.call import call_text
-from .report_page.data import Model, home_model, page_data
+from .report_page.data import Model, home_model, page_data, score_name
 from .result import LassoPath
 from .status import Status
 from .traces import ever_active, labels_of
@@ -69,13 +69,13 @@ def write_report(
     page = Template(_asset("page.html")).substitute(
         title=escape(title),
         style=_asset("page.css"),
-        lede=escape(_lede(path)),
+        lede=escape(_lede(path, choice)),
         facts="".join(_fact(*fact) for fact in _facts(path, model, choice)),
-        criterion=escape("R² on the training data" if choice is None else _heading(choice.label)),
+        criterion=escape("R² on the training data" if choice is None else _heading(score_name(choice))),
         model_name="The last point" if choice is None else "The chosen model",
         intercept=f"{model.intercept:.{_DIGITS}g}",
         features="".join(_row(*row) for row in _feature_rows(path, model)),
-        score_head="" if choice is None else f'<th scope="col">{escape(choice.label)}</th>',
+        score_head="" if choice is None else f'<th scope="col">{escape(score_name(choice))}</th>',
         points="".join(_row(*row) for row in _scored_rows(path, choice)),
         summary="".join(_row(*row, heads=1) for row in _summary(path, choice).items()),
         call=escape(call_text(path, choice)),
@@ -114,7 +114,8 @@ def _scored_rows(path: LassoPath, choice: Choice | None) -> list[tuple[str, ...]
     if choice is None:
         return rows
     after = POINT_NAMES.index("R2") + 1
-    return [(*row[:after], f"{score:.4g}", *row[after:]) for row, score in zip(rows, choice.scores, strict=True)]
+    scores = [f"{score:.4g}" if np.isfinite(score) else "-" for score in choice.scores.tolist()]
+    return [(*row[:after], score, *row[after:]) for row, score in zip(rows, scores, strict=True)]
 
 
 def _feature_rows(path: LassoPath, model: Model) -> list[tuple[str | float, ...]]:
@@ -126,7 +127,7 @@ def _feature_rows(path: LassoPath, model: Model) -> list[tuple[str | float, ...]
     ]
 
 
-def _lede(path: LassoPath) -> str:
+def _lede(path: LassoPath, choice: Choice | None) -> str:
     """Return the path in a sentence."""
     p, n_points = path.coefs.shape
     models = "1 model" if n_points == 1 else f"{n_points} models"
@@ -135,6 +136,8 @@ def _lede(path: LassoPath) -> str:
     if path.gap_tolerance is not None and all(status is Status.CERTIFIED for status in path.statuses):
         certified = f"its duality gap over all columns is at most {path.gap_tolerance:g} of ½ ‖y‖²"
         text += f" Each is certified: {certified}."
+    if choice is not None and choice.blend != 1.0:
+        text += " The chosen model is none of them, but refitted from one, and no gap is known of it."
     return text if path.ending is None else f"{text} {path.ending.sentence}"
 
 
@@ -150,7 +153,7 @@ def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[s
         rule = f"point {k + 1} of {len(path)}, by {choice.rule}{blend}"
         of_model = [
             ("Features chosen", f"{model.features.size:,}", rule),
-            (_heading(choice.label), f"{choice.scores[k]:.4g}{spread}", f"alpha {path.alphas[k]:.4g}"),
+            (_heading(score_name(choice)), f"{choice.scores[k]:.4g}{spread}", f"alpha {path.alphas[k]:.4g}"),
         ]
     largest = "not computed" if np.isnan(path.gaps).all() else f"{np.nanmax(path.gaps):.1e}"
     tolerance = path.gap_tolerance
@@ -172,7 +175,7 @@ def _summary(path: LassoPath, choice: Choice | None) -> dict[str, str]:
     p, n_points = path.coefs.shape
     seconds = ", ".join(f"{phase} {value:.3f}" for phase, value in path.counters.seconds.items())
     ending = path.ending.sentence if path.ending else "complete"
-    chosen = {} if choice is None else {"choice": f"point {choice.point + 1} by {choice.rule} ({choice.label})"}
+    chosen = {} if choice is None else {"choice": f"point {choice.point + 1} by {choice.rule} ({score_name(choice)})"}
     return {
         "data": f"{path.settings['n_samples']:,} samples, {p:,} features",
         **({} if path.target is None else {"response": path.target}),

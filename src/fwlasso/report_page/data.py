@@ -102,10 +102,18 @@ def _refitted(choice: Choice) -> dict[str, Any]:
     return {"radius": radius, "r2": r2, "active": int(choice.coef.count_nonzero()), "gap": None, "status": "refitted"}
 
 
+def score_name(choice: Choice) -> str:
+    """Return what the scores are, told apart from R² on the training data, which the page has of every point."""
+    n_folds = 0 if choice.fold_scores is None else choice.fold_scores.shape[1]
+    if choice.criterion != "r2" or n_folds == 0:
+        return choice.label
+    return f"{'cross-validated' if n_folds > 1 else 'held-out'} {choice.label}"
+
+
 def _scores(choice: Choice) -> dict[str, Any]:
     folds, errors = choice.fold_scores, choice.standard_errors
     return {
-        "criterion": choice.label,
+        "criterion": score_name(choice),
         "means": _rounded(choice.scores),
         "best": choice.best,
         "errors": None if errors is None else _rounded(errors),
