@@ -204,13 +204,13 @@ def _read_bed(file: Path, target: str | None) -> Table:
         return Table(bed.X, response_beside(file, target), bed.feature_names, target)
     if bed.phenotype is None:
         raise ValueError(
-            f"{file}: its .fam has no phenotypes{_MISSING_CODES}; give a .npy or .txt file of them as target"
+            f"{file}: its .fam has no phenotypes; give a .npy or .txt file of them as target{_MISSING_CODES}"
         )
     missing = np.flatnonzero(np.isnan(bed.phenotype))
     if missing.size:
         raise ValueError(
             f"{file}: its .fam has no phenotype for {missing.size} samples, of which the first is "
-            f"{bed.sample_ids[missing[0]]!r}{_MISSING_CODES}; leave them out with plink --prune"
+            f"{bed.sample_ids[missing[0]]!r}; leave them out with plink --prune{_MISSING_CODES}"
         )
     return Table(bed.X, bed.phenotype, bed.feature_names, f"the phenotype in {file.with_suffix('.fam').name}")
 
