@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fwlasso import CrossValidation, Lasso, LassoCV, LinearModel, Status, lasso_cv
+from fwlasso import CrossValidation, Lasso, LassoCV, LinearModel, Status, lasso_cv, lasso_path
 from fwlasso.report import point_rows, write_report
 from fwlasso.report_page.call import call_text
 from made_paths import M, P, choose, make_data, solve, synthetic_path
@@ -463,15 +463,15 @@ def test_random_draws_of_segments_are_made_again(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("grid", ["alphas", "radii"])
-@pytest.mark.filterwarnings("ignore:The path has 18 of 30 points")
-def test_call_gives_the_model_of_a_path_that_was_ended_early(grid):
-    asked = {"alphas": None, "radii": None, grid: 30}
-    path = solve(**asked, callback=lambda now: now.done and now.point == 17)
-    assert (len(path), path.settings["points"]) == (18, 30)
-    names = dict(zip("Xy", make_data(), strict=True))
+@pytest.mark.filterwarnings("ignore:The path has 56 of 100 points")
+def test_call_gives_the_model_of_a_path_that_was_ended_early(rng, grid):
+    X = np.asfortranarray(rng.standard_normal((80, 300)))
+    y = X[:, :5] @ [3.0, -2.0, 1.0, 1.0, -1.0] + rng.standard_normal(80)
+    path = lasso_path(X, y, **{grid: 100}, callback=lambda now: now.done and now.point == 55)
+    names = {"X": X, "y": y}
     exec(call_text(path), names)
-    np.testing.assert_array_equal(names["path"].radii[:18], path.radii)
     np.testing.assert_array_equal(names["model"].dense_coef(), path.coef(-1))
+    assert (len(path), len(names["path"]), path.settings["points"]) == (56, 100, 100)
 
 
 def test_grid_of_values_is_given_by_them():
