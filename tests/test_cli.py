@@ -446,6 +446,24 @@ BAD_FILES = {  # what is in them, and what is said about it
 }
 
 
+@pytest.mark.parametrize(
+    "command", ["path {}", "info {}", "convert {} store", "path table.csv --test {}", "predict run.npz {} --point 2"]
+)
+@pytest.mark.parametrize("name", ["both.npz", "matrix.npz", "array.npy"])
+def test_response_of_another_length_names_the_file(call_main, table, tmp_path, monkeypatch, command, name):
+    monkeypatch.chdir(tmp_path)
+    np.savez("both.npz", X=X, y=Y[1:])
+    write_sparse(tmp_path / "matrix.npz")
+    write_npy(tmp_path / "array.npy")
+    np.save("y.npy", Y[1:])
+    lasso_path(X, Y, alphas=3).save("run.npz")
+    target = ("--target", "y.npy") if "predict" in command and name != "both.npz" else ()
+    exit_code, _, stderr = call_main(*command.format(name).split(), *target)
+    assert exit_code == BAD_INPUT
+    assert f"fwlasso: {name}: " in stderr
+    assert f"{M - 1}" in stderr
+
+
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_bad_file_ends_with_a_sentence(call_main, tmp_path, name):
     content, message = BAD_FILES[name]

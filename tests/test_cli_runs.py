@@ -2,13 +2,14 @@
 
 import json
 import os
+import signal
 import sys
 
 import numpy as np
 import pytest
 
 import test_cli
-from fwlasso import LassoPath, Status, cli_path, cli_read, lasso_path
+from fwlasso import LassoPath, Status, cli_keep, cli_path, cli_read, lasso_path
 from fwlasso.datasets import read_table, write_store
 from fwlasso.datasets.atomic import lock
 from programs import run_program
@@ -271,6 +272,25 @@ def test_main_says_that_it_was_interrupted(table, monkeypatch, call_main):
 
     monkeypatch.setattr(cli_read, "read_table", interrupted)
     assert call_main("path", table) == (130, "", "fwlasso: interrupted")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("command", ["path", "cv --folds 2"])
+def test_signal_while_results_are_kept_leaves_a_run_to_go_on_with(
+    table, tmp_path, monkeypatch, call_main, command, name
+):
+    monkeypatch.setattr(cli_keep, "write_report", lambda *_: signal.raise_signal(signal.Signals[name]))
+    arguments = (*command.split(), table, "--alphas", 5, "--out", tmp_path / "run")
+    exit_code, _, told = call_main(*arguments)
+    assert exit_code == INCOMPLETE
+    assert "run holds what is solved. --resume goes on from here" in told
+    early = f"{tmp_path / 'run'}: this run ended early; --resume goes on"
+    prediction = ("predict", tmp_path / "run", table, "--point", 5)
+    assert early in plain(call(*prediction).stderr)
+    assert early in call_json(*prediction)["notices"]
+    monkeypatch.undo()
+    assert call(*arguments, "--resume").exit_code == COMPLETE
+    assert early not in call_json(*prediction)["notices"]
 
 
 def test_main_says_that_memory_is_short(table, monkeypatch, call_main):

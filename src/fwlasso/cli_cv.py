@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
 from . import cli_options as given
 from .cli_keep import check_folder, clear_folder
-from .cli_path import NOT_SCORED, Scored, finish
+from .cli_path import NOT_SCORED, Scored, finish, resumable
 from .cli_read import read_data, read_validation
 from .cli_show import Detail, solving
 from .columns import Vector
@@ -112,12 +112,13 @@ def cv(
     plan = Plan(cv=cv, rule=rule, relax=relax, validation=held_out)
     if out is not None and overwrite:
         clear_folder(out)
-    with solving(detail, str(file), data) as show:
-        found = cross_validate(data, None, replace(options, callback=show), plan)
-    scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
-    if np.isnan(found.choice.scores).all():  # ended before anything was solved in every fold
-        scored = NOT_SCORED
-    finish(found.path, str(file), out, detail, found.ending, scored)
+    with resumable(out, detail):
+        with solving(detail, str(file), data) as show:
+            found = cross_validate(data, None, replace(options, callback=show), plan)
+        scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
+        if np.isnan(found.choice.scores).all():  # ended before anything was solved in every fold
+            scored = NOT_SCORED
+        finish(found.path, str(file), out, detail, found.ending, scored)
 
 
 def _folds(

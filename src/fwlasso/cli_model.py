@@ -18,7 +18,7 @@ from .datasets.new_rows import read_new_rows
 from .model_files import load_path, load_predictor
 from .problem import as_response
 from .report import write_report
-from .runs import REPORT
+from .runs import REPORT, read_run
 from .scoring import r2_scores, squared_errors
 
 
@@ -59,16 +59,19 @@ def predict(
     """
     predictor = load_predictor(model, point, alpha)
     detail = Detail(as_json, quiet)
+    run = read_run(model) if model.is_dir() else None
+    if run is not None and not run.is_kept:
+        detail.tell(f"{model}: this run ended early; --resume goes on", "yellow")
     with telling(detail):
         rows = read_new_rows(data, target, predictor.features, zero_based)
         try:
             values = predictor.predict(rows)
+            scores = {}
+            if rows.y is not None:
+                known = ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) and target is None else slice(None)
+                scores = _scores(as_response(rows.y[known], values[known].size), values[known])
         except ValueError as error:
             raise ValueError(f"{data}: {error}") from None
-    known = (
-        ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) and target is None and rows.y is not None else slice(None)
-    )
-    scores = {} if rows.y is None else _scores(as_response(rows.y[known], values[known].size), values[known])
     if out is not None:
         write_text(out, _as_csv(values))
     if as_json:

@@ -1,5 +1,7 @@
 """The commands that compute a path: ``fwlasso path`` and ``fwlasso demo``."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -19,6 +21,7 @@ from .datasets import Table, load_diabetes_products
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
+from .runs import read_run
 from .scoring import r2_scores, squared_errors
 from .status import Status
 from .store import Store
@@ -32,6 +35,7 @@ class Scored(NamedTuple):
 
 
 NOT_SCORED = Scored({}, None)
+_GO_ON = "--resume goes on from here"
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -100,11 +104,12 @@ def path(
     held_out = None if validation is None else read_validation(validation, data, detail, target, zero_based)
     if out is not None and overwrite:
         clear_folder(out)
-    result = solve(data, str(file), detail, options)
-    with telling(detail):
-        scored = NOT_SCORED if validation is None else score(result, validation, held_out)
-    # A complete run is left as it is, unless it is to be scored on other data.
-    finish(result, str(file), out, detail, result.ending, scored, is_kept=is_kept and validation is None)
+    with resumable(out, detail):
+        result = solve(data, str(file), detail, options)
+        with telling(detail):
+            scored = NOT_SCORED if validation is None else score(result, validation, held_out)
+        # A complete run is left as it is, unless it is to be scored on other data.
+        finish(result, str(file), out, detail, result.ending, scored, is_kept=is_kept and validation is None)
 
 
 def demo(
@@ -142,6 +147,19 @@ def solve(data: Store | Table, title: str, detail: Detail, options: Options) -> 
         return solve_path(data, None, replace(options, callback=show))
 
 
+@contextmanager
+def resumable(out: Path | None, detail: Detail) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM after a path, such as while its report is made, end as they do within it: it is kept."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as ended:
+        is_signal = getattr(ended, "code", given.EXIT_TERMINATED) == given.EXIT_TERMINATED
+        if not is_signal or out is None or read_run(out) is None:
+            raise
+        detail.aside().print(f"interrupted: {escape(str(out))} holds what is solved. {_GO_ON}", soft_wrap=True)
+        raise typer.Exit(given.EXIT_INCOMPLETE) from None
+
+
 def finish(
     result: LassoPath,
     title: str,
@@ -170,7 +188,7 @@ def finish(
     if ending is not None:
         if out is not None:
             chosen = "" if choice is None else "The model is chosen from what was solved. "
-            console.print(f"{chosen}--resume goes on from here")
+            console.print(f"{chosen}{_GO_ON}")
         raise typer.Exit(given.EXIT_INCOMPLETE)
 
 

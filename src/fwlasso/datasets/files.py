@@ -90,6 +90,8 @@ def read_table(
         if ending in TABLES:
             return Table(*(read_parquet if ending == ".parquet" else read_csv)(file, wanted))
         table = _read_libsvm(file, target, zero_based) if ending in LIBSVM else _READERS[ending](file, target)
+        if table.X.shape[:1] != (np.size(table.y),):
+            raise ValueError(f"the response has {np.size(table.y)} values, and X is of shape {table.X.shape}")
     return _select(table, file, wanted)
 
 
