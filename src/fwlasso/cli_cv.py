@@ -18,6 +18,7 @@ from .criteria import INFORMATION_RULES, SCORE_RULES
 from .cross_validation import cross_validate
 from .options import Options
 from .plan import DEFAULT_FOLDS, Plan
+from .runs import read_run
 from .subsets import Rows
 
 RULES = (*SCORE_RULES, *INFORMATION_RULES)
@@ -103,6 +104,8 @@ def cv(
     options = Options(checkpoint=out, in_segments=True, **given.path_settings(context.params))
     if out is not None:
         check_folder(out, resume=resume, overwrite=overwrite)
+        if tol is None and (begun := read_run(out)) is not None and not overwrite:
+            options = replace(options, tol=begun.tol)  # of a path, say, whose default is another
     detail = Detail(as_json, quiet, verbose)
     data = read_data(file, detail, target, zero_based, columns, exclude)
     held_out = None if validation is None else _share(validation)

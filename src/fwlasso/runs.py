@@ -63,6 +63,11 @@ class Run:
         return int(self._record["settings"]["seed"])
 
     @property
+    def tol(self) -> float:
+        """The tolerance of the run."""
+        return float(self._record["settings"]["tol"])
+
+    @property
     def is_complete(self) -> bool:
         """Whether all points of the path are there."""
         return bool(self._record["complete"])
