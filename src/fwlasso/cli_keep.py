@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .choice import Choice
+from .choice import Choice, choice_on
 from .datasets.compressed import replacing
 from .datasets.sealed import is_number, naming_file, read_record, require, write_record
 from .models import LinearModel
@@ -95,5 +95,5 @@ def load_choice(run: Path, path: LassoPath) -> Choice | None:
         known = known and all(record[name] is None or is_number(record[name]) for name in names[3:])
         require(known, f"{', '.join(names)}: one is of a wrong type")
         rest: dict[str, Any] = {name: np.nan if record[name] is None else record[name] for name in names}
-    coef = sp.csc_array((model.coefs, (model.indices, np.zeros(model.indices.size, np.int64))), shape=(p, 1))
-    return Choice(point=point, coef=coef, intercept=model.intercept, **rest, **arrays)
+        coef = sp.csc_array((model.coefs, (model.indices, np.zeros(model.indices.size, np.int64))), shape=(p, 1))
+        return choice_on(path, Choice(point=point, coef=coef, intercept=model.intercept, **rest, **arrays))
