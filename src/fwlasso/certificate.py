@@ -18,10 +18,15 @@ from .problem import Problem
 
 
 def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:
-    """Return ||X'r||_inf for every one of some residuals, in one pass over the data."""
+    """Return ||X'r||_inf for every one of some residuals, in one pass over the data.
+
+    Infinite where ||r|| is not finite: max() passes over what is not a number. Where it is, all products are.
+    """
     together, n = side_by_side(X, residuals), len(residuals)
     found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), cut_columns(X, n))
-    return np.max(found, axis=0)[:n]  # type: ignore[no-any-return]
+    with np.errstate(over="ignore"):
+        known = [np.isfinite(np.sum(r[:-1] ** 2)) for r in residuals]
+    return np.where(known, np.max(found, axis=0)[:n], np.inf)
 
 
 @kernel
@@ -30,8 +35,7 @@ def _max_correlations(X: Columns, residuals: Vectors, lo: int, hi: int) -> Vecto
     for j in range(lo, hi):
         dot_each(X, j, residuals, corrs)
         for k in range(corrs.size):
-            if not abs(corrs[k]) <= largest[k]:  # max() would pass over what is not a number
-                largest[k] = np.inf if np.isnan(corrs[k]) else abs(corrs[k])
+            largest[k] = max(largest[k], abs(corrs[k]))
     return largest
 
 
