@@ -237,7 +237,9 @@ def _gain_beyond(scores: Vector) -> float:
     if len(scores) <= 2 * tenth:
         return math.inf
     before, gain = np.abs(np.diff(scores[-1 - 2 * tenth :: tenth]))
-    return float(gain * gain / (before - gain)) if gain < before else math.inf * gain if gain > 0.0 else 0.0
+    if gain == 0.0:
+        return 0.0
+    return float(gain * gain / (before - gain)) if gain < before else math.inf
 
 
 class _Relaxed(NamedTuple):

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 from .corrective.nodes import Start
 from .corrective.rounds import AFTER, LOOK, Plan, Task, first_round
@@ -54,9 +53,8 @@ def warm_up(
     y = rng.standard_normal(_N_ROWS)
     values = rng.standard_normal((_N_ROWS, 16))
     values[:, 9] = values[:, 3]  # copies are looked for
-    few = (
-        np.add.outer(np.arange(_N_ROWS), np.arange(16)) % 6 == 0
-    )  # rows of sparse columns are copied if they are short
+    # Sparse columns are copied row by row if rows are short.
+    few = np.add.outer(np.arange(_N_ROWS), np.arange(16)) % 6 == 0
     for is_sparse in sparse:
         for dtype in dtypes:
             X = sp.csc_array((values * few).astype(dtype)) if is_sparse else np.asfortranarray(values, dtype=dtype)
@@ -67,7 +65,7 @@ def warm_up(
 def _warm_up(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
     solver = settings["solver"]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")  # of data that are made up nobody wants to hear
         for grid in SOLVERS[solver].grids:
             lasso_path(X, y, **(settings | {grid: 20}))
         if folds:
