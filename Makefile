@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint coverage bench paper docs clean
+.PHONY: demo test attack lint coverage bench paper docs clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -11,6 +11,10 @@ demo: .venv/.demo
 # Lint, types and tests.
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Data that break arithmetic: every claim of 10,000 cases computed again in exact numbers. Faults are counted, none may be.
+attack: .venv/.dev
+	$(BIN)/python -m tests.attack --cases 10000 --seed 0 --jobs 2 --keep-going
 
 # Lines of src that tests run, with kernels as plain Python; tests marked `compiled` would take minutes that way.
 coverage: .venv/.dev

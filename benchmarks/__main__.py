@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import certified, choosing, genotypes, loading, memory, pyrim, scans, startup, store
+from . import certified, choosing, genotypes, loading, memory, pyrim, scans, shapes, startup, store
 from .equal import NAMES
 from .measure import Results
 
@@ -13,14 +13,16 @@ from .measure import Results
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", default=os.environ.get("FWLASSO_DATA"), help="folder of the real data sets")
-    parts = ["startup", "scans", "memory", "loading", "store", "genotypes", "pyrim", "certified", "choosing"]
+    parts = ["startup", "scans", "memory", "loading", "store", "genotypes", "pyrim", "certified", "choosing", "shapes"]
     parser.add_argument("--only", choices=parts, help="run one part")
     parser.add_argument("--megabytes", type=int, default=1000, help="of the part loading: the size of its file")
     parser.add_argument(
-        "--problem", default="", help="of the parts certified and choosing: problems whose names begin so"
+        "--problem", default="", help="of the parts certified, choosing and shapes: problems whose names begin so"
     )
     parser.add_argument(
-        "--peers", default=",".join(NAMES), help="of the parts certified and choosing: names with commas between"
+        "--peers",
+        default=",".join(NAMES),
+        help="of the same parts: names with commas between",
     )
     parser.add_argument("--store-gb", type=float, default=4.0, help="of the part store: size of the data")
     parser.add_argument("--variants", type=int, default=500_000, help="of the part genotypes: columns of the matrix")
@@ -47,6 +49,8 @@ def main() -> int:
         certified.run(results, data, arguments.problem, names)
     if arguments.only in (None, "choosing"):
         choosing.run(results, data, arguments.problem, [name for name in names if name in ("celer", "sklearn")])
+    if arguments.only in (None, "shapes"):
+        shapes.run(results, arguments.problem, names, shapes.Settings())
     results.write(arguments.out)
     missed = sum(line["holds"] is False for line in results.lines)
     print(f"\n{missed} of {sum(line['holds'] is not None for line in results.lines)} figures are not as asked")

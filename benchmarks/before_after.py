@@ -4,13 +4,12 @@ python -m benchmarks.before_after ../before --data folder
 """
 
 import argparse
-import json
 import os
-import subprocess
-import sys
+from contextlib import ExitStack
 from pathlib import Path
 
-_HERE = Path(__file__).parent.parent
+from .checkout import HERE, Checkout
+
 # What is solved, beside the certified path at 1e-4 and 1e-6: a solver, on a set.
 _OTHERS: dict[str, dict[str, object]] = {"pyrim": {"solver": "sfw", "radii": 100, "random_state": 0}}
 PROBLEMS = ("synthetic-10000-32", "synthetic-50000-158", "pyrim", "dorothea", "news20", "e2006-tfidf-standin")
@@ -34,31 +33,6 @@ for line in sys.stdin:
 """
 
 
-class Checkout:
-    """A process that runs the code of a checkout."""
-
-    def __init__(self, folder: Path, data: str) -> None:
-        environment = {**os.environ, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}"}
-        command = [sys.executable, "-P", "-c", _SERVE, data]
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, env=environment, cwd=folder, stdin=pipe, stdout=pipe, text=True)
-
-    def ask(self, **what: object) -> list[float]:
-        """Return what the process answers."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(what) + "\n")
-        self._process.stdin.flush()
-        answer: list[float] = json.loads(self._process.stdout.readline())
-        return answer
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.wait()
-
-
 def main() -> None:
     """Print a line for every problem and setting."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.before_after", description=__doc__)
@@ -70,21 +44,25 @@ def main() -> None:
     for name in PROBLEMS:
         if not name.startswith(arguments.problem):
             continue
-        both = [Checkout(folder.resolve(), arguments.data) for folder in (arguments.before, _HERE)]
-        for checkout in both:
-            checkout.ask(problem=name)
-        settings: list[dict[str, object]] = [{"tol": 1e-4}, {"tol": 1e-6}]
-        for setting in settings + ([_OTHERS[name]] if name in _OTHERS else []):
-            runs = [[checkout.ask(**setting) for checkout in both] for _ in range(1 + arguments.rounds)][1:]
-            before, after = (min(run[k][0] for run in runs) for k in (0, 1))
-            passes = " -> ".join(f"{run[1]:.1f}" for run in runs[0])
-            print(
-                f"{name:<22} {setting!s:<32.32} before {before:8.4f} s, after {after:8.4f} s: "
-                f"{before / after:5.2f} times as fast; passes {passes}",
-                flush=True,
-            )
-        for checkout in both:
-            checkout.close()
+        program = ["-c", _SERVE, arguments.data]
+        with ExitStack() as stack:
+            both = [stack.enter_context(Checkout(folder, program)) for folder in (arguments.before, HERE)]
+            _compare(name, both, arguments.rounds)
+
+
+def _compare(name: str, both: list[Checkout], rounds: int) -> None:
+    for checkout in both:
+        checkout.ask(problem=name)
+    settings: list[dict[str, object]] = [{"tol": 1e-4}, {"tol": 1e-6}]
+    for setting in settings + ([_OTHERS[name]] if name in _OTHERS else []):
+        runs = [[checkout.ask(**setting) for checkout in both] for _ in range(1 + rounds)][1:]
+        before, after = (min(run[k][0] for run in runs) for k in (0, 1))
+        passes = " -> ".join(f"{run[1]:.1f}" for run in runs[0])
+        print(
+            f"{name:<22} {setting!s:<32.32} before {before:8.4f} s, after {after:8.4f} s: "
+            f"{before / after:5.2f} times as fast; passes {passes}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from .equal import NAMES, Arena, Best
 from .measure import Results, best_seconds
 from .problems import N_POINTS, SOURCES
 
+_OUR_RUNS = 5  # between those of a peer
 _MOST_PASSES, _FEW_ACTIVE = 16, 1000  # the passes allowed where fewer features than this are active at the end
 
 
@@ -84,11 +85,11 @@ def _problem(results: Results, name: str, table: Table, arena: Arena, peers: lis
     ours = {ask.gap: _ours(results, name, table, arena, ask.gap) for ask in table.asks}
     if table.most_memory is not None:
         share = _extra_memory(arena, table.asks[-1].gap)
-        _at_most(results, f"{name}: peak extra memory, of X", 100 * share, 100 * table.most_memory, "%")
+        at_most(results, f"{name}: peak extra memory, of X", 100 * share, 100 * table.most_memory, "%")
     found = _peers(results, name, table, arena, peers)
     for ask in table.asks:
         if ask.peer_gap in found:
-            _versus(results, name, ask, ours[ask.gap], found[ask.peer_gap])
+            versus(results, name, ask, ours[ask.gap], found[ask.peer_gap])
 
 
 def _path(arena: Arena, gap: float) -> LassoPath:
@@ -97,7 +98,8 @@ def _path(arena: Arena, gap: float) -> LassoPath:
     return lasso_path(X, y, alphas=N_POINTS, eps=eps, standardize=standardize, tol=gap)
 
 
-def _at_most(results: Results, what: str, measured: float, bound: float | None, unit: str = "") -> None:
+def at_most(results: Results, what: str, measured: float, bound: float | None, unit: str = "") -> None:
+    """Record a figure; where there is a bound, it is asked to be no larger."""
     if bound is None:
         results.add(what, measured, unit)
     else:
@@ -108,18 +110,18 @@ def _ours(results: Results, name: str, table: Table, arena: Arena, gap: float) -
     """Measure our path at one gap; return its seconds, of the whole call on the user's X."""
     X, y, standardize, _ = arena.problem
     path = _path(arena, gap)  # compiles what was not compiled yet
-    seconds = best_seconds(5, ours=lambda: _path(arena, gap))["ours"]
+    seconds = best_seconds(_OUR_RUNS, ours=lambda: _path(arena, gap))["ours"]
     np.testing.assert_allclose(path.alphas, arena.alphas, rtol=1e-9)
     recomputed = float(penalty_gaps(X, y, path.coefs, arena.alphas, standardize).max())
     n_active = int(path.n_active[-1])
 
     line = f"{name}, gap {gap:.0e}"
-    _at_most(results, f"{line}: whole call", seconds, table.most_seconds, "s")
-    _at_most(results, f"{line}: largest gap, recomputed", recomputed, gap)
+    at_most(results, f"{line}: whole call", seconds, table.most_seconds, "s")
+    at_most(results, f"{line}: largest gap, recomputed", recomputed, gap)
     results.add(f"{line}: largest gap, as claimed", float(path.gaps.max()))
     results.add(f"{line}: active features at the end", n_active)
     most_passes = _MOST_PASSES if n_active < _FEW_ACTIVE else None
-    _at_most(results, f"{line}: passes over the data", path.counters.passes, most_passes)
+    at_most(results, f"{line}: passes over the data", path.counters.passes, most_passes)
     return seconds
 
 
@@ -153,10 +155,14 @@ def _peers(results: Results, name: str, table: Table, arena: Arena, peers: list[
     gaps = sorted({ask.peer_gap for ask in table.asks}, reverse=True)
     our_gaps = {ask.peer_gap: ask.gap for ask in table.asks}
     fastest = dict.fromkeys(gaps, math.inf)
+
+    def ours(gap: float) -> float:
+        return best_seconds(_OUR_RUNS, ours=lambda: _path(arena, our_gaps[gap]))["ours"]
+
     found: dict[float, list[Best]] = {}
     for peer in peers:
         limits = {gap: min(table.limit, 2.0 * fastest[gap] + 10.0) for gap in gaps}
-        for gap, best in arena.compare(peer, limits, lambda gap: _path(arena, our_gaps[gap])).items():
+        for gap, best in arena.compare(peer, limits, ours).items():
             found.setdefault(gap, []).append(best)
             if best.missed is None:
                 fastest[gap] = min(fastest[gap], best.trial.seconds)
@@ -165,7 +171,7 @@ def _peers(results: Results, name: str, table: Table, arena: Arena, peers: list[
     return found
 
 
-def _versus(results: Results, name: str, ask: Ask, seconds: float, found: list[Best]) -> None:
+def versus(results: Results, name: str, ask: Ask, seconds: float, found: list[Best]) -> None:
     """Compare with the fastest peer that reached the gap; where none did, with the shortest time spent on it.
 
     Ours is the time in turns with that peer, where it was fast enough for turns; else `seconds`.

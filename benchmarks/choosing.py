@@ -39,7 +39,9 @@ print((status("VmHWM") - before) * 1024 / size)
 """
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
+    """Of a cross-validation by a peer."""
+
     seconds: float
     alpha: float  # the choice
 
@@ -60,14 +62,14 @@ def run(results: Results, data: Path | None, prefix: str, names: list[str]) -> N
 def _compare(results: Results, name: str, problem: Problem, folder: Path, names: list[str]) -> None:
     X, y = problem.X, problem.y
     first = lasso_cv(X, y, eps=problem.eps)
-    _write(folder, X, y, first.path.alphas)
+    write(folder, X, y, first.path.alphas)
     for gap in _GAPS:
         found = lasso_cv(X, y, eps=problem.eps, tol=gap)
         worst = max(path.gaps.max() for path in (found.path, *found.fold_paths))
         ours = best_seconds(5, ours=lambda gap=gap: lasso_cv(X, y, eps=problem.eps, tol=gap))["ours"]  # type: ignore[misc]
         results.add(f"{name}, gap {gap:g}: ours", ours, "s")
         results.add(f"{name}, gap {gap:g}: largest gap of all folds", worst, "", f"<= {gap:g}", bool(worst <= gap))
-        answers = {peer: _ask(folder, peer, problem, gap) for peer in names if why_missing(peer) is None}
+        answers = {peer: ask(folder, peer, problem, gap) for peer in names if why_missing(peer) is None}
         for peer, answer in answers.items():
             if answer is not None:
                 results.add(f"{name}, gap {gap:g}: {peer}", answer.seconds, "s")
@@ -82,7 +84,8 @@ def _compare(results: Results, name: str, problem: Problem, folder: Path, names:
     results.add(f"{name}: peak extra memory", 100 * share, "% of X", "< 25", share < 0.25)
 
 
-def _write(folder: Path, X: Any, y: Vector, alphas: Vector) -> None:
+def write(folder: Path, X: Any, y: Vector, alphas: Vector) -> None:
+    """Write what the process of a peer reads."""
     if sp.issparse(X):
         sp.save_npz(folder / "X.npz", sp.csc_matrix(X), compressed=False)
     else:
@@ -91,12 +94,14 @@ def _write(folder: Path, X: Any, y: Vector, alphas: Vector) -> None:
     np.save(folder / "alphas.npy", alphas)
 
 
-def _ask(folder: Path, peer: str, problem: Problem, gap: float) -> _Answer | None:
+def ask(folder: Path, peer: str, problem: Problem, gap: float) -> Answer | None:
     """Return the time of a peer, at the loosest tolerance with which its path on the first fold reaches the gap."""
     train = np.arange(-(-problem.y.size // 5), problem.y.size)
     X = sp.csc_array(sp.csr_array(problem.X)[train]) if sp.issparse(problem.X) else np.asfortranarray(problem.X[train])
+    # scikit-learn's LassoCV makes Gram matrices of tall data.
+    as_path = "sklearn_gram" if peer == "sklearn" and not sp.issparse(X) and X.shape[0] > X.shape[1] else peer
     with Arena.of(problem._replace(X=X, y=problem.y[train])) as arena:
-        best = arena.compare(peer, {gap: _LIMIT / 5}).get(gap)
+        best = arena.compare(as_path, {gap: _LIMIT / 5}).get(gap)
     if best is None or best.missed is not None:
         print(f"    {peer}: the gap was not reached, {best.missed if best else 'no answer'}")
         return None
@@ -109,4 +114,4 @@ def _ask(folder: Path, peer: str, problem: Problem, gap: float) -> _Answer | Non
         print(f"    {peer}: no answer within {2 * _LIMIT:.0f} s")
         return None
     seconds, alpha = map(float, done.stdout.split())
-    return _Answer(seconds, alpha)
+    return Answer(seconds, alpha)

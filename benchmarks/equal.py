@@ -11,18 +11,17 @@ import numpy as np
 
 from fwlasso import peers
 from fwlasso.peers import PeerError, handover
-from fwlasso.peers.accuracy import penalty_gaps
+from fwlasso.peers.accuracy import moments, penalty_gaps
 from fwlasso.peers.session import Session
 
-from .measure import best_seconds
 from .problems import Problem
 
 _TRIES = 6
 _LIMIT = 600.0  # seconds for a run at a given tolerance
 _TOO_GOOD = 3.0  # a gap this many times below the asked one: a looser tolerance may do
-# Runs shorter than this, in seconds, are repeated in so many turns with ours: so many of theirs, and of ours, that are
-# shorter, and of which the first finds caches that are not its own.
-_SHORT, _TURNS, _THEIR_RUNS, _OUR_RUNS = 10.0, 3, 2, 5
+# Runs shorter than this, in seconds, are repeated in so many turns with ours: calls that fill so many seconds, but at
+# least so many, of which the first finds caches that are not its own, and at most so many.
+_SHORT, _TURNS, _FILL, _FEW, _MANY = 10.0, 3, 0.1, 2, 200
 
 
 class Rival(NamedTuple):
@@ -35,9 +34,11 @@ class Rival(NamedTuple):
 RIVALS = {
     "celer": Rival(2.0, 1.0),  # bounds the gap over ||y||^2 / m
     "sklearn": Rival(2.0, 1.0),  # likewise
+    "sklearn_gram": Rival(2.0, 1.0),
     "skglm": Rival(10.0, 1.0),  # the largest violation of the optimality conditions
     "adelie": Rival(30.0, 0.5),  # the largest change of the objective by a step
     "glmnet": Rival(30.0, 0.5),  # likewise
+    "pycasso": Rival(3.0, 0.5),
 }
 NAMES = tuple(name for name in peers.PEERS if name in RIVALS)  # LARS has no tolerance to search for
 
@@ -58,8 +59,13 @@ class Best(NamedTuple):
     ours: float = math.inf  # seconds of our shortest run in turns with it; infinite where it was too slow for turns
 
 
-#: Our run at a gap.
-Ours = Callable[[float], object]
+#: Runs ours at a gap, some times, and returns the seconds of the shortest.
+Ours = Callable[[float], float]
+
+
+def calls_in_a_turn(seconds: float) -> int:
+    """Return how often a run of so many seconds is repeated in a turn."""
+    return max(_FEW, min(_MANY, int(_FILL / seconds)))
 
 
 class Arena:
@@ -67,7 +73,8 @@ class Arena:
 
     def __init__(self, problem: Problem, folder: Path) -> None:
         self.problem, self.folder = problem, folder
-        given, self._factors = problem.given()
+        self._known = moments(problem.X)
+        given, self._factors = problem.given(self._known)
         self.alphas = given.alphas
         handover.write(folder, given)
 
@@ -78,7 +85,9 @@ class Arena:
         with TemporaryDirectory(prefix="fwlasso-bench-") as folder:
             yield cls(problem, Path(folder))
 
-    def compare(self, name: str, gaps: dict[float, float], ours: Ours | None = None) -> dict[float, Best]:
+    def compare(
+        self, name: str, gaps: dict[float, float], ours: Ours | None = None, turns: int = _TURNS
+    ) -> dict[float, Best]:
         """Return the best run of a peer for every gap, a dictionary of gaps and seconds allowed for a run.
 
         A noisy neighbour is to slow both or none: short runs are repeated in turns with ours.
@@ -91,7 +100,7 @@ class Arena:
                     trials = self._search(session, name, known, gap, gaps[gap])
                     last, best = trials[-1], _best(trials, gap, gaps[gap])
                     if best.missed is None and best.trial.seconds < _SHORT and not math.isinf(last.gap):
-                        best = self._take_turns(session, best, gap, gaps[gap], ours)
+                        best = self._take_turns(session, best, gap, ours, turns)
                     found[gap] = best
                     if math.isinf(last.gap):  # the process is busy still, and a smaller gap takes it longer
                         smaller = [other for other in gaps if other < gap]
@@ -104,8 +113,7 @@ class Arena:
     def run(self, name: str, tol: float, repeats: int) -> Trial:
         """Return the shortest of some runs of a peer at one tolerance."""
         with Session(name, self.folder, self.problem.X.shape[1], self.alphas.size) as session:
-            trials = [self._run(session, tol, _LIMIT) for _ in range(repeats)]
-        return min(trials, key=lambda trial: trial.seconds)
+            return self._run(session, tol, _LIMIT, repeats)
 
     def _search(self, session: Session, name: str, known: Rival, asked: float, limit: float) -> list[Trial]:
         """Try tolerances, from the guess on, until the gap is just below the asked one."""
@@ -125,24 +133,26 @@ class Arena:
                 break
         return trials
 
-    def _take_turns(self, session: Session, best: Best, asked: float, limit: float, ours: Ours | None) -> Best:
+    def _take_turns(self, session: Session, best: Best, asked: float, ours: Ours | None, turns: int) -> Best:
         """Repeat the best run of a peer, in turns with ours; return the shortest of both."""
         trials, shortest = [best.trial], math.inf
-        for _ in range(_TURNS):
-            trials += [self._run(session, best.trial.tol, limit) for _ in range(_THEIR_RUNS)]
+        calls = calls_in_a_turn(best.trial.seconds)
+        for _ in range(turns):
+            trials.append(self._run(session, best.trial.tol, _LIMIT, calls))
             if ours is not None:
-                shortest = min(shortest, best_seconds(_OUR_RUNS, ours=lambda: ours(asked))["ours"])
-        return _best(trials, asked, limit)._replace(ours=shortest)
+                shortest = min(shortest, ours(asked))
+        return _best(trials, asked, _LIMIT)._replace(ours=shortest)
 
-    def _run(self, session: Session, tol: float, limit: float) -> Trial:
+    def _run(self, session: Session, tol: float, limit: float, calls: int = 1) -> Trial:
         try:
-            answer = session.ask(tol, limit)
+            answer = session.ask(tol, limit, calls)
         except TimeoutError:
             return Trial(tol, limit, math.inf)
         coefs = answer.coefs.copy()
         coefs.data *= self._factors[coefs.indices]
         X, y, standardize, _ = self.problem
-        return Trial(tol, answer.seconds, float(np.max(penalty_gaps(X, y, coefs, self.alphas, standardize))))
+        gaps = penalty_gaps(X, y, coefs, self.alphas, standardize, self._known)
+        return Trial(tol, answer.seconds, float(np.max(gaps)))
 
 
 def _best(trials: list[Trial], asked: float, limit: float) -> Best:

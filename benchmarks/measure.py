@@ -35,10 +35,10 @@ class Results:
         print(f"{mark} {what:<72} {measured:>12.4g} {unit:<12} {f'asked {asked}' if asked else ''}", flush=True)
         self.lines.append(asdict(Line(what, float(measured), unit, asked, holds)))
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, name: str = "results") -> None:
         """Keep the lines as JSON."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "results.json").write_text(json.dumps(self.lines, indent=1))
+        (folder / f"{name}.json").write_text(json.dumps(self.lines, indent=1))
 
 
 @dataclass

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fwlasso.datasets import fetch_paper_set, standins
-from fwlasso.peers.accuracy import moments
+from fwlasso.peers.accuracy import Moments
 from fwlasso.peers.handover import Scaled, scale
 
 N_POINTS = 100
@@ -25,9 +25,8 @@ class Problem(NamedTuple):
     standardize: bool
     eps: float
 
-    def given(self) -> Scaled:
+    def given(self, known: Moments) -> Scaled:
         """Return the problem in the units of the solution, as peers get it, and the factors of its columns."""
-        known = moments(self.X)
         return scale(self.X, self.y, *known, standardize=self.standardize, n_points=N_POINTS, eps=self.eps)
 
 
@@ -68,6 +67,50 @@ def _standin(make: Callable[[], standins.StandIn], eps: float) -> Source:
     return Source(load, standardize=False, is_real=False, eps=eps)
 
 
+def _made(make: Callable[[np.random.Generator], tuple[Vector, Vector]], eps: float) -> Source:
+    return Source(lambda _: make(np.random.default_rng(0)), standardize=False, is_real=False, eps=eps)
+
+
+def _few_matter(m: int, p: int, k: int, eps: float) -> Source:
+    """Independent columns, of which `k` matter."""
+
+    def make(rng: np.random.Generator) -> tuple[Vector, Vector]:
+        X = np.empty((m, p), order="F")
+        for lo in range(0, p, 64):
+            X[:, lo : lo + 64] = rng.standard_normal((m, min(64, p - lo)))
+        return X, X @ _relevant(rng, p, k) + rng.standard_normal(m)
+
+    return _made(make, eps)
+
+
+def _all_matter(m: int, p: int, eps: float) -> Source:
+    """Independent columns, all of which matter a little: most become active."""
+
+    def make(rng: np.random.Generator) -> tuple[Vector, Vector]:
+        X = np.asfortranarray(rng.standard_normal((m, p)))
+        return X, X @ rng.standard_normal(p) + np.sqrt(p) * rng.standard_normal(m)
+
+    return _made(make, eps)
+
+
+def _neighbours(m: int, p: int, k: int, rho: float, eps: float) -> Source:
+    """Columns of which neighbours are correlated by `rho`; `k` of them matter."""
+
+    def make(rng: np.random.Generator) -> tuple[Vector, Vector]:
+        X = np.asfortranarray(rng.standard_normal((m, p)))
+        for j in range(1, p):
+            X[:, j] = rho * X[:, j - 1] + np.sqrt(1.0 - rho**2) * X[:, j]
+        return X, X @ _relevant(rng, p, k) + rng.standard_normal(m)
+
+    return _made(make, eps)
+
+
+def _relevant(rng: np.random.Generator, p: int, k: int) -> Vector:
+    coefs = np.zeros(p)
+    coefs[rng.choice(p, k, replace=False)] = rng.standard_normal(k)
+    return coefs
+
+
 SOURCES = {
     "synthetic-10000-32": _paper_set("synthetic-10000-32", is_real=False),
     "synthetic-10000-100": _paper_set("synthetic-10000-100", is_real=False),
@@ -81,4 +124,14 @@ SOURCES = {
     "news20-standardized": _sparse("news20", standardize=True),
     "e2006-tfidf-standin": _standin(standins.tfidf, eps=0.01),
     "e2006-log1p-standin": _standin(standins.log1p, eps=0.1),
+}
+# Tall, small, and with many active features.
+SHAPES = {
+    "50000x300": _few_matter(50_000, 300, 30, eps=1e-3),
+    "100000x100": _few_matter(100_000, 100, 30, eps=1e-2),
+    "10000x1000": _all_matter(10_000, 1_000, eps=1e-2),
+    "1000x1000": _all_matter(1_000, 1_000, eps=1e-3),
+    "2000x5000": _neighbours(2_000, 5_000, 1_000, 0.9, eps=1e-2),
+    "442x64": _few_matter(442, 64, 10, eps=1e-3),
+    "100x10": _few_matter(100, 10, 5, eps=1e-3),
 }

@@ -1,18 +1,16 @@
 """Designs that every storage, solver and dtype is tested with, and their plain numpy counterparts."""
 
 import signal
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import settings
 
+from attack.storages import ANY_NUMBERS, STORAGES, impute
 from fwlasso import LassoPath
 from fwlasso._jit import kernel
-from fwlasso.bed import Genotypes
 from fwlasso.columns import Columns, add_column, shape
 from fwlasso.design import as_design
 from fwlasso.forms import Form
@@ -26,38 +24,8 @@ from fwlasso.solvers.run import Outcome, Solver, Stopping, run
 settings.register_profile("fwlasso", deadline=None, derandomize=True)
 settings.load_profile("fwlasso")
 
-#: Storages that hold any numbers, or those of single precision.
-ANY_NUMBERS: dict[str, Callable[[np.ndarray], Any]] = {
-    "dense64": np.asfortranarray,
-    "dense32": lambda values: np.asfortranarray(values, dtype=np.float32),
-    "csc64": sp.csc_array,
-    "csc32": lambda values: sp.csc_matrix(values.astype(np.float32)),
-    "csc64-int64": lambda values: with_int64_indices(sp.csc_array(values)),
-}
-#: All of them; what they hold of some numbers is `held`.
-STORAGES = {**ANY_NUMBERS, "bed": lambda values: Genotypes(pack(values), len(values))}
 POINTWISE = [name for name, entry in SOLVERS.items() if entry.make is not None]
 UNITS = {"raw": (False, False), "centred": (True, False), "scaled": (False, True), "standardized": (True, True)}
-
-
-def with_int64_indices(X: sp.csc_array) -> sp.csc_array:
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return X
-
-
-def pack(values: np.ndarray) -> np.ndarray:
-    """Pack genotypes as in a .bed file; what is not 0, 1 or 2 is a missing call. The padding is not of zeros."""
-    codes = np.select([values == 2, values == 1, values == 0], [0b00, 0b10, 0b11], 0b01).astype(np.uint8)
-    codes = np.pad(codes, [(0, -len(codes) % 4), (0, 0)], constant_values=0b10)
-    fours = codes.reshape(-1, 4, codes.shape[1]) << np.array([0, 2, 4, 6], np.uint8)[:, None]
-    return np.bitwise_or.reduce(fours, axis=1).T
-
-
-def impute(values: np.ndarray) -> np.ndarray:
-    """Fill NaN by the mean of the other entries of the column, or by zero where there are none."""
-    called = ~np.isnan(values)
-    means = np.where(called, values, 0.0).sum(axis=0) / np.maximum(called.sum(axis=0), 1)
-    return np.where(called, values, means)
 
 
 def held(storage: str, values: np.ndarray) -> np.ndarray:

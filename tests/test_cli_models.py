@@ -16,7 +16,7 @@ from scipy.io import mmwrite
 from sklearn.linear_model import LinearRegression
 
 import test_cli
-from conftest import pack
+from attack.storages import pack
 from fwlasso import Lasso, LassoCV, LassoPath, LinearModel, lasso_path
 from fwlasso.datasets import write_store
 from fwlasso.onnx_models import save_onnx

@@ -8,6 +8,7 @@ from conftest import Case, formed
 from fwlasso._jit import kernel
 from fwlasso.columns import (
     add_column,
+    column_entry,
     column_moments,
     column_shift,
     cut_columns,
@@ -42,6 +43,11 @@ def moments(X):
 @kernel
 def shifts(X):
     return np.array([column_shift(X, j) for j in range(shape(X)[1])])
+
+
+@kernel
+def entries(X, n):
+    return [column_entry(X, j, k) for j in range(shape(X)[1]) for k in range(n)]
 
 
 @kernel
@@ -103,6 +109,29 @@ def test_moments_survive_a_large_mean():
     values = 1e8 + np.array([[0.0], [1.0], [2.0], [3.0]])
     for X in (np.asfortranarray(values), sp.csc_array(values)):
         assert moments(as_design(X).columns)[0] == pytest.approx((1e8 + 1.5, 5.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
+def test_columns_with_an_origin_are_counted_from_it(wrap, rng):
+    """All of the protocol, for columns that lie 1e14 from zero beside one that does not."""
+    near = np.round(100 * rng.standard_normal((30, 3)))
+    origins = np.array([1e14, 0.0, -3e9])
+    X = as_design(wrap(near + origins)).columns._replace(origins=origins)
+    vectors = rng.standard_normal((5, 30))
+    np.testing.assert_allclose(dots(X, sample_vector(vectors[0])), near.T @ vectors[0], rtol=1e-13, atol=1e-11)
+    for n in (1, 2, 5):
+        found = dots_with_each(X, side_by_side(X, list(map(sample_vector, vectors[:n]))))
+        np.testing.assert_allclose(found[:, :n], near.T @ vectors[:n].T, rtol=1e-13, atol=1e-11)
+    mean, squares = np.array(moments(X)).T
+    np.testing.assert_allclose(mean, near.mean(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(squares, ((near - near.mean(axis=0)) ** 2).sum(axis=0), rtol=1e-13)
+    rows, numbers = np.array(entries(X, 30)).T
+    np.testing.assert_array_equal(rows.reshape(3, 30), np.tile(np.arange(30.0), (3, 1)))
+    np.testing.assert_array_equal(numbers.reshape(3, 30), near.T)
+    np.testing.assert_array_equal(formed(X), near)
+    v = sample_vector(np.zeros(30))
+    combine(X, np.array([2.0, -1.0, 0.5]), v)
+    np.testing.assert_array_equal(v[:-1], near @ [2.0, -1.0, 0.5])
 
 
 def test_cuts_share_the_nonzeros_not_the_columns():

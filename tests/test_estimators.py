@@ -395,6 +395,22 @@ def test_other_solvers_start_from_zero(solver, data):
     assert fits[0] == fits[1]
 
 
+@pytest.mark.parametrize("settings", [{"alpha": 0.1}, {"alpha": 0.1, "solver": "cd"}, {"radius": 2.0, "solver": "fw"}])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("value", [0.0, 0.1])
+def test_a_warm_start_on_a_column_that_became_constant_forgets_it(settings, standardize, value, rng):
+    X = rng.standard_normal((40, 6))
+    y = 3.0 * X[:, 1] + X[:, 2]
+    model = Lasso(**settings, standardize=standardize, tol=1e-6, warm_start=True).fit(X, y)
+    assert model.coef_[1] != 0.0
+    X[:, 1] = value
+    model.fit(X, y)
+    fresh = Lasso(**settings, standardize=standardize, tol=1e-6).fit(X, y)
+    assert model.coef_[1] == 0.0
+    assert model.dual_gap_ <= 1e-6 * 0.5 * ((y - y.mean()) ** 2).sum() or model.path_.gaps[0] <= 1e-6
+    np.testing.assert_allclose(model.predict(X), fresh.predict(X), atol=1e-2)
+
+
 @pytest.mark.parametrize("form", ONE_POINT)
 def test_a_refit_reads_fewer_columns_than_a_path(form, rng):
     X = rng.standard_normal((60, 2000))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from conftest import Case, make_case, random_values
 from fwlasso import FixedSize, FractionOfColumns, lasso_path
@@ -190,3 +191,14 @@ def test_no_step_is_taken_towards_what_is_not_a_number(form, lost, rng):
     after, step = take_step(case.problem, form, point, 3, corr, 0, NEVER)
     assert after.n_active == 0
     assert step.n_idle == 1
+
+
+@pytest.mark.parametrize("radius", [1e78, 1e200, 1e300])
+@pytest.mark.parametrize("name", ["fw", "sfw", "afw", "pfw"])
+def test_radii_beyond_all_squares_stay_finite(name, radius, data):
+    with pytest.warns(ConvergenceWarning):  # of the gap, radius M, and of nothing else
+        path = lasso_path(*data, solver=name, radii=[1.0, radius], stop="gap", tol=1e-3, max_iter=300, random_state=0)
+    assert np.isfinite(path.coefs.toarray()).all()
+    assert np.isfinite(path.r2).all()
+    assert path.r2[1] >= path.r2[0]
+    assert path.gaps[1] > 1e-3  # infinite, or what is true

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn import linear_model
 from sklearn.exceptions import NotFittedError
 
-from conftest import pack
+from attack.storages import pack
 from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
 from fwlasso.choice import Choice

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from conftest import Case, make_case, random_values
+from copied import copied
 from fwlasso.corrective.descent import Work, price, refresh
 from fwlasso.corrective.gram import empty_gram, factorize, with_cosines, with_places
 from fwlasso.corrective.newton import COSINES, FACTOR, NEWTON_DONE, _prepare, newton
@@ -14,30 +15,30 @@ PENALIZED = -1.0  # a radius that asks for nothing
 
 @pytest.fixture(params=["dense64", "csc32"])
 def storage(request):
-    """Some storages: kernels are compiled for each of them, and all are tested in test_working_set.py."""
+    """A storage that is copied as dense rows, and one that is compressed."""
     return request.param
 
 
 def take_steps(case: Case, columns: np.ndarray, coefs: np.ndarray, weight: float) -> tuple[np.ndarray, float, float]:
     """Take Newton's steps and what they ask for; return the coefficients, and the objective before and after."""
-    problem, members = case.problem, np.arange(columns.size)
-    work = Work(columns, coefs.copy(), np.zeros(columns.size), np.zeros(len(case.y) + 1))
-    gram = with_places(empty_gram(), columns.size)
-    refresh(problem, work, members)
-    _, before = price(problem, work, members, weight, PENALIZED)
+    copies, members = copied(case.problem, columns), np.arange(columns.size)
+    work = Work(coefs.copy(), np.zeros(columns.size), np.zeros(len(case.y) + 1))
+    gram = with_places(empty_gram(len(case.y)), columns.size)
+    refresh(copies, work, members)
+    _, before = price(copies, work, members, weight, PENALIZED)
     asked = COSINES
     with Workers(1) as workers:
         while asked != NEWTON_DONE:
-            asked, _ = newton(problem, work, gram, members, weight)
+            asked, _ = newton(copies, work, gram, members, weight)
             active = members[work.coefs != 0.0]
             if asked == COSINES:
-                gram = with_cosines(problem, gram, active, work.columns, workers)
+                gram = with_cosines(copies, gram, active, workers)
             elif asked == FACTOR:
                 factorize(gram, active)
-    moved = work.residual[:-1] - (work.residual[:-1].mean() if problem.centred else 0.0)  # known up to a constant
-    refresh(problem, work, members)
+    moved = work.residual[:-1] - (work.residual[:-1].mean() if copies.centred else 0.0)  # known up to a constant
+    refresh(copies, work, members)
     np.testing.assert_allclose(moved, work.residual[:-1], atol=1e-9)
-    _, after = price(problem, work, members, weight, PENALIZED)
+    _, after = price(copies, work, members, weight, PENALIZED)
     return work.coefs, before, after
 
 
@@ -91,17 +92,17 @@ def test_of_dependent_columns_one_leaves(rng):
 )
 def test_the_factor_follows_the_active_columns_in_the_cheapest_way(gone, n_new, asked, n_rows, rng):
     Z = rng.standard_normal((320, 300))
-    problem = make_case(Z, rng.standard_normal(320)).problem
+    copies = copied(make_case(Z, rng.standard_normal(320)).problem)
     places = np.arange(300)
-    work = Work(places, np.zeros(300), np.zeros(300), np.zeros(321))
+    work = Work(np.zeros(300), np.zeros(300), np.zeros(321))
     with Workers(1) as workers:
-        gram = with_cosines(problem, with_places(empty_gram(), 300), places, work.columns, workers)
+        gram = with_cosines(copies, with_places(empty_gram(320), 300), places, workers)
     work.coefs[:200] = 1.0
     factorize(gram, places[:200])
     work.coefs[gone] = 0.0
     work.coefs[200 : 200 + n_new] = 1.0
     active = np.flatnonzero(work.coefs)
-    assert _prepare(problem, work, gram, active) == asked
+    assert _prepare(copies, work, gram, active) == asked
     assert gram.size[0] == n_rows
     if asked == FACTOR:
         factorize(gram, active)

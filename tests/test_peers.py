@@ -66,7 +66,7 @@ def test_what_is_written_is_read(data, tmp_path, store):
 
 
 @pytest.mark.usefixtures("_own_python")
-@pytest.mark.parametrize("name", ["sklearn", "lars"])
+@pytest.mark.parametrize("name", ["sklearn", "sklearn_gram", "lars"])
 def test_a_peer_solves_the_path(data, name):
     X, y = data
     found = run_peer(name, X, y, alphas=10, standardize=True, tol=1e-10)
@@ -79,10 +79,29 @@ def test_a_peer_solves_the_path(data, name):
 
 
 @pytest.mark.usefixtures("_own_python")
-def test_a_peer_that_fails_says_so(data):
+def test_some_calls_give_the_answer_of_one(data, tmp_path):
+    X, y = data
+    given, _ = handover.scale(X, y, *moments(X), standardize=True, n_points=5, eps=0.1)
+    handover.write(tmp_path, given)
+    with session.Session("sklearn", tmp_path, X.shape[1], 5) as peer:
+        one, some = peer.ask(1e-8, 60.0), peer.ask(1e-8, 60.0, calls=3)
+    assert one.coefs.nnz > 0
+    np.testing.assert_array_equal(one.coefs.toarray(), some.coefs.toarray())
+
+
+@pytest.mark.usefixtures("_own_python")
+@pytest.mark.parametrize("name", ["lars", "sklearn_gram"])
+def test_a_peer_that_fails_says_so(data, name):
     X, y = data
     with pytest.raises(PeerError, match="dense columns only"):
-        run_peer("lars", sp.csc_array(X), y, alphas=5)
+        run_peer(name, sp.csc_array(X), y, alphas=5)
+
+
+@pytest.mark.parametrize("store", [np.asfortranarray, sp.csc_array])
+def test_the_gap_of_no_coefficients_is_that_of_y(data, store):
+    X, y = data
+    zero, alphas = np.zeros((X.shape[1], 2)), np.array([1e9, 1e-9])
+    np.testing.assert_allclose(penalty_gaps(store(X), y, zero, alphas), [0.0, 1.0], atol=1e-6)
 
 
 @pytest.mark.usefixtures("_own_python")

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import STORAGES, UNITS, Case, held, make_case, random_values
+from fwlasso.certificate import Evidence
 from fwlasso.columns import sample_vector
 from fwlasso.corrective.nodes import Node, zero_node
 from fwlasso.corrective.references import Anchors, Reference, first_reference, make_reach
@@ -13,11 +14,12 @@ from fwlasso.parallel import Workers
 from judge import exact
 
 NOTHING = np.empty(0, np.int64)
+UNKNOWN = Evidence(0.0, 0.0, 0.0, 0.0, 0.0, np.inf)
 
 
 def node_at(weight: float, residual: np.ndarray) -> Node:
     """A node of which only the penalty and the residual matter."""
-    return Node(weight, NOTHING, np.empty(0), residual, 0.0, 0.0, 0.0, np.inf)
+    return Node(weight, NOTHING, np.empty(0), residual, UNKNOWN)
 
 
 def residual_of(case: Case, values: np.ndarray, centred: bool) -> np.ndarray:
@@ -52,7 +54,7 @@ def correlations(values: np.ndarray, units: str, residual: np.ndarray) -> np.nda
 def assert_none_is_missing(anchors: Anchors, values, units, node: Node, workers: Workers) -> np.ndarray:
     suspects = anchors.suspects([node], workers)
     assert (np.diff(suspects) > 0).all()
-    guilty = np.flatnonzero(correlations(values, units, node.residual) > node.weight)
+    guilty = np.flatnonzero(correlations(values, units, node.residual) > node.lam)
     missing = np.setdiff1d(guilty, suspects)
     assert missing.size == 0, f"{missing.size} of {guilty.size} columns are missing"
     return guilty
@@ -280,16 +282,21 @@ def test_violators_are_the_columns_that_exceed_the_penalty_at_an_anchor(rng):
     np.testing.assert_array_equal(anchors.violators(), exceeding)
 
 
-def test_the_reach_covers_the_norms_and_never_a_column_with_a_huge_mean(rng):
+def test_the_reach_covers_the_norms_whatever_the_means(rng):
     values = rng.standard_normal((30, 6)) * [1.0, 1e-8, 1e8, 1.0, 1.0, 0.0] + [0.0, 0.0, 0.0, 10.0, 1e6, 5.0]
-    case = make_case(values, rng.standard_normal(30), units="centred")
-    reach = make_reach(case.problem)
+    problem = make_case(values, rng.standard_normal(30), units="centred").problem
+    reach = make_reach(problem)
     norms = exact(values, np.zeros(30), True, False).norms
     covered = reach.norms.astype(np.longdouble) * reach.unit
     assert (covered * (1 + 2.0**-20) >= norms).all()
-    assert np.isinf(reach.norms[4])
-    assert np.isfinite(reach.norms[[0, 1, 2, 3, 5]]).all()
-    assert (covered[:4] <= norms[:4] * (1 + 1e-6)).all()
+    assert (covered[:5] <= norms[:5] * (1 + 1e-6)).all()
+    assert np.isfinite(reach.norms).all()
+    # Of a column that is far from what it is counted from nothing is proved.
+    means = np.array(problem.X.means)
+    means[4] = 1e6
+    far = make_reach(problem._replace(X=problem.X._replace(means=means)))
+    np.testing.assert_array_equal(np.isinf(far.norms), np.arange(6) == 4)
+    assert far.rounding == reach.rounding
 
 
 def test_suspects_are_the_same_for_any_number_of_threads(monkeypatch, rng):

@@ -9,7 +9,7 @@ from bed_reader import to_bed
 from sklearn.linear_model import LinearRegression
 
 import test_cli
-from conftest import pack
+from attack.storages import pack
 from fwlasso import Lasso, LassoPath, LinearModel, lasso_cv, lasso_path
 from fwlasso.bed import Genotypes, Variant, Variants
 from fwlasso.datasets import open_bed, read_table

@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import UNITS, Case, make_case, random_values
+from copied import copied
+from fwlasso.corrective.descent import Work, descend, price, refresh
+from fwlasso.corrective.newton import newton_by_qr
 from fwlasso.corrective.nodes import Start
 from fwlasso.corrective.products import MANY_ENTRIES
+from fwlasso.corrective.rounds import DONE, first_round
 from fwlasso.corrective.working_set import WorkingSet
 from fwlasso.design import as_design
 from fwlasso.forms import Penalty
@@ -41,7 +45,7 @@ def solved(case: Case, columns, weight: float, tol: float, *, start=None, max_ro
     return a, result, node
 
 
-def test_places_are_put_together_in_the_order_of_their_columns(rng):
+def test_places_are_kept_and_put_together(rng):
     case = make_case(rng.standard_normal((20, 9)), rng.standard_normal(20))
     with Workers(1) as workers:
         work = WorkingSet(case.problem, workers)
@@ -49,7 +53,7 @@ def test_places_are_put_together_in_the_order_of_their_columns(rng):
         assert first.tolist() == [0, 1, 2]
         assert second.tolist() == [3, 2, 4]
         union = work.together(first, second)
-        assert union.tolist() == work.places(np.array([0, 1, 3, 5, 8])).tolist()
+        assert union.tolist() == sorted(work.places(np.array([0, 1, 3, 5, 8])))
 
 
 def objective(case: Case, weight, a):
@@ -341,3 +345,85 @@ def test_columns_of_many_entries_are_priced_on_threads_and_the_threads_change_no
     residual = case.y - case.Z @ coefs[0]
     np.testing.assert_allclose(node.residual[:-1] - node.residual[-1] / 3000, residual, atol=1e-9)
     assert np.abs(case.Z.T @ residual).max() <= weight * (1 + 1e-4)
+
+
+def spectra(rng, m, p, noise):
+    """Sums of six curves: their active columns are nearly dependent, in many ways."""
+    wavelengths = np.linspace(0.0, 1.0, p)
+    centres, widths = rng.uniform(0.0, 1.0, (6, 1)), rng.uniform(0.03, 0.2, (6, 1))
+    shares = rng.uniform(0.0, 1.0, (m, 6))
+    X = shares @ np.exp(-0.5 * ((wavelengths - centres) / widths) ** 2) + noise * rng.standard_normal((m, p))
+    return X, shares @ rng.standard_normal(6) + 1e-3 * rng.standard_normal(m)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("noise", [1e-7, 1e-5])
+@pytest.mark.parametrize("seed", range(5))
+def test_spectra_are_solved_from_zero(noise, seed):
+    rng = np.random.default_rng(seed)
+    case = make_case(*spectra(rng, 60, 300, noise), units="centred")
+    for share in (1e-2, 1e-3, 1e-4):
+        weight = share * case.problem.lambda_max
+        a, result, _ = solved(case, np.arange(300), weight, 1e-5)
+        assert result.status is Status.CERTIFIED
+        given = exact(case.Z, case.y, False, False)
+        assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-5 + 1e-12
+
+
+@pytest.mark.parametrize("storage", ["dense64", "csc64"])
+def test_nearly_equal_columns_are_told_apart_by_qr(storage, monkeypatch, rng):
+    """One minus their cosine is rounding; where epochs and the factor of cosines lead nowhere, this one does."""
+    base = rng.standard_normal(20)
+    values = np.column_stack([base, base + 1e-9 * rng.standard_normal(20)])
+    case = make_case(values, values @ [3e3, -3e3] + base, storage)
+    weight = 1e-20 * case.problem.lambda_max
+    copies, members = copied(case.problem), np.arange(2)
+    best = np.linalg.lstsq(values, case.y, rcond=1e-16)[0]
+    work = Work(0.5 * best, np.zeros(2), np.zeros(21))
+    refresh(copies, work, members)
+    _, before = price(copies, work, members, weight, PENALIZED)
+    assert newton_by_qr(copies, work, members, weight) > 0
+    _, after = price(copies, work, members, weight, PENALIZED)
+    assert after < before
+    np.testing.assert_allclose(values @ work.coefs, case.y, atol=1e-7 * np.linalg.norm(case.y))
+    monkeypatch.setattr("fwlasso.corrective.newton._MOST_NUMBERS", 10)
+    assert newton_by_qr(copies, work, members, weight) == 0
+
+
+def test_numbers_that_are_not_finite_never_look_like_a_solution(rng):
+    case = make_case(rng.standard_normal((20, 6)), rng.standard_normal(20))
+    copies, members = copied(case.problem), np.arange(6)
+    for coefs in (np.zeros(6), np.ones(6)):
+        work = Work(coefs.copy(), np.zeros(6), np.full(21, np.nan))
+        gap, objective = price(copies, work, members, 0.1, PENALIZED)
+        assert np.isnan(gap)
+        assert np.isnan(objective)
+        descend(copies, work, members, 0.1, 0.0, 1.0)
+        np.testing.assert_array_equal(work.coefs, coefs)  # no step was taken
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        members = work.places(members)
+        work.start_at(Start(NOTHING, np.empty(0), np.full(21, np.nan)))
+        result = work.solve(members, 0.1 * case.problem.lambda_max, PENALIZED, 1e-9 * case.problem.yy, 100, look)
+        node = work.node(members, 0.1 * case.problem.lambda_max)
+    assert np.isfinite(node.residual).all()
+    assert result.status is Status.CERTIFIED
+
+
+def test_stalling_is_told_from_rounding(rng, monkeypatch):
+    case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
+    weight = 0.01 * case.problem.lambda_max
+    _, result, _ = solved(case, np.arange(60), weight, 0.0)
+    assert result.status is not Status.STALLED
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        members = work.places(np.arange(60))
+        ended = first_round(DONE)  # at once, with a gap that is large
+
+        def end(copies, work, *_):
+            price(copies, work, members, weight, PENALIZED)
+            return ended
+
+        monkeypatch.setattr("fwlasso.corrective.working_set.advance", end)
+        result = work.solve(members, weight, PENALIZED, 1e-6, 100, look)
+    assert result.status is Status.STALLED

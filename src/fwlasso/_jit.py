@@ -43,6 +43,9 @@ _VECTORISED: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"
 #: Compiled into every kernel that calls it: calls of a few nanoseconds are too dear in inner loops. So is counting
 #: references to arrays, an atomic operation each: such a function must neither make nor return any.
 INLINE: dict[str, Any] = _VECTORISED | {"forceinline": True, "_nrt": False}
+#: Called by kernels only: a way in from Python, with arrays to unpack and count, is half of what many take to compile.
+#: As above, such a function must neither make nor return arrays.
+INNER: dict[str, Any] = _VECTORISED | {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # For sums over gathered numbers: vectorised gathers are twice as slow as scalar loads.
 IN_ORDER: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
 
@@ -199,6 +202,11 @@ def kernel(function: F, **options: Any) -> F:
 def kernel_in_order(function: F) -> F:
     """Compile `function` as `kernel` does, but let it add up numbers as they come: see `IN_ORDER`."""
     return kernel(function, **IN_ORDER)
+
+
+def inner_kernel(function: F) -> F:
+    """Compile `function` for other kernels to call, not for Python: see `INNER`."""
+    return kernel(function, **INNER)
 
 
 def part_of_kernel(function: F) -> F:

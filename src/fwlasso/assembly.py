@@ -9,21 +9,23 @@ from numpy.typing import NDArray
 
 from . import iterate as iterates
 from .bed import Genotypes
-from .certificate import gap_of, max_correlations, residual
+from .certificate import certify_iterates
 from .columns import Vector
 from .data import Data
 from .design import Design
 from .forms import Form
+from .gram.problem import GramProblem
+from .grid import user_values
 from .notices import warn_of_ending
 from .options import Options
 from .parallel import Workers
-from .problem import Problem
+from .problem import Problem, in_user_units
 from .result import Counters, LassoPath
 from .solvers.run import Outcome
 from .status import Status
 
-# Memory for the residuals that are priced together in one pass over the data, in bytes.
-_RESIDUAL_BYTES = 64 << 20
+# Memory for fitted values, and as much for residuals, that are priced together in one pass over the data, in bytes.
+_RESIDUAL_BYTES = 32 << 20
 # Where lambda = 0, a dual point r / max(1, ||X'r||_inf / lambda) is zero, and the gap is the loss: no tolerance helps.
 _LEAST_SQUARES = (
     "alpha=0 is least squares, for which a gap proves nothing: use a small alpha, or "
@@ -32,7 +34,7 @@ _LEAST_SQUARES = (
 
 
 def certify(
-    problem: Problem,
+    problem: Problem | GramProblem,
     forms: list[Form],
     outcomes: list[Outcome],
     known: NDArray[np.bool_],
@@ -47,24 +49,21 @@ def certify(
     _supports([outcome.iterate for outcome in outcomes], problem)  # before any of these columns is read
     gaps = np.where(known, [outcome.gap for outcome in outcomes], np.nan)
     todo = np.flatnonzero(~known).tolist() if price_all else []
+    if not todo or isinstance(problem, GramProblem):  # whose gaps are over all columns
+        return gaps / problem.null_loss, 0
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
     for batch in batches:
-        residuals = np.empty((len(batch), problem.y.size))
-        exact = []
-        for row, k in zip(residuals, batch, strict=True):
-            row[:] = 0.0
-            exact.append(iterates.refresh(problem, outcomes[k].iterate._replace(fitted=row)))
-            row[:] = residual(problem, exact[-1])
-        for k, iterate, max_corr in zip(
-            batch, exact, max_correlations(problem.X, list(residuals), workers), strict=True
-        ):
-            gaps[k] = gap_of(problem, forms[k], iterate, max_corr)
+        fitted = np.zeros((len(batch), problem.y.size))
+        points = [outcomes[k].iterate._replace(fitted=q) for k, q in zip(batch, fitted, strict=True)]
+        fresh = [iterates.refresh(problem, point) for point in points]
+        claims = certify_iterates(problem, [forms[k] for k in batch], fresh, workers)
+        gaps[batch] = [claim.gap for claim in claims]
     return gaps / problem.null_loss, len(batches)
 
 
 def assemble(
-    problem: Problem,
+    problem: Problem | GramProblem,
     design: Design,
     grid_name: str,
     grid: Vector,
@@ -75,19 +74,21 @@ def assemble(
     settings: dict[str, Any],
 ) -> LassoPath:
     """Put the points together, in the user's units; `grid` has them already."""
-    m, p = problem.shape
+    _, p = problem.shape
     points = [outcome.iterate for outcome in outcomes]
     qq, qy, l1 = np.array([(it.qq, it.qy, it.l1) for it in points]).T
-    loss = np.array([iterates.objective(problem, it) for it in points])
+    loss = 0.5 * problem.yy + 0.5 * qq - qy
     grid = grid[: len(points)]
     if grid_name == "radii":
         radii = grid
         # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
-        alphas = np.divide(qy - qq, m * l1, out=np.full(l1.size, problem.lambda_max / m), where=l1 > 0.0)
+        lams = np.divide(qy - qq, l1, out=np.full(l1.size, problem.lambda_max), where=l1 > 0.0)
+        alphas = user_values(problem, "alphas", lams)
     else:
-        radii, alphas = l1, grid
+        radii, alphas = user_values(problem, "radii", l1), grid
     indptr, columns, weights = _supports(points, problem)
     coefs, intercepts = problem.to_user_units(indptr, columns, weights)
+    weights = in_user_units(weights, problem.units.coef_power)
     shape = p, len(points)
     return LassoPath(
         alphas=alphas,
@@ -105,7 +106,7 @@ def assemble(
     )
 
 
-def _supports(points: list[iterates.Iterate], problem: Problem) -> iterates.Supports:
+def _supports(points: list[iterates.Iterate], problem: Problem | GramProblem) -> iterates.Supports:
     """Return the nonzero coefficients of the points. Compiled code is not taken at its word: -1 is no column."""
     found = iterates.supports(points)
     _, p = problem.shape

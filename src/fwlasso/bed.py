@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._jit import kernel
+from ._jit import INLINE, kernel, part_of_kernel
 from .columns import (
     Vector,
     add_column,
@@ -50,10 +50,12 @@ class Bed(NamedTuple):
         return _BYTES_PER_GENOTYPE * self.n_rows * self.means.size
 
 
-# The four samples of a byte are an inner loop: the compiler makes vectors of it. -----------------------------
+# The four samples of a byte are an inner loop: the compiler makes vectors of it. All is compiled into its callers: code
+# of its own would be optimised by itself where it is compiled, and with its caller where that comes from the cache, and
+# round differently. ------------------------------------------------------------------------------------------
 
 
-@kernel
+@part_of_kernel
 def _dosage(code: int, mean: float) -> float:
     """Return what the two lowest bits of `code` stand for."""
     if code & 1:
@@ -61,7 +63,7 @@ def _dosage(code: int, mean: float) -> float:
     return 1.0 if code & 2 else 2.0
 
 
-@dot_column.register(Bed)
+@dot_column.register(Bed, INLINE)
 def _(X, j, v):
     packed, mean = X.packed, X.means[j]
     n_full = X.n_rows // 4
@@ -75,7 +77,7 @@ def _(X, j, v):
     return total
 
 
-@add_column.register(Bed)
+@add_column.register(Bed, INLINE)
 def _(X, j, a, v):
     packed, mean = X.packed, X.means[j]
     n_full = X.n_rows // 4
@@ -87,7 +89,7 @@ def _(X, j, a, v):
         v[4 * n_full + i] += a * _dosage(packed[j, n_full] >> (2 * i), mean)
 
 
-@column_moments.register(Bed)
+@column_moments.register(Bed, INLINE)
 def _(X, j):
     mean = X.means[j]
     missing, one, two = _count_calls(X.packed, X.n_rows, j)
@@ -119,7 +121,7 @@ holds.register(Bed)(holds_all)
 dot_each.register(Bed)(dot_one_by_one)
 
 
-@kernel
+@part_of_kernel
 def _count_calls(packed: Packed, n_rows: int, j: int) -> tuple[int, int, int]:
     """Return how many samples of column j are missing, have one copy, and have two."""
     missing = one = two = 0

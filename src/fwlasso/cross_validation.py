@@ -25,7 +25,7 @@ from .refit import refit_supports
 from .result import LassoPath
 from .scoring import Scoring, make_scoring
 from .status import Status
-from .subsets import Mask, path_and_subset_paths, predict_rows
+from .subsets import Mask, SubsetPaths, path_and_subset_paths, predict_rows
 
 # Correlation of neighbouring responses from which on samples seem to be sorted.
 _MUCH_ALIKE = 0.5
@@ -189,10 +189,11 @@ def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidat
     splits = plan.splits(data.response, options.random_state)
     if not plan.split_params:  # of groups, those that belong together may be neighbours
         _warn_of_ordered_blocks(splits, data.response)
-    path, fold_paths = path_and_subset_paths(data, options, [split.kept for split in splits])
+    paths = path_and_subset_paths(data, options, [split.kept for split in splits])
+    path = paths.path
     with one_blas_thread():
-        choice, scored = _choose(path, fold_paths, splits, plan, scoring, data)
-    found = CrossValidation(path, choice, tuple(fold_paths), scored)
+        choice, scored = _choose(paths, splits, plan, scoring, data)
+    found = CrossValidation(path, choice, tuple(paths.subset_paths), scored)
     if found.ending is None:
         warn_at_end_of_grid(path, choice)
     return found
@@ -267,22 +268,23 @@ def _relaxed(design: Design, response: Vector, path: LassoPath, kept: Mask | Non
 
 
 def _choose(
-    path: LassoPath,
-    fold_paths: list[LassoPath],
-    splits: list[Split],
-    plan: Plan,
-    scoring: Scoring,
-    data: Data,
+    paths: SubsetPaths, splits: list[Split], plan: Plan, scoring: Scoring, data: Data
 ) -> tuple[Choice, LassoPath]:
     """Score the points that all paths have, and choose one of them; return what the scores are of, too."""
-    design, response = data.design, data.response
+    (path, fold_paths, _), design, response = paths, data.design, data.response
     if isinstance(plan.rule, str) and plan.rule in INFORMATION_RULES:
         return _by_information(path, plan.rule), path
     tables = []
-    for fold_path, (kept, rows) in zip(fold_paths, splits, strict=True):
-        fold = _relaxed(design, response, fold_path, kept, plan)
-        blended = fold.predict(partial(predict_rows, design.columns, rows), plan.blends)
-        tables.append(scoring.of(blended, response, data.X, rows))
+    for k, (fold_path, (kept, rows)) in enumerate(zip(fold_paths, splits, strict=True)):
+        errors = None
+        if scoring.scorer is None and plan.blends == (1.0,) and np.array_equal(np.flatnonzero(~kept), np.sort(rows)):
+            errors = paths.squared_errors(k)
+        if errors is None:
+            fold = _relaxed(design, response, fold_path, kept, plan)
+            blended = fold.predict(partial(predict_rows, design.columns, rows), plan.blends)
+            tables.append(scoring.of(blended, response, data.X, rows))
+        else:
+            tables.append(errors[:, np.newaxis])
         tables[-1][[status.ends_path for status in fold_path.statuses]] = np.nan  # begun, and not solved
     whole = _relaxed(design, response, path, None, plan)
     if isinstance(plan.validation, tuple):

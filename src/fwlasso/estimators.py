@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -80,7 +79,7 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return np.asarray(model.predict(X, point=0))
         check_indices(X)
         X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-        return np.asarray(safe_sparse_dot(X, self.coef_) + self.intercept_)
+        return np.asarray(X @ self.coef_ + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

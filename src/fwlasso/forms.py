@@ -64,13 +64,16 @@ def best_scale(form: Form, qq: float, qy: float, l1: float) -> float:
 
 @line_search.register(Ball)
 def _(form, qq, qy, l1, corr, xty, norm2):
-    d = form.radius if corr > 0 else -form.radius
-    gap = form.radius * abs(corr) + qq - qy
-    curvature = qq - 2.0 * d * (xty - corr) + d * d * norm2  # ||q - d z||^2
-    if gap <= ROUNDING * (form.radius * abs(corr) + qq + abs(qy)) or curvature <= 0.0:
+    # gap / d and ||q - d z||^2 / d^2 instead of gap and curvature: a radius beyond 1e154 has no square.
+    radius = form.radius
+    share = 1.0 / radius if radius > 0.0 else 0.0
+    sign = 1.0 if corr > 0 else -1.0
+    gap = abs(corr) + share * (qq - qy)
+    curvature = share * (share * qq - 2.0 * sign * (xty - corr)) + norm2
+    if not (gap > ROUNDING * (abs(corr) + share * (qq + abs(qy))) and curvature > 0.0 and radius > 0.0):
         return 1.0, 0.0
-    step = min(1.0, gap / curvature)
-    return 1.0 - step, step * d
+    push = min(radius, gap / curvature)
+    return 1.0 - push * share, push * sign
 
 
 @duality_gap.register(Ball)

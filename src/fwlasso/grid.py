@@ -2,12 +2,28 @@
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from .columns import Vector
-from .problem import Problem
+from .problem import Units, in_user_units
+
+
+class Scaled(Protocol):
+    """What a grid needs of a problem."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples and of features."""
+
+    @property
+    def lambda_max(self) -> float:
+        """The smallest penalty with a zero solution."""
+
+    @property
+    def units(self) -> Units:
+        """How the numbers of users follow from those of the solver."""
 
 
 def log_grid(first: float, last: float, n_points: int) -> Vector:
@@ -38,17 +54,30 @@ def as_grid(values: Any, name: str) -> int | Vector:
     return ordered[::-1].copy() if name == "alphas" else ordered
 
 
-def penalty_grid(problem: Problem, alphas: int | Vector, eps: float) -> Vector:
+def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
     """Return penalties lambda = m alpha; automatic ones go from lambda_max to eps lambda_max."""
     m, _ = problem.shape
     if isinstance(alphas, int):
         return log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
-    return m * alphas
+    return _in_solver_units(m * alphas, problem.units.penalty_power)
 
 
-def radius_grid(radii: int | Vector, eps: float, largest: Callable[[], float]) -> Vector:
+def radius_grid(problem: Scaled, radii: int | Vector, eps: float, largest: Callable[[], float]) -> Vector:
     """Return radii; automatic ones end at delta_max = `largest` and start at eps delta_max, as in the paper."""
     if isinstance(radii, int):
         delta_max = largest()
         return log_grid(eps * delta_max, delta_max, radii)
-    return radii
+    return _in_solver_units(radii, -problem.units.coef_power)
+
+
+def _in_solver_units(values: Vector, power: int) -> Vector:
+    """Return 2^power values; what is beyond float64 is beyond all solutions, and the largest number is, too."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.ldexp(values, power), np.finfo(np.float64).max)
+
+
+def user_values(problem: Scaled, grid_name: str, values: Vector) -> Vector:
+    """Return alphas or radii as users have them, given penalties lambda or radii as the solver has them."""
+    if grid_name == "alphas":
+        return in_user_units(values / problem.shape[0], -problem.units.penalty_power)
+    return in_user_units(values, problem.units.coef_power)

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-from sklearn.utils.extmath import safe_sparse_dot
 
 from .bed import Genotypes, Variant
 from .choice import Choice
@@ -222,7 +221,7 @@ class LinearModel:
         if coefs.size == 0:
             return np.full(X.shape[0], self.intercept)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
-        return np.asarray(safe_sparse_dot(X, coefs) + self.intercept, dtype=np.float64)
+        return np.asarray(X @ coefs + self.intercept, dtype=np.float64)
 
 
 def _of_column(

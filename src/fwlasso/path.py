@@ -9,21 +9,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import corrective
 from ._compiling import compile_seconds
 from .assembly import assemble, certify, label, warn_unless_converged
-from .columns import Vector, shape
+from .columns import Csc, Dense, Vector, shape
 from .data import as_data
 from .design import Design
 from .forms import Ball, Form, Penalty
-from .grid import penalty_grid, radius_grid
+from .gram.problem import GramProblem, gram_problem
+from .gram.row_sums import row_sums
+from .grid import penalty_grid, radius_grid, user_values
 from .iterate import Iterate
 from .options import Options
 from .parallel import Workers
-from .points import solve_points
+from .points import solve_certified, solve_points
 from .problem import Problem, build_problem
 from .result import Counters, LassoPath
+from .route import GRAM, POINTWISE, WORKING_SET, choose_route, physical_memory
 from .runs import Grid, Run, open_run
 from .segments import solve_in_segments
 from .status import Status
@@ -79,9 +82,10 @@ def lasso_path(
     eps : float, optional
         Ratio of the ends of an automatic grid. By default 1e-2 where there are more features than samples, else 1e-4.
     solver : str, default="corrective"
-        "corrective" is the certified path: exact solutions on a working set, interpolation between them, and a
-        duality gap over all columns for every point at the cost of some 15 passes over the data. "sfw" is
-        stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve both forms.
+        "corrective" is the certified path: exact solutions, interpolation between them, and a duality gap over all
+        columns for every point. It goes one of two ways, told in ``settings["route"]``: "gram", one pass over the rows
+        and a path on the Gram matrix of all columns, or "working-set", some 15 passes over the columns. Either name
+        asks for that way. "sfw" is stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve both forms.
         Over radii only: "afw" and "pfw", Frank-Wolfe with away steps and with pairwise steps; "apg-ball", accelerated
         projected gradient. Over alphas only: "cd", cyclic coordinate descent with the strong rule; "scd", stochastic
         coordinate descent; "apg", accelerated proximal gradient.
@@ -160,15 +164,52 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
             if options.checkpoint is not None:
                 run = stack.enter_context(open_checkpoint(options, seed, data.fingerprint()))
                 seed = run.seed
-            units = options.fit_intercept, options.standardize
-            problem = build_problem(data.design, data.response, *units, workers)
+            route = route_of(options, data.design)
+            problem = make_problem(data.design, data.response, options, route, workers)
         path = path_on(problem, data.design, options, seed, workers, watch, seconds, start=start, run=run)
     warn_unless_converged(path, options)
     return label(path, data)
 
 
+def route_of(options: Options, design: Design) -> str:
+    """Return by which way a path is computed: the one asked for by name, or the one that is expected to be faster."""
+    if options.solver != "corrective":
+        return options.solver if options.solver in (GRAM, WORKING_SET) else POINTWISE
+    columns = design.columns
+    m, p = shape(columns)
+    n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p
+    is_float64 = isinstance(columns, Dense) and columns.values.dtype == np.float64
+    memory, n_threads = physical_memory(), options.threads
+    return choose_route(m, p, n_stored, options.n_points, options.tolerance, is_float64, memory, n_threads).name
+
+
+def make_problem(
+    design: Design, response: Vector, options: Options, route: str, workers: Workers
+) -> Problem | GramProblem:
+    """Read the data once, and return the problem as the route asks for it."""
+    units = options.fit_intercept, options.standardize
+    if route != GRAM:
+        return build_problem(design, response, *units, workers)
+    (sums,) = row_sums(design.columns, response, units[0], workers, feature_names=design.feature_names)
+    problem = gram_problem(sums, design.columns, response, np.arange(response.size), *units)
+    return with_columns(problem, design, response, options)
+
+
+def with_columns(
+    problem: GramProblem, design: Design, response: Vector, options: Options, kept: NDArray[np.bool_] | None = None
+) -> GramProblem:
+    """Return a problem that can be turned into one on its columns, unless the way was asked for by name."""
+    if options.solver == GRAM:
+        return problem
+
+    def build(workers: Workers) -> Problem:
+        return build_problem(design, response, options.fit_intercept, options.standardize, workers, kept)
+
+    return problem._replace(by_columns=build)
+
+
 def path_on(
-    problem: Problem,
+    problem: Problem | GramProblem,
     design: Design,
     options: Options,
     seed: int,
@@ -190,7 +231,7 @@ def path_on(
             if run is not None and cut is None:
                 run.keep_grid(grid)
         forms = _forms(options, grid)
-        values = user_grid(options, grid.values, problem.shape[0])
+        values = user_grid(options, grid.values, problem)
     with timed(seconds, "solve"):
         tell = partial(_tell, watch, problem, values)
         if (run is not None or options.in_segments) and cut is None:
@@ -220,6 +261,7 @@ def path_on(
         "points": options.grid if isinstance(options.grid, int) and cut is None else None,
         "n_samples": problem.shape[0],
         "in_segments": run is not None or options.in_segments,
+        "route": GRAM if isinstance(problem, GramProblem) else WORKING_SET if options.entry.make is None else POINTWISE,
         "conversion": design.conversion,
     }
     return assemble(problem, design, options.grid_name, values, outcomes, gaps, ending, counters, settings)
@@ -242,7 +284,7 @@ def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
         seconds["compile"] = seconds.get("compile", 0.0) + compiled
 
 
-def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) -> Grid:
+def _grid(problem: Problem | GramProblem, options: Options, workers: Workers, watch: Watch) -> Grid:
     """Return the penalties or the radii of the path, from the sparsest on."""
     if options.grid_name == "alphas":
         return Grid(penalty_grid(problem, options.grid, options.ratio), 0)
@@ -253,7 +295,7 @@ def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) ->
         nonlocal n_priced
         last = Penalty(options.ratio * problem.lambda_max)
         look = lambda *_, **__: watch.look()  # noqa: E731
-        (outcome,), _ = corrective.follow(problem, [last], _RADIUS_GAP * 0.5 * problem.yy, 1000, workers, look)
+        (outcome,), _ = solve_certified(problem, [last], _RADIUS_GAP * 0.5 * problem.yy, 1000, workers, look)
         n_priced = outcome.n_priced
         l1 = outcome.iterate.l1
         if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or outcome.status.ends_path)):
@@ -263,17 +305,15 @@ def _grid(problem: Problem, options: Options, workers: Workers, watch: Watch) ->
             )
         return l1
 
-    return Grid(radius_grid(options.grid, options.ratio, largest_radius), n_priced)
+    return Grid(radius_grid(problem, options.grid, options.ratio, largest_radius), n_priced)
 
 
-def user_grid(options: Options, values: Vector, m: int) -> Vector:
+def user_grid(options: Options, values: Vector, problem: Problem | GramProblem) -> Vector:
     """Return the grid as users have it, alphas or radii; `values` are penalties lambda = m alpha, or radii.
 
     What was given is kept to the last bit: m alpha / m is not always alpha.
     """
-    if not isinstance(options.grid, int):
-        return options.grid
-    return values / m if options.grid_name == "alphas" else values
+    return user_values(problem, options.grid_name, values) if isinstance(options.grid, int) else options.grid
 
 
 def _forms(options: Options, grid: Grid) -> list[Form]:
@@ -284,7 +324,7 @@ def _forms(options: Options, grid: Grid) -> list[Form]:
 
 def _tell(
     watch: Watch,
-    problem: Problem,
+    problem: Problem | GramProblem,
     values: Vector,
     point: int,
     iterate: Iterate,

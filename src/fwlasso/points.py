@@ -1,5 +1,7 @@
 """The points of a path, solved by the solver asked for: point by point, or by the driver of the certified path."""
 
+import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -7,36 +9,84 @@ import numpy as np
 from . import corrective
 from . import iterate as iterates
 from .corrective.follow import Guess
-from .forms import Form
+from .forms import Ball, Form, Penalty
+from .gram.problem import GramProblem, solve_on_gram
+from .notices import warn_of_doubt
 from .options import Options
 from .parallel import Workers
 from .problem import Problem
+from .solvers.away_steps import AwayFrankWolfe, pairwise_step
+from .solvers.coordinate_descent import CoordinateDescent
 from .solvers.run import Outcome, Solver, Stopping, run
 from .status import Status
+
+#: Points, and what ended the path early, if anything did.
+Solved = tuple[list[Outcome], Status | None]
 
 # A sample without descent is drawn again: for the paper's rule up to this many times in a row.
 _MAX_IDLE = 3
 
 
 def solve_points(
-    problem: Problem,
-    forms: list[Form],
+    problem: Problem | GramProblem,
+    forms: Sequence[Form],
     options: Options,
     seed: int,
     start: Guess | None,
     workers: Workers,
     tell: corrective.Tell,
-) -> tuple[list[Outcome], Status | None]:
+) -> Solved:
     """Solve the points, from sparse to dense; return them, and what ended them early, if anything did.
 
     `start` is near the solution of the first point: columns and coefficients as the solver sees them.
     """
     if options.entry.make is None:
         goal = options.tolerance * 0.5 * problem.yy
-        return corrective.follow(problem, forms, goal, options.max_iter, workers, tell, start)
+        return solve_certified(problem, forms, goal, options.max_iter, workers, tell, start)
+    assert isinstance(problem, Problem)
     solver = options.entry.make(options.draws(seed))
     stopping = _stopping(problem, options)
     return _follow(solver, problem, forms, start, stopping, options.max_iter, workers, tell)
+
+
+def solve_certified(
+    problem: Problem | GramProblem,
+    forms: Sequence[Form],
+    goal: float,
+    max_iter: int,
+    workers: Workers,
+    tell: corrective.Tell,
+    start: Guess | None = None,
+) -> Solved:
+    """Solve the points to duality gaps of at most `goal`: on the Gram matrix, by a working set, or from the storage."""
+    if isinstance(problem, GramProblem):
+        found, ending = solve_on_gram(problem, forms, goal, max_iter, workers, tell, start)
+        if ending is not None or problem.by_columns is None or not any(map(_is_open, forms, found)):
+            return found, ending
+        # Inner products do not prove every gap: columns may.
+        columns = problem.by_columns(workers)
+        again, ending = solve_certified(columns, forms, goal, max_iter, workers, tell, start)
+        return [min(pair, key=lambda one: one.gap) for pair in zip(found, again, strict=False)], ending
+    try:
+        return corrective.follow(problem, forms, goal, max_iter, workers, tell, start)
+    except corrective.NoRoom as full:
+        warn_of_doubt(f"{full} The rest of the path is solved from where the data lie, which takes longer.")
+        found = full.outcomes
+    is_ball = isinstance(forms[0], Ball)
+    solver: Solver = AwayFrankWolfe(pairwise_step) if is_ball else CoordinateDescent()
+    start = found[-1].iterate.coefs() if found else start
+
+    def tell_rest(point: int, iterate: iterates.Iterate, n_iter: int, gap: float, *, done: bool) -> Status | None:
+        return tell(len(found) + point, iterate, n_iter, gap, done=done)
+
+    stopping = Stopping(-1.0, goal)
+    rest, ending = _follow(solver, problem, forms[len(found) :], start, stopping, max_iter, workers, tell_rest)
+    return found + rest, ending
+
+
+def _is_open(form: Form, outcome: Outcome) -> bool:
+    """Tell whether more than the limits of the work kept a point from its gap; least squares has none to reach."""
+    return outcome.status in (Status.STALLED, Status.PRECISION) and form != Penalty(0.0)
 
 
 def _stopping(problem: Problem, options: Options) -> Stopping:
@@ -47,7 +97,7 @@ def _stopping(problem: Problem, options: Options) -> Stopping:
     if options.rule == "gap":
         return Stopping(-1.0, options.tolerance * 0.5 * problem.yy)
     if options.rule == "paper":
-        return Stopping(options.tolerance, -1.0, _MAX_IDLE)
+        return Stopping(math.ldexp(options.tolerance, -problem.units.coef_power), -1.0, _MAX_IDLE)
     # A coefficient is measured in units of y over units of a column.
     n_varying = np.count_nonzero(problem.norms2)
     column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0
@@ -57,13 +107,13 @@ def _stopping(problem: Problem, options: Options) -> Stopping:
 def _follow(
     solver: Solver,
     problem: Problem,
-    forms: list[Form],
+    forms: Sequence[Form],
     start: Guess | None,
     stopping: Stopping,
     max_iter: int,
     workers: Workers,
     tell: corrective.Tell,
-) -> tuple[list[Outcome], Status | None]:
+) -> Solved:
     """Solve the points one after the other; return them, and what ended the path early, if anything did.
 
     An unfinished point is left out, unless it is the first: there is always an answer.

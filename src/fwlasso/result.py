@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-from sklearn.utils.extmath import safe_sparse_dot
 
 from .bed import Genotypes, Variant
 from .columns import Vector
@@ -217,8 +216,9 @@ class LassoPath:
         if X.shape[1] != p:
             raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {p}")
         if point is alpha is radius is None:
-            return np.asarray(safe_sparse_dot(X, coefs, dense_output=True) + intercepts)
-        return np.asarray(safe_sparse_dot(X, coefs.toarray()[:, 0]) + intercepts[0])
+            product = X @ coefs  # not by scikit-learn: it wants the same precision in both
+            return np.asarray((product.toarray() if sp.issparse(product) else product) + intercepts)
+        return np.asarray(X @ coefs.toarray()[:, 0] + intercepts[0])
 
     def score(self, X: Any, y: Any = None, point: int | None = None, **where: float) -> Vector | float:
         """Return the coefficient of determination R^2 on (X, y) of every point, or of one model, as in `predict`.

@@ -10,6 +10,7 @@ import numpy as np
 
 from .corrective import Tell
 from .forms import Form
+from .gram.problem import GramProblem
 from .iterate import NOTHING, Iterate
 from .options import Options
 from .parallel import Workers
@@ -31,7 +32,7 @@ def cut_points(n_points: int) -> list[range]:
 
 
 def solve_in_segments(
-    problem: Problem,
+    problem: Problem | GramProblem,
     forms: list[Form],
     options: Options,
     seed: int,
@@ -69,7 +70,7 @@ def solve_in_segments(
 
 
 def _solve_segment(
-    problem: Problem,
+    problem: Problem | GramProblem,
     forms: list[Form],
     points: range,
     solved: list[Outcome],

@@ -101,7 +101,7 @@ def stability_selection(
     check_seeded(options, "the subsamples")
     data = as_data(X, y, feature_names=options.feature_names)
     masks = _subsamples(data.design.n_samples, n_subsamples, fraction, options.random_state)
-    path, paths = path_and_subset_paths(data, options, masks)
+    path, paths, _ = path_and_subset_paths(data, options, masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
     supports = [it.coefs[:, :n_points] for it in complete]

@@ -42,11 +42,11 @@ class Status(Enum):
 _SENTENCES = {
     Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
     Status.CERTIFIED: "The duality gap over all columns is at most the tolerance.",
-    Status.STALLED: "No column of several samples in a row improves the solution; others may: increase sample_size.",
-    Status.PRECISION: (
-        "No smaller duality gap could be proved in float64; the coefficients may be far better. Centre columns that "
-        "lie far from zero, scale those of other sizes (standardize=True), or else increase tol."
+    Status.STALLED: (
+        "No further progress, although float64 would allow it: increase tol, leave out columns that nearly depend on "
+        "others or, for random solvers, increase sample_size."
     ),
+    Status.PRECISION: "No smaller duality gap can be proved in float64, most of it is rounding: increase tol.",
     Status.MAX_ITER: "The iteration limit was reached: increase max_iter or tol.",
     Status.TIMED_OUT: "The time limit was reached: the points solved so far are returned.",
     Status.INTERRUPTED: "Interrupted: the points solved so far are returned.",

@@ -17,12 +17,15 @@ from .columns import Vector, Whole, column_entries, column_entry, nbytes, shape
 from .convoy import side_by_side
 from .corrective import BYTES_PER_COLUMN
 from .data import Data
+from .gram.problem import GramProblem
+from .gram.subsets import GramSubsets
 from .grid import penalty_grid
 from .options import Options
 from .parallel import Workers
-from .path import open_checkpoint, path_on, timed, user_grid
-from .problem import build_problem
+from .path import open_checkpoint, path_on, route_of, timed, user_grid, with_columns
+from .problem import Problem, build_problem
 from .result import LassoPath
+from .route import GRAM
 from .runs import Run, subset_folder
 from .watch import SharedWatch, Watch
 
@@ -36,42 +39,88 @@ _BLOCK = 256
 
 
 class _Subset(NamedTuple):
-    """A path to compute: its samples, who watches it, and the run that keeps it."""
+    """A path to compute: the number of its mask, who watches it, and the run that keeps it."""
 
-    kept: Mask
+    number: int
     watch: Watch
     run: Run | None
 
 
-def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -> tuple[LassoPath, list[LassoPath]]:
+class SubsetPaths(NamedTuple):
+    """The path on all samples, those on subsets, and what is known of the samples that these leave out."""
+
+    path: LassoPath
+    subset_paths: list[LassoPath]
+    problems: "_Problems"
+
+    def squared_errors(self, subset: int) -> Vector | None:
+        """Return the mean squared errors of a subset's path on the samples left out; None if they are not known."""
+        return self.problems.squared_errors(subset, self.subset_paths[subset])
+
+
+class _Problems:
+    """The problem on all samples, and one on every subset, as the route asks for them."""
+
+    def __init__(self, data: Data, options: Options, masks: Sequence[Mask], workers: Workers) -> None:
+        self._design, self._response, self._options, self._masks = data.design, data.response, options, masks
+        self._grams: GramSubsets | None = None
+        if route_of(options, data.design) == GRAM:
+            self._grams = GramSubsets(
+                data.design.columns, data.response, masks, options.fit_intercept, options.standardize, workers,
+                data.design.feature_names,
+            )  # fmt: skip
+
+    def whole(self, workers: Workers) -> Problem | GramProblem:
+        """Return the problem on all samples."""
+        if self._grams is None:
+            return self._by_columns(workers, None)
+        return with_columns(self._grams.whole(), self._design, self._response, self._options)
+
+    def part(self, subset: int, workers: Workers) -> Problem | GramProblem:
+        """Return the problem on a subset."""
+        kept = self._masks[subset]
+        if self._grams is None:
+            return self._by_columns(workers, kept)
+        return with_columns(self._grams.part(subset), self._design, self._response, self._options, kept)
+
+    def squared_errors(self, subset: int, path: LassoPath) -> Vector | None:
+        """Return the mean squared errors on the samples left out, if inner products tell them exactly enough."""
+        return None if self._grams is None else self._grams.squared_errors(subset, path.scaled_coefs)
+
+    def _by_columns(self, workers: Workers, kept: Mask | None) -> Problem:
+        units = self._options.fit_intercept, self._options.standardize
+        return build_problem(self._design, self._response, *units, workers, kept)
+
+
+def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -> SubsetPaths:
     """Compute the path on all samples, and one on the samples of every mask, on its grid."""
-    design, response = data.design, data.response
+    design = data.design
     options = options.for_shape(shape(design.columns))
     shared = SharedWatch(options.time_limit, options.callback)
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(options.threads))
         stack.enter_context(shared.guard())
         seconds: dict[str, float] = {}
-        units = options.fit_intercept, options.standardize
         seed = options.draw_seed()
         with timed(seconds, "setup"):
             run, *runs = _open_runs(data, options, seed, masks, stack)
             seed = seed if run is None else run.seed
             watch = shared.member()
-            subsets = [_Subset(kept, shared.member(), own) for kept, own in zip(masks, runs, strict=True)]
-            whole = [build_problem(design, response, *units, workers)]
+            subsets = [_Subset(k, shared.member(), own) for k, own in enumerate(runs)]
+            problems = _Problems(data, options, masks, workers)
+            whole = [problems.whole(workers)]
 
         def follow_all(own: Workers) -> LassoPath:
             problem = whole.pop()  # nobody needs it after the path
             return path_on(problem, design, options, seed, own, watch, seconds, run=run)
 
         def follow(subset: _Subset, grid: Vector, own: Workers) -> LassoPath:
-            part = build_problem(design, response, *units, own, subset.kept)
+            part = problems.part(subset.number, own)
             return path_on(part, design, options.on_grid(grid), seed, own, subset.watch, {}, run=subset.run)
 
         n_together = _n_affordable(design.columns, workers.n_threads)
         if options.grid_name == "alphas":  # known beforehand: all go together
-            grid = user_grid(options, penalty_grid(whole[0], options.grid, options.ratio), design.n_samples)
+            grid = user_grid(options, penalty_grid(whole[0], options.grid, options.ratio), whole[0])
             parts: list[Callable[[Workers], LassoPath]] = [partial(follow, subset, grid) for subset in subsets]
             path, *rest = side_by_side([follow_all, *parts], n_together, workers)
         else:
@@ -81,7 +130,7 @@ def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -
             rest = side_by_side([partial(follow, subset, path.radii) for subset in subsets], n_together, workers)
     for it in (path, *rest):
         warn_unless_converged(it, options)
-    return label(path, data), [label(it, data) for it in rest]
+    return SubsetPaths(label(path, data), [label(it, data) for it in rest], problems)
 
 
 def _open_runs(data: Data, options: Options, seed: int, masks: Sequence[Mask], stack: ExitStack) -> list[Run | None]:

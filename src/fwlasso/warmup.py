@@ -59,6 +59,8 @@ def warm_up(
         for dtype in dtypes:
             X = sp.csc_array((values * few).astype(dtype)) if is_sparse else np.asfortranarray(values, dtype=dtype)
             for solver in solvers:
+                if SOLVERS[solver].make is None:  # as many samples as features: the other way of the certified path
+                    _warm_up_tall(X[:, :6], y, {"solver": solver, "fit_intercept": fit_intercept}, folds)
                 _warm_up(X, y, {"solver": solver, "fit_intercept": fit_intercept, "random_state": 0}, folds)
 
 
@@ -75,6 +77,15 @@ def _warm_up(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
             problem = build_problem(as_design(X), y, settings["fit_intercept"], False, workers, kept)
             for call in _ON_LARGE_DATA[solver]:
                 call(problem, workers)
+
+
+def _warm_up_tall(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for grid in ("alphas", "radii"):
+            lasso_path(X, y, **(settings | {grid: 20}))
+        if folds:
+            lasso_cv(X, y, cv=2, **settings)
 
 
 def _large_working_set(problem: Problem, workers: Workers) -> None:

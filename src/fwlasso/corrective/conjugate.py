@@ -5,12 +5,12 @@ import numpy as np
 from .._jit import kernel
 from ..columns import Matrix, Vector
 from ..parallel import Workers
-from ..problem import Problem, rank_bound
-from .descent import Work, active_places, correlate, entries_of
+from .copies import Copies, Indices, entries_of, rank_bound
+from .descent import Work, active_places, correlate
 from .newton import limit_step, right_side
 from .preconditioner import Preconditioner, are_rows_full
 from .products import Products
-from .rows import Indices, SparseRows, by_length, by_rows, cut_rows, multiply_twice, no_rows
+from .rows import SparseRows, by_length, by_rows, cut_rows, multiply_twice, no_rows
 
 # A solution is as exact as this, relative to the right-hand side, or what so many iterations make of it.
 _ACCURACY, _MOST_ITERATIONS = 1e-1, 60
@@ -20,40 +20,41 @@ _RIDGES = (1e-7, 1e-3, 1e-2, 1e-1)
 
 
 def newton_without_factor(
-    problem: Problem, work: Work, preconditioner: Preconditioner, active: Indices, weight: float, workers: Workers
+    copies: Copies, work: Work, preconditioner: Preconditioner, active: Indices, weight: float, workers: Workers
 ) -> int:
     """Take a Newton step on the active columns, see `newton`, more if they are dependent; return the dot products."""
-    n_dependent = max(0, active.size - rank_bound(problem))
+    n_dependent = max(0, active.size - rank_bound(copies))
     n_dots = 0
     for _ in range(1 + n_dependent):  # the dependent leave one by one
-        aim, norms = right_side(problem.norms2, work, active, weight)
-        columns = work.columns[active]
-        # To copy columns takes as long as some ten iterations: it pays where a preconditioner may.
-        is_full = are_rows_full(problem.y.size - 1, entries_of(problem, work, active))
-        rows = no_rows() if is_full else by_rows(problem, columns, norms)
-        factor = by_length(preconditioner.factor(active, work.columns, rows))
+        aim, norms = right_side(copies.norms2, work, active, weight)
+        # To put columns by rows takes as long as some ten iterations: it pays where a preconditioner may.
+        is_full = are_rows_full(copies.y.size - 1, entries_of(copies, active))
+        rows = no_rows() if is_full else by_rows(copies, active, 0, active.size)
+        factor = by_length(preconditioner.factor(copies, active, rows))
         rows = by_length(rows)
-        equations = Equations(Products(problem, columns, workers), norms, rows, factor, workers)
-        n_flips, dots = _take_step(problem, work, active, weight, aim, equations)
+        equations = Equations(Products(copies, active, workers), norms, rows, factor, workers)
+        n_flips, dots = _take_step(copies, work, active, weight, aim, equations)
         n_dots += dots
         active = active_places(work, active)
         if n_flips == 0 or n_dependent == 0 or active.size == 0:
             break
-        correlate(problem, work, active)
+        correlate(copies, work, active)
     return n_dots
 
 
 def _take_step(
-    problem: Problem, work: Work, active: Indices, weight: float, aim: Vector, equations: "Equations"
+    copies: Copies, work: Work, active: Indices, weight: float, aim: Vector, equations: "Equations"
 ) -> tuple[int, int]:
     """Take a step; return how many signs would have changed, and the dot products."""
-    are_dependent = active.size > rank_bound(problem)
+    are_dependent = active.size > rank_bound(copies)
     n_flips, n_dots = -1, 0
     for ridge in _RIDGES:
         x, n_iterations = equations.solve(aim, ridge)
         n_dots += 2 * active.size * (n_iterations + 1)
         step = x / equations.norms
-        n_flips = limit_step(problem, work, active, step, weight, are_dependent or ridge == _RIDGES[-1])
+        if not np.isfinite(step).all():
+            continue
+        n_flips = limit_step(copies, work, active, step, weight, are_dependent or ridge == _RIDGES[-1])
         if n_flips >= 0:
             work.coefs[active] += step
             work.residual[:] -= equations.products.combine(step)

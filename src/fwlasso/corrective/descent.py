@@ -1,16 +1,15 @@
-"""Coordinate descent on a working set: what moves, how good it is, and epochs with extrapolation."""
+"""Coordinate descent on a working set: what moves, how good it is, and epochs."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Matrix, Vector, add_column, center, column_entries, dot_column, holds, shape
+from ..columns import Vector
 from ..forms import Penalty, duality_gap, soft_threshold
-from ..problem import Problem
-from .rows import Indices
+from .copies import Copies, Indices, add, dot
 
-#: Epochs that are extrapolated; signs are known if an epoch changes no more than this share of them.
+#: Epochs before columns that became zero are left out; signs are known if one changes no more than this share of them.
 EPOCHS, _SETTLED = 5, 0.01
 # So many columns may become active whatever the rank; of too many those stay on the list that violate by more than this
 # share of the largest violation, again and again.
@@ -20,114 +19,110 @@ _NEGLIGIBLE = 1e-3
 
 
 class Work(NamedTuple):
-    """The columns of the working set by place, their coefficients, and the residual: what moves."""
+    """The coefficients by place, and the residual: what moves."""
 
-    columns: Indices
     coefs: Vector
     corrs: Vector  # z_j'r
     residual: Vector  # r = y - X a, a sample vector
 
 
 @kernel
-def refresh(problem: Problem, work: Work, members: Indices) -> None:
+def refresh(copies: Copies, work: Work, members: Indices) -> None:
     """Compute the residual anew."""
     residual = work.residual
     for i in range(residual.size):
         residual[i] = 0.0
     for k in members:
         if work.coefs[k] != 0.0:
-            add_column(problem.X, work.columns[k], -work.coefs[k], residual)
-    add_response(problem, residual)
+            add(copies, k, -work.coefs[k], residual)
+    add_response(copies, residual)
 
 
 @kernel
-def add_response(problem: Problem, residual: Vector) -> None:
+def add_response(copies: Copies, residual: Vector) -> None:
     """Turn -X a into the residual; of centred data without a constant part.
 
     What rounding leaves of it, the sum, is kept in the last place: means of columns may be large.
     """
     m = residual.size - 1
     for i in range(m):
-        residual[i] += problem.y[i]
+        residual[i] += copies.y[i]
     residual[m] = 0.0
-    if problem.centred:
+    if copies.centred:
         total = 0.0
         for i in range(m):
             total += residual[i]
-        constant = total / shape(problem.X)[0]
+        constant = total / copies.n_samples
         for i in range(m):
-            residual[i] -= constant * holds(problem.X, i)
+            residual[i] -= constant * copies.kept[i]
             residual[m] += residual[i]
 
 
 @kernel
-def are_known(problem: Problem, work: Work, active: Indices, before: Vector, goal: float) -> bool:
+def are_known(copies: Copies, work: Work, active: Indices, before: Vector, goal: float) -> bool:
     """Tell whether correlations with the residual `before` will do for the one now, that was computed anew.
 
     z_j'r differs by ||z_j|| ||r - r_before|| at most, and so the gap by twice the sum of |a_j| times this.
     """
-    change = before - work.residual
-    center(problem.X, change)
+    m = before.size - 1
+    constant = (before[m] - work.residual[m]) / copies.n_samples
     reach = change2 = 0.0
-    for x in change:
-        change2 += x * x
+    for i in range(m):
+        change2 += (before[i] - work.residual[i] - constant * copies.kept[i]) ** 2
     for k in active:
-        reach += abs(work.coefs[k]) * np.sqrt(problem.norms2[work.columns[k]])
+        reach += abs(work.coefs[k]) * np.sqrt(copies.norms2[k])
     return bool(2.0 * reach * np.sqrt(change2) <= _NEGLIGIBLE * goal)
 
 
 @kernel
-def price(problem: Problem, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
+def price(copies: Copies, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
     """Compute the correlations of `members`; return the gap over them and the objective."""
-    correlate(problem, work, members)
-    return appraise(problem.xty, problem.yy, work, members, weight, radius)
+    correlate(copies, work, members)
+    return appraise(copies, work, members, weight, radius)
 
 
 @kernel
-def appraise(xty: Vector, yy: float, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
+def appraise(copies: Copies, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
     """Return the gap over `members`, whose correlations are known, and the objective.
 
     q'q = q'y - q'r. Of the other columns no more will be known than that |z_j'r| <= lambda, so that no smaller bound
     is used here. For a path over radii (`radius` is not negative) it is the larger one of the gaps of both forms: for
     the penalty, and for a ball of this radius or up to where we stand.
     """
-    qy, qr, l1, largest = totals(xty, work, members, weight)
-    gap = duality_gap(Penalty(weight), yy, max(qy - qr, 0.0), qy, l1, largest)
-    objective = 0.5 * (yy - qy - qr) + weight * l1
+    qy, qr, l1, largest = totals(copies.xty, work, members, weight)
+    gap = duality_gap(Penalty(weight), copies.yy, max(qy - qr, 0.0), qy, l1, largest)
+    objective = 0.5 * (copies.yy - qy - qr) + weight * l1
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
-    return max(gap, 0.0), objective  # what rounding leaves of a difference
+    return 0.0 if gap < 0.0 else gap, objective  # what rounding leaves of a difference
 
 
 @kernel
-def correlate(problem: Problem, work: Work, places: Indices) -> None:
+def correlate(copies: Copies, work: Work, places: Indices) -> None:
     """Compute the correlations of some places with the residual."""
     for k in places:
-        work.corrs[k] = dot_column(problem.X, work.columns[k], work.residual)
+        work.corrs[k] = dot(copies, k, work.residual)
 
 
 @kernel
 def totals(xty: Vector, work: Work, members: Indices, weight: float) -> tuple[float, float, float, float]:
-    """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|), from priced `members`."""
+    """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|), from priced `members`.
+
+    If one of the correlations is not a number, none of these is.
+    """
     qy = qr = l1 = 0.0
     largest = weight
     for k in members:
-        largest = max(largest, abs(work.corrs[k]))
-        a = work.coefs[k]
+        a, size = work.coefs[k], abs(work.corrs[k])
+        if not size <= largest:
+            largest = size
+            if np.isnan(size):
+                return size, size, size, size
         if a != 0.0:
-            qy += a * xty[work.columns[k]]
+            qy += a * xty[k]
             qr += a * work.corrs[k]
             l1 += abs(a)
     return qy, qr, l1, largest
-
-
-@kernel
-def entries_of(problem: Problem, work: Work, places: Indices) -> int:
-    """Return how many entries the columns of some places have."""
-    n_entries = 0
-    for k in places:
-        n_entries += column_entries(problem.X, work.columns[k])
-    return n_entries
 
 
 @kernel
@@ -176,33 +171,25 @@ def listed_places(rank: int, work: Work, members: Indices, weight: float) -> tup
 
 @kernel
 def descend(
-    problem: Problem, work: Work, listed: Indices, weight: float, enough: float, n_left: float
+    copies: Copies, work: Work, listed: Indices, weight: float, enough: float, n_left: float
 ) -> tuple[int, float, bool]:
-    """Take epochs of coordinate descent and extrapolate them, until violations of optimality are small enough.
+    """Take epochs of coordinate descent, until violations of optimality are small enough.
 
     They end early where hardly a sign changes, and more than `n_left` epochs would be needed at the rate of the last.
     Return the number of epochs, the largest violation that was met in the last one, and whether they ended so.
     """
     coefs, residual = work.coefs, work.residual
-    past_coefs, past_residuals = np.empty((EPOCHS + 1, listed.size)), np.empty((EPOCHS + 1, residual.size))
     violation = np.inf
-    for epoch in range(EPOCHS + 1):
-        for i in range(listed.size):
-            past_coefs[epoch, i] = coefs[listed[i]]
-        for i in range(residual.size):
-            past_residuals[epoch, i] = residual[i]
-        if epoch == EPOCHS:
-            break
+    for epoch in range(EPOCHS):
         n_flips = 0
         last, violation = violation, 0.0
         for k in listed:
-            j = work.columns[k]
-            norm2 = problem.norms2[j]
-            aim = coefs[k] * norm2 + dot_column(problem.X, j, residual)
+            norm2 = copies.norms2[k]
+            aim = coefs[k] * norm2 + dot(copies, k, residual)
             new = soft_threshold(aim, weight) / norm2
-            if new != coefs[k]:
+            if new != coefs[k] and np.isfinite(aim):
                 violation = max(violation, abs(new - coefs[k]) * norm2)
-                add_column(problem.X, j, coefs[k] - new, residual)
+                add(copies, k, coefs[k] - new, residual)
                 n_flips += coefs[k] * new <= 0.0
                 coefs[k] = new
         if violation <= enough:
@@ -211,68 +198,4 @@ def descend(
             n_more = np.log(violation / enough) / np.log(last / violation) if violation < last else np.inf
             if epoch + n_more >= n_left:
                 return epoch + 1, violation, True
-    _extrapolate(work, listed, weight, past_coefs, past_residuals)
     return EPOCHS, violation, n_left <= EPOCHS
-
-
-@kernel
-def _extrapolate(work: Work, listed: Indices, weight: float, past_coefs: Matrix, past_residuals: Matrix) -> None:
-    """Go to the mix of past epochs whose last steps cancel best (Anderson), if the objective falls that way.
-
-    The shares sum to one, so that the residuals are mixed alike.
-    """
-    n = listed.size
-    shares = _anderson_shares(past_coefs)
-    m = work.residual.size - 1
-    change = 0.0
-    mixed_coefs, mixed_residual = np.zeros(n), np.zeros(m + 1)
-    for a in range(EPOCHS):
-        share = shares[a]
-        for i in range(n):
-            mixed_coefs[i] += share * past_coefs[a + 1, i]
-        for i in range(m + 1):
-            mixed_residual[i] += share * past_residuals[a + 1, i]
-    before, after = work.residual[m] / m, mixed_residual[m] / m
-    for i in range(m):
-        change += 0.5 * ((mixed_residual[i] - after) ** 2 - (work.residual[i] - before) ** 2)
-    for i in range(n):
-        change += weight * (abs(mixed_coefs[i]) - abs(work.coefs[listed[i]]))
-    if change < 0.0:
-        for i in range(n):
-            work.coefs[listed[i]] = mixed_coefs[i]
-        for i in range(m + 1):
-            work.residual[i] = mixed_residual[i]
-
-
-@kernel
-def _anderson_shares(past: Matrix) -> Vector:
-    """Return z / sum(z), (U'U + ridge) z = 1, for the steps u_k between the rows of `past`."""
-    n = past.shape[0] - 1
-    products, shares = np.empty((n, n)), np.ones(n)
-    trace = 0.0
-    for a in range(n):
-        for b in range(a + 1):
-            total = 0.0
-            for i in range(past.shape[1]):
-                total += (past[a + 1, i] - past[a, i]) * (past[b + 1, i] - past[b, i])
-            products[a, b] = products[b, a] = total
-        trace += products[a, a]
-    for a in range(n):
-        products[a, a] += 1e-10 * trace
-    # Gauss without pivots: the matrix is positive definite.
-    for a in range(n):
-        for b in range(a + 1, n):
-            factor = products[b, a] / products[a, a]
-            for c in range(a, n):
-                products[b, c] -= factor * products[a, c]
-            shares[b] -= factor * shares[a]
-    for a in range(n - 1, -1, -1):
-        for b in range(a + 1, n):
-            shares[a] -= products[a, b] * shares[b]
-        shares[a] /= products[a, a]
-    total = 0.0
-    for a in range(n):
-        total += shares[a]
-    for a in range(n):
-        shares[a] /= total
-    return shares

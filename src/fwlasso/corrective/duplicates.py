@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..columns import Vector, add_column, dot_column, holds, sample_vector
 from ..problem import Problem
-from .rows import Indices
+from .copies import Indices
 
 
 class Duplicates:

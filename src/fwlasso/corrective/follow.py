@@ -16,18 +16,19 @@ from typing import Protocol
 
 import numpy as np
 
-from ..certificate import gap_of
+from .._core.moments import gamma
+from ..certificate import Evidence, prove
 from ..columns import Vector
 from ..forms import Ball, Form, Penalty
 from ..iterate import Iterate
 from ..parallel import Workers, lazy, one_blas_thread
 from ..problem import Problem
-from ..solvers.run import Outcome
+from ..solvers.run import MOSTLY_ROUNDING, Outcome
 from ..status import Status
+from .copies import Indices, NoRoom
 from .duplicates import Duplicates
 from .nodes import Node, Span, Start, extend, make_span, start_between, zero_node
 from .references import Anchors, Reach, Reference, first_reference, make_reach, near_columns
-from .rows import Indices
 from .suspects import price_suspects
 from .working_set import WorkingSet
 
@@ -91,12 +92,16 @@ def follow(
 ) -> tuple[list[Outcome], Status | None]:
     """Solve points from sparse to dense to duality gaps of at most `goal`; return them, and what ended them early.
 
-    With a `guess` of its solution, the first point is solved at once.
+    With a `guess` of its solution, the first point is solved at once. Where the columns that matter have no room, it
+    raises `NoRoom` with the points that are solved.
     """
     path = _Follower(problem, forms, goal, max_iter, workers, tell)
     try:
         with one_blas_thread():
             path.run(guess)
+    except NoRoom as full:
+        full.outcomes = path.outcomes
+        raise
     except PathEnded as ended:
         if len(path.outcomes) == len(forms):  # it was asked for after the last point
             return path.outcomes, None
@@ -125,7 +130,7 @@ class _Follower:
         self._floor = 0.0
         self._accept = _ACCEPT
         self._price_together = self._was_easy = False
-        self._limited = Status.PRECISION  # why a node was not solved to its goal, when one was not
+        self._limited = Status.STALLED  # why a node was not solved to its goal, when one was not
         self._n_rounds = self._n_dots = self._n_priced = 0  # since the last point
         self.outcomes: list[Outcome] = []
 
@@ -134,7 +139,7 @@ class _Follower:
         problem = self._problem
         left, behind = self._last, None
         while self._rest and _is_zero(self._rest[0], problem):
-            self._emit(left.iterate(), left.max_corr)
+            self._emit(left.iterate(problem), left.known)
         if not self._rest:
             return
         floor = self._floor = self._smallest_penalty()
@@ -142,12 +147,13 @@ class _Follower:
         reference, before = first_reference(problem), None
         anchor = left.residual
         stride = _STRIDE
-        while self._rest and left.weight > floor:
+        while self._rest and left.lam > floor:
+            self._work.next_stride()
             n_done = len(self.outcomes)
             nodes = self._solve_guess(guess)
             guess = None
             if not nodes:
-                end = _next_penalty(stops, left.weight, stride, floor)
+                end = _next_penalty(stops, left.lam, stride, floor)
                 predicted = self._predict(reference, before, end, _TIMES_ACTIVE * left.columns.size)
                 self._members = self._work.together(self._work.places(predicted), self._work.places(left.columns))
                 nodes = self._solve_to(end, behind, left, stops)
@@ -163,12 +169,12 @@ class _Follower:
             nodes = self._certify(anchors, nodes, bounds)
             self._accept = _ACCEPT
             for a, b in itertools.pairwise([left, *nodes]):
-                span = make_span(problem, a, b)
+                span = make_span(a, b)
                 inside = self._between(span, 0, anchors)
                 pairs = itertools.pairwise([a, *inside, b])
-                for part in (make_span(problem, *pair) for pair in pairs) if inside else [span]:
+                for part in (make_span(*pair) for pair in pairs) if inside else [span]:
                     while self._rest and 0.0 < (share := part.share(self._rest[0])) <= 1.0:
-                        self._emit(*part.mix(share))
+                        self._emit(*part.mix(problem, share))
             is_calm = not self._price_together or nodes[-1].columns.size < _MANY_MORE * left.columns.size
             behind, left = [left, *nodes][-2:]
             if len(self.outcomes) == n_done:
@@ -176,13 +182,13 @@ class _Follower:
             else:
                 stride = min(_LONGER * stride, _LONGEST_STRIDE) if self._was_easy and is_calm else _STRIDE
         while self._rest:
-            self._emit(left.iterate(), left.max_corr)
+            self._emit(left.iterate(problem), left.known)
 
     def first_guess(self, ending: Status) -> Outcome:
         """Return the zero solution for the first point: there is always an answer."""
         zero = zero_node(self._problem)
-        gap = self._gap(self._forms[0], zero)
-        return Outcome(zero.iterate(), ending, self._n_rounds, self._n_dots, gap, self._n_priced)
+        gap = prove(self._problem, self._forms[0], zero.known).gap
+        return Outcome(zero.iterate(self._problem), ending, self._n_rounds, self._n_dots, gap, self._n_priced)
 
     @lazy
     def _reach(self) -> Reach:
@@ -201,7 +207,8 @@ class _Follower:
         last, lambda_max = self._rest[-1], self._problem.lambda_max
         if isinstance(last, Ball):
             # Below the rounding of correlations there is nothing to solve, but for data that are all rounding.
-            smallest = min(max(self._reach.error(0.0), _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
+            rounding = gamma(4 * self._problem.shape[0]) * self._problem.largest * math.sqrt(self._problem.yy)
+            smallest = min(max(rounding, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
             return max(smallest, 0.5 * _ACCEPT * self._goal / last.radius)
         return last.weight or _SMALLEST * lambda_max
 
@@ -217,13 +224,17 @@ class _Follower:
 
     def _node_gap(self, node: Node) -> float:
         """Return the gap that a node must be certified with; on a path over radii that of both forms."""
-        gap, radius = self._gap(Penalty(node.weight), node), self._radius(node.weight)
-        return gap if radius < 0.0 else max(gap, self._gap(Ball(max(radius, node.l1)), node))
+        gap, radius = prove(self._problem, Penalty(node.lam), node.known).gap, self._radius(node.lam)
+        return gap if radius < 0.0 else max(gap, prove(self._problem, Ball(max(radius, node.known.l1)), node.known).gap)
 
-    def _emit(self, iterate: Iterate, max_corr: float) -> None:
+    def _emit(self, iterate: Iterate, known: Evidence) -> None:
         point = len(self.outcomes)
-        gap = gap_of(self._problem, self._forms[point], iterate, max_corr)
-        status = Status.CERTIFIED if gap <= self._goal else self._limited
+        gap, rounding = prove(self._problem, self._forms[point], known)
+        status = self._limited
+        if gap <= self._goal:
+            status = Status.CERTIFIED
+        elif gap <= MOSTLY_ROUNDING * rounding:
+            status = Status.PRECISION
         outcome = Outcome(iterate, status, self._n_rounds, self._n_dots, gap, self._n_priced)
         self._n_rounds = self._n_dots = self._n_priced = 0
         self.outcomes.append(outcome)
@@ -233,9 +244,6 @@ class _Follower:
         ending = self._tell(point, iterate, n_iter, gap, done=done)
         if ending is not None:
             raise PathEnded(ending)
-
-    def _gap(self, form: Form, node: Node) -> float:
-        return gap_of(self._problem, form, node.iterate(), node.max_corr)
 
     def _predict(self, reference: Reference, before: Reference | None, weight: float, n_most: int) -> Indices:
         """Return the columns that are likely to matter down to `weight`."""
@@ -267,12 +275,12 @@ class _Follower:
         The node `behind` it, if there is one, is extrapolated from.
         """
         nodes = [left]
-        while (last := nodes[-1]).weight > end:
-            distance = math.log(last.weight / end)
+        while (last := nodes[-1]).lam > end:
+            distance = math.log(last.lam / end)
             n_steps = math.ceil(distance / (_STRETCH * self._step))
-            weight = _next_penalty(stops, last.weight, distance / n_steps, end) if n_steps > 1 else end
+            weight = _next_penalty(stops, last.lam, distance / n_steps, end) if n_steps > 1 else end
             node = self._solve(extend(self._problem, behind, last, weight), weight)
-            nodes += self._between(make_span(self._problem, last, node), 0, None)
+            nodes += self._between(make_span(last, node), 0, None)
             nodes.append(node)
             behind = last
         return nodes[1:]
@@ -280,7 +288,7 @@ class _Follower:
     def _solve(self, start: Start, weight: float, accuracy: float = _SOLVE) -> Node:
         """Solve on the working set from some coefficients."""
         self._members = self._work.together(self._members, self._work.start_at(start))
-        point, last = len(self.outcomes), self._last.iterate()
+        point, last = len(self.outcomes), self._last.iterate(self._problem)
         solved = self._work.solve(
             self._members, weight, self._radius(weight), accuracy * self._goal, self._max_iter,
             lambda n_rounds, gap: self._look(point, last, self._n_rounds + n_rounds, gap, done=False),
@@ -290,7 +298,7 @@ class _Follower:
         if solved.status is not Status.CERTIFIED:
             self._limited = solved.status
         self._last = self._work.node(self._members, weight)
-        self._look(point, self._last.iterate(), self._n_rounds, solved.gap, done=False)
+        self._look(point, self._last.iterate(self._problem), self._n_rounds, solved.gap, done=False)
         return self._last
 
     def _between(self, span: Span, depth: int, anchors: Anchors | None) -> list[Node]:
@@ -298,7 +306,7 @@ class _Follower:
         shares, gaps = self._inside(span)
         if depth == 0 and anchors is None:  # the error of interpolation is about quadratic in the distance
             worst = max(gaps, default=0.0)
-            distance = math.log(span.left.weight / span.right.weight)
+            distance = math.log(span.left.lam / span.right.lam)
             longest = distance * max(0.4, math.sqrt(0.4 * self._goal / worst)) if worst > 0.0 else math.inf
             self._step = max(_SHORTEST_STEP, min(longest, 2.0 * self._step, _LONGEST_STRIDE))
         limit = self._goal * (_MIX if anchors is None else 1.0)
@@ -306,16 +314,16 @@ class _Follower:
         if not open_shares or depth == _MAX_DEPTH:
             return []
         share = open_shares[len(open_shares) // 2]
-        weight = span.weight(share)
+        weight = span.lam(share)
         if isinstance(self._forms[-1], Ball) and depth % 2 == 1:  # the secant may creep along one side of a kink
-            weight = math.sqrt(span.left.weight * span.right.weight)
+            weight = math.sqrt(span.left.lam * span.right.lam)
         node = self._solve(start_between(self._problem, span.left, span.right, share), weight)
         if anchors is not None:
             (node,) = self._certify(anchors, [node], [math.inf])
         return [
-            *self._between(make_span(self._problem, span.left, node), depth + 1, anchors),
+            *self._between(make_span(span.left, node), depth + 1, anchors),
             node,
-            *self._between(make_span(self._problem, node, span.right), depth + 1, anchors),
+            *self._between(make_span(node, span.right), depth + 1, anchors),
         ]
 
     def _inside(self, span: Span) -> tuple[list[float], list[float]]:
@@ -332,7 +340,7 @@ class _Follower:
 
     def _certify(self, anchors: Anchors, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given their largest correlations where known."""
-        nodes = list(itertools.starmap(self._bounded, zip(nodes, bounds, strict=True)))
+        nodes = [node.bounded_by(bound) for node, bound in zip(nodes, bounds, strict=True)]
         violators = _NO_COLUMNS
         n_most = n_solved = 0
         unknown = [k for k, bound in enumerate(bounds) if bound == math.inf]
@@ -349,7 +357,7 @@ class _Follower:
                 break  # these are worked with: the gap is as it is
             self._members = members
             for k in still_open:
-                nodes[k] = self._solve(Start(nodes[k].columns, nodes[k].coefs, nodes[k].residual), nodes[k].weight)
+                nodes[k] = self._solve(Start(nodes[k].columns, nodes[k].coefs, nodes[k].residual), nodes[k].lam)
             n_solved += len(still_open)
             violators, n_suspects = self._price(anchors, nodes, still_open)
             n_most = max(n_most, n_suspects)
@@ -362,10 +370,6 @@ class _Follower:
         self._was_easy = n_most < _FEW_SUSPECTS * p and n_solved <= (0 if self._price_together else 1)
         return nodes
 
-    def _bounded(self, node: Node, largest: float) -> Node:
-        """Return a node whose correlations were computed: a claim of a gap must not hide behind their rounding."""
-        return node._replace(max_corr=largest + self._reach.error(node.l1))
-
     def _price(self, anchors: Anchors, nodes: list[Node], which: Sequence[int]) -> tuple[Indices, int]:
         """Bound the correlations of some nodes over all columns, by pricing the suspects.
 
@@ -373,7 +377,7 @@ class _Follower:
         """
         found = price_suspects(self._problem, anchors, [nodes[k] for k in which], self._workers)
         for k, largest in zip(which, found.largest, strict=True):
-            nodes[k] = self._bounded(nodes[k], largest)
+            nodes[k] = nodes[k].bounded_by(largest)
         self._n_priced += found.n_priced
         self._n_dots += found.n_dots
         return found.violators, found.n_suspects

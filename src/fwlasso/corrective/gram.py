@@ -11,16 +11,18 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from .._jit import kernel, part_of_kernel
-from ..columns import Matrix, Vector, add_column, center, dot_column, shape
-from ..parallel import Workers, even_cuts
-from ..problem import Problem
-from .rows import Indices, SparseRows, by_rows, no_rows
+from ..columns import Matrix, Vector
+from ..parallel import Workers, n_chunks
+from .copies import Copies, Indices, add, center, dot, entries_of
+from .rows import SparseRows, by_rows, no_rows
 
 #: Cosines of at most this many columns are kept: 18 MB, and as much again for their factor.
 LARGEST_GRAM = 1500
 _RIDGE = 1e-12
-# Columns are copied by rows where so many are new: of fewer, one after the other is multiplied with all others.
+# Sparse columns are put by rows where so many are new: of fewer, one after the other is multiplied with all others.
 _FEWEST_ROWS = 4
+# So many slots at least are multiplied with new ones at a time; a product of entries takes as long as to read a byte.
+_FEWEST_IN_PRODUCT = 64
 
 # In the loops below indices are unsigned: numba's test for negative ones would keep them from vector instructions.
 
@@ -29,7 +31,8 @@ class Gram(NamedTuple):
     """Cosines by slot, and their Cholesky factor by row, for some of the places of the working set."""
 
     slot_of: Indices  # by place; -1: no cosines
-    column_of: Indices  # by slot
+    places: Indices  # by slot
+    units: Matrix  # by slot, then by sample: z / ||z|| of dense columns
     cosines: Matrix  # by slot
     row_of: Indices  # by place; -1: not in the factor
     place_of: Indices  # by row of the factor
@@ -37,12 +40,13 @@ class Gram(NamedTuple):
     size: Indices  # of two entries: rows of the factor, slots
 
 
-def empty_gram() -> Gram:
+def empty_gram(n_samples: int) -> Gram:
     """Return a Gram of no columns."""
     # Not of size zero: numba would take empty matrices to be of another layout, and compile everything twice.
     nothing, room = np.empty(0, np.int64), np.empty(2, np.int64)
     square = np.empty((2, 2))
-    return Gram(nothing, room, square, nothing, room.copy(), np.asfortranarray(square), np.zeros(2, np.int64))
+    units = np.empty((2, n_samples))
+    return Gram(nothing, room, units, square, nothing, room.copy(), np.asfortranarray(square), np.zeros(2, np.int64))
 
 
 def with_places(gram: Gram, n_places: int) -> Gram:
@@ -51,8 +55,8 @@ def with_places(gram: Gram, n_places: int) -> Gram:
     return gram._replace(slot_of=np.concatenate([gram.slot_of, more]), row_of=np.concatenate([gram.row_of, more]))
 
 
-def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices, workers: Workers) -> Gram:
-    """Return `gram` with the cosines of `places`, whose columns are columns[places]; others may be forgotten."""
+def with_cosines(copies: Copies, gram: Gram, places: Indices, workers: Workers) -> Gram:
+    """Return `gram` with the cosines of `places`; others may be forgotten."""
     n_missing = int(np.count_nonzero(gram.slot_of[places] < 0))
     n_old = int(gram.size[1])
     if n_old + n_missing > LARGEST_GRAM:
@@ -60,33 +64,67 @@ def with_cosines(problem: Problem, gram: Gram, places: Indices, columns: Indices
         n_missing, n_old = places.size, 0
         gram.size[1] = 0
     n_all = n_old + n_missing
-    if n_all > gram.column_of.size:  # no power of two: such rows share few lines of the cache
-        gram = _with_room(gram, min(LARGEST_GRAM, max(264, n_all, 4 * gram.column_of.size + 8)))
-    take_slots(gram, places, columns)
-    rows = rows_of_new(problem, gram, n_old)
-    work = n_missing * n_all * (problem.nbytes // problem.xty.size)
-    workers.run(lambda lo, hi: fill_cosines(problem, gram, n_old, rows, lo, hi), even_cuts(n_all, work))
+    if n_all > gram.places.size:  # no power of two: such rows share few lines of the cache
+        gram = _with_room(copies, gram, min(LARGEST_GRAM, max(264, n_all, 4 * gram.places.size + 8)))
+    take_slots(copies, gram, places)
+    n_pieces = max(1, min(n_chunks(n_missing * entries_of(copies, gram.places[:n_all])), n_all // _FEWEST_IN_PRODUCT))
+    cuts = [k * n_all // n_pieces for k in range(n_pieces + 1)]
+    if copies.dense:
+        new = gram.units[n_old:n_all].T
+        workers.run(lambda lo, hi: _put_cosines(gram, n_old, lo, gram.units[lo:hi] @ new), cuts)
+    else:
+        rows = rows_of_new(copies, gram, n_old)
+        workers.run(lambda lo, hi: fill_cosines(copies, gram, n_old, rows, lo, hi), cuts)
     return gram
 
 
-def _with_room(gram: Gram, room: int) -> Gram:
+@kernel
+def _put_cosines(gram: Gram, first: int, lo: int, products: Matrix) -> None:
+    """Put in the cosines of slots from `lo` on with new ones from `first` on."""
+    cosines = gram.cosines
+    for a in range(products.shape[0]):
+        slot = lo + a
+        for b in range(max(0, slot + 1 - first), products.shape[1]):
+            cosines[slot, first + b] = cosines[first + b, slot] = _cosine(products[a, b])
+        if slot >= first:
+            cosines[slot, slot] = 1.0 + _RIDGE
+
+
+def _with_room(copies: Copies, gram: Gram, room: int) -> Gram:
     """Return `gram` with room for more slots, and for as many rows of the factor."""
     n_rows, n_slots = gram.size
-    column_of, place_of = np.empty(room, np.int64), np.empty(room, np.int64)
+    places, place_of = np.empty(room, np.int64), np.empty(room, np.int64)
     cosines, lower = np.empty((room, room)), np.zeros((room, room), order="F")
-    column_of[:n_slots], place_of[:n_rows] = gram.column_of[:n_slots], gram.place_of[:n_rows]
+    places[:n_slots], place_of[:n_rows] = gram.places[:n_slots], gram.place_of[:n_rows]
+    units = gram.units
+    if copies.dense:
+        units = np.empty((room, units.shape[1]))
+        units[:n_slots] = gram.units[:n_slots]
     cosines[:n_slots, :n_slots] = gram.cosines[:n_slots, :n_slots]
     lower[:n_rows, :n_rows] = gram.lower[:n_rows, :n_rows]
-    return gram._replace(column_of=column_of, cosines=cosines, place_of=place_of, lower=lower)
+    return gram._replace(places=places, units=units, cosines=cosines, place_of=place_of, lower=lower)
+
+
+def forget(gram: Gram, places: Indices) -> None:
+    """Forget the cosines of some places, and rows of the factor from the first that is one of theirs on."""
+    gram.slot_of[places] = -1
+    rows = gram.row_of[places]
+    n_stay = int(rows[rows >= 0].min(initial=gram.size[0]))
+    gram.row_of[gram.place_of[n_stay : gram.size[0]]] = -1
+    gram.size[0] = n_stay
 
 
 @kernel
-def take_slots(gram: Gram, places: Indices, columns: Indices) -> None:
+def take_slots(copies: Copies, gram: Gram, places: Indices) -> None:
     """Give slots to those of `places` that have none; there must be room. Their cosines are to be filled in."""
     for k in places:
         if gram.slot_of[k] < 0:
             gram.slot_of[k] = gram.size[1]
-            gram.column_of[gram.size[1]] = columns[k]
+            gram.places[gram.size[1]] = k
+            if copies.dense:
+                factor = 1.0 / np.sqrt(copies.norms2[k])
+                for i in range(gram.units.shape[1]):
+                    gram.units[gram.size[1], i] = factor * copies.rows[k, i]
             gram.size[1] += 1
 
 
@@ -140,28 +178,23 @@ def _split_rows(gram: Gram, places: Indices) -> tuple[int, Indices]:
 
 
 @kernel
-def rows_of_new(problem: Problem, gram: Gram, n_old: int) -> SparseRows:
+def rows_of_new(copies: Copies, gram: Gram, n_old: int) -> SparseRows:
     """Return the columns of slots from `n_old` on by rows, if that pays."""
     if gram.size[1] - n_old < _FEWEST_ROWS:
         return no_rows()
-    return _rows_of(problem, gram.column_of[n_old : gram.size[1]])
+    return by_rows(copies, gram.places, n_old, gram.size[1])
 
 
 @kernel
-def _rows_of(problem: Problem, columns: Indices) -> SparseRows:
-    return by_rows(problem, columns, np.sqrt(problem.norms2[columns]))
-
-
-@kernel
-def fill_cosines(problem: Problem, gram: Gram, n_old: int, rows: SparseRows, lo: int, hi: int) -> None:
+def fill_cosines(copies: Copies, gram: Gram, n_old: int, rows: SparseRows, lo: int, hi: int) -> None:
     """Fill the cosines of slots lo..hi with new ones, those from `n_old` on, that come after them.
 
     Columns by rows meet only where both have entries: the cosine is that of the columns in memory, less what centring
     takes off it. Otherwise a new column is spread over a vector, and multiplied with all others.
     """
-    m, n_all = shape(problem.X)[0], gram.size[1]
-    columns, cosines = gram.column_of, gram.cosines
-    others = _rows_of(problem, columns[lo:hi]) if rows.starts.size > 0 else no_rows()
+    m, n_all = copies.n_samples, gram.size[1]
+    places, cosines = gram.places, gram.cosines
+    others = by_rows(copies, places, lo, hi) if rows.starts.size > 0 else no_rows()
     if others.starts.size > 0:
         products = _multiply(rows, others)
         for slot in range(lo, hi):
@@ -169,14 +202,12 @@ def fill_cosines(problem: Problem, gram: Gram, n_old: int, rows: SparseRows, lo:
                 at, shift = new - n_old, others.shifts[slot - lo]
                 cosines[slot, new] = cosines[new, slot] = _cosine(products[at, slot - lo] - m * shift * rows.shifts[at])
     else:
-        v = np.empty(problem.y.size)
+        v = np.empty(copies.y.size)
         for new in range(max(n_old, lo + 1), n_all):
-            _spread(problem, columns[new], v)
+            spread(copies, places[new], v)
             for slot in range(lo, min(hi, new)):
-                j = columns[slot]
-                cosines[slot, new] = cosines[new, slot] = _cosine(
-                    dot_column(problem.X, j, v) / np.sqrt(problem.norms2[j])
-                )
+                k = places[slot]
+                cosines[slot, new] = cosines[new, slot] = _cosine(dot(copies, k, v) / np.sqrt(copies.norms2[k]))
     for slot in range(lo, hi):
         cosines[slot, slot] = 1.0 + _RIDGE
 
@@ -201,12 +232,12 @@ def _multiply(left: SparseRows, right: SparseRows) -> Matrix:
 
 
 @kernel
-def _spread(problem: Problem, j: int, v: Vector) -> None:
-    """Fill v with z_j / ||z_j||, without a constant part."""
+def spread(copies: Copies, k: int, v: Vector) -> None:
+    """Fill v with z_k / ||z_k||, without a constant part."""
     for i in range(v.size):
         v[i] = 0.0
-    add_column(problem.X, j, 1.0 / np.sqrt(problem.norms2[j]), v)
-    center(problem.X, v)
+    add(copies, k, 1.0 / np.sqrt(copies.norms2[k]), v)
+    center(copies, v)
 
 
 def _gather(cosines: Matrix, rows: Indices, columns: Indices) -> Matrix:

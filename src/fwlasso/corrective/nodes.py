@@ -7,33 +7,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
+from ..certificate import Evidence, examine, prove
 from ..columns import Vector, add_column
-from ..forms import Ball, Form, duality_gap
+from ..forms import Ball, Form
 from ..iterate import NOTHING, Iterate
 from ..problem import Problem
 
 
 class Node(NamedTuple):
-    """A solution of the penalized problem, with a bound of its correlations over all columns."""
+    """A solution of the penalized problem, with what is known of it over all columns."""
 
-    weight: float  # lambda
+    lam: float
     columns: NDArray[np.int64]  # with a nonzero coefficient, in increasing order
     coefs: Vector
     residual: Vector  # y - X a, a sample vector without a constant part
-    qq: float  # S = q'q
-    qy: float  # F = q'y
-    l1: float
-    max_corr: float  # at least ||X'(y - q)||_inf
+    known: Evidence
 
-    def iterate(self) -> Iterate:
+    def iterate(self, problem: Problem) -> Iterate:
         """Return the point without its fitted values."""
-        return Iterate(self.columns, self.coefs, NOTHING, self.columns.size, 1.0, self.qq, self.qy, self.l1, 0)
+        return _as_iterate(problem, self.columns, self.coefs, self.known)
+
+    def bounded_by(self, max_corr: float) -> "Node":
+        """Return the node with another bound of its correlations."""
+        return self._replace(known=self.known._replace(max_corr=max_corr))
+
+
+def make_node(
+    problem: Problem, lam: float, columns: NDArray[np.int64], coefs: Vector, residual: Vector, max_corr: float
+) -> Node:
+    """Return a solved penalty, given the residual that was computed from its coefficients."""
+    return Node(lam, columns, coefs, residual, examine(problem, columns, coefs, residual, max_corr))
 
 
 def zero_node(problem: Problem) -> Node:
     """Return a = 0, the solution for every penalty of at least lambda_max."""
-    nothing = np.empty(0, np.int64)
-    return Node(problem.lambda_max, nothing, np.empty(0), np.array(problem.y), 0.0, 0.0, 0.0, problem.lambda_max)
+    lam = problem.lambda_max
+    return make_node(problem, lam, np.empty(0, np.int64), np.empty(0), np.array(problem.y), lam)
+
+
+def _as_iterate(problem: Problem, columns: NDArray[np.int64], coefs: Vector, known: Evidence) -> Iterate:
+    """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""
+    qy = problem.yy - known.yr
+    qq = max(0.0, qy - known.yr + known.rr)
+    return Iterate(columns, coefs, NOTHING, columns.size, 1.0, qq, qy, known.l1, 0)
 
 
 class Span(NamedTuple):
@@ -41,7 +57,7 @@ class Span(NamedTuple):
 
     left: Node
     right: Node
-    cross: float  # q_L'q_R
+    cross: float  # r_L'r_R
 
     def share(self, form: Form) -> float:
         """Return the t for which (1 - t) left + t right is the guess for `form`; outside [0, 1] if there is none.
@@ -50,46 +66,35 @@ class Span(NamedTuple):
         """
         left, right = self.left, self.right
         if isinstance(form, Ball):
-            if abs(form.radius - right.l1) <= 1e-14 * form.radius:  # up to rounding it is the node
+            near, far = left.known.l1, right.known.l1
+            if abs(form.radius - far) <= 1e-14 * form.radius:  # up to rounding it is the node
                 return 1.0
-            return (form.radius - left.l1) / (right.l1 - left.l1) if right.l1 > left.l1 else math.inf
-        return (left.weight - form.weight) / (left.weight - right.weight)
+            return (form.radius - near) / (far - near) if far > near else math.inf
+        return (left.lam - form.weight) / (left.lam - right.lam)
 
-    def weight(self, share: float) -> float:
+    def lam(self, share: float) -> float:
         """Return the penalty that the point at `share` belongs to."""
-        return self.left.weight + share * (self.right.weight - self.left.weight)
+        return self.left.lam + share * (self.right.lam - self.left.lam)
 
     def gap(self, problem: Problem, form: Form, share: float) -> float:
-        """Return a bound of the duality gap of the point at `share`.
+        """Return the duality gap that is proved for the point at `share`."""
+        return prove(problem, form, self._mixed(share)).gap
 
-        ||X'r||_inf is convex in r, and the l1 norm in a: their bounds are mixed as the points are.
-        """
-        qq, qy, l1, max_corr = self._mixed(share)
-        return max(0.0, float(duality_gap(form, problem.yy, qq, qy, l1, max_corr)))
-
-    def mix(self, share: float) -> tuple[Iterate, float]:
-        """Return (1 - t) left + t right, and a bound of its correlations over all columns."""
+    def mix(self, problem: Problem, share: float) -> tuple[Iterate, Evidence]:
+        """Return (1 - t) left + t right, and what is known of it."""
         if share == 1.0:
-            return self.right.iterate(), self.right.max_corr
+            return self.right.iterate(problem), self.right.known
         columns, coefs = mix_coefs(self.left, self.right, share)
-        qq, qy, _, max_corr = self._mixed(share)
-        l1 = float(np.abs(coefs).sum())
-        return Iterate(columns, coefs, NOTHING, columns.size, 1.0, qq, qy, l1, 0), max_corr
+        known = self._mixed(share)._replace(l1=float(np.abs(coefs).sum()))
+        return _as_iterate(problem, columns, coefs, known), known
 
-    def _mixed(self, t: float) -> tuple[float, float, float, float]:
-        left, right, s = self.left, self.right, 1.0 - t
-        return (
-            s * s * left.qq + 2.0 * s * t * self.cross + t * t * right.qq,
-            s * left.qy + t * right.qy,
-            s * left.l1 + t * right.l1,
-            s * left.max_corr + t * right.max_corr,
-        )
+    def _mixed(self, share: float) -> Evidence:
+        return self.left.known.mix(self.right.known, share, self.cross)
 
 
-def make_span(problem: Problem, left: Node, right: Node) -> Span:
-    """Return the span between two nodes: q_L'q_R = (y - r_L)'(y - r_R) with y'r = y'y - y'q."""
-    cross = left.qy + right.qy - problem.yy + float(left.residual[:-1] @ right.residual[:-1])
-    return Span(left, right, cross)
+def make_span(left: Node, right: Node) -> Span:
+    """Return the span between two nodes."""
+    return Span(left, right, float(left.residual[:-1] @ right.residual[:-1]))
 
 
 class Start(NamedTuple):
@@ -114,11 +119,11 @@ def start_between(problem: Problem, left: Node, right: Node, share: float) -> St
     return Start(columns[:n], coefs[:n], residual)
 
 
-def extend(problem: Problem, before: Node | None, last: Node, weight: float) -> Start:
+def extend(problem: Problem, before: Node | None, last: Node, lam: float) -> Start:
     """Return the guess for a smaller penalty: the line through two nodes, without changes of sign."""
     if before is None:
         return Start(last.columns, last.coefs, last.residual)
-    return start_between(problem, before, last, (before.weight - weight) / (before.weight - last.weight))
+    return start_between(problem, before, last, (before.lam - lam) / (before.lam - last.lam))
 
 
 @kernel

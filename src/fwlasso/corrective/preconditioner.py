@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Columns, Matrix, Vector, column_entries, column_entry, count_entries, shape
+from ..columns import Matrix, Vector
 from ..parallel import Workers, even_cuts
-from ..problem import Problem
-from .rows import Indices, SparseRows, no_rows
+from .copies import Copies, Indices, count_entries
+from .rows import SparseRows, no_rows
 
 # Columns are close beyond this cosine; at most so many are taken, with a ridge.
 _CLOSE, _MOST_CLOSE, _RIDGE = 0.15, 8, 1e-4
@@ -37,7 +37,6 @@ class Given(NamedTuple):
     """The active columns."""
 
     places: Indices
-    columns: Indices
     norms: Vector
     rows: SparseRows  # the columns, divided by their norms
 
@@ -45,14 +44,18 @@ class Given(NamedTuple):
 class Preconditioner:
     """L for some places of the working set: the active ones when it was last made."""
 
-    def __init__(self, problem: Problem, workers: Workers) -> None:
-        self._problem = problem
+    def __init__(self, workers: Workers) -> None:
         self._workers = workers
         self._n_made = 0
         self._rows = _empty_rows(0)
 
-    def factor(self, active: Indices, columns: Indices, rows: SparseRows) -> SparseRows:
-        """Return L for the places `active`, whose columns are columns[active], and by rows `rows`; none: the identity.
+    def forget(self, places: Indices) -> None:
+        """Forget all rows, if one of these places is in them."""
+        if (self._rows.ranks[places[places < self._rows.ranks.size]] >= 0).any():
+            self._rows.ranks[:] = -1
+
+    def factor(self, copies: Copies, active: Indices, rows: SparseRows) -> SparseRows:
+        """Return L for the places `active`, whose columns by rows are `rows`; none: the identity.
 
         Those that are not in it yet come last, the ones with few entries first: it is those that are close to one
         another.
@@ -61,19 +64,18 @@ class Preconditioner:
         n_products = float(in_row @ in_row)
         if not 0.0 < n_products <= _MOST_PRODUCTS * rows.values.size:
             return no_rows()
-        if columns.size > self._rows.ranks.size:
-            before, self._rows = self._rows, _empty_rows(columns.size)
+        if copies.norms2.size > self._rows.ranks.size:
+            before, self._rows = self._rows, _empty_rows(copies.norms2.size)
             for old, room in zip(before, self._rows, strict=True):
                 room[: len(old)] = old
-        problem, made, chosen = self._problem, self._rows, columns[active]
-        given = Given(active, chosen, np.sqrt(problem.norms2[chosen]), rows)
+        made, given = self._rows, Given(active, np.sqrt(copies.norms2[active]), rows)
         new, outdated = _find_outdated(made, active)
-        new = new[np.argsort(count_entries(problem.X, chosen[new]), kind="stable")]
+        new = new[np.argsort(count_entries(copies, active[new]), kind="stable")]
         made.ranks[active[new]] = np.arange(self._n_made, self._n_made + new.size)
         self._n_made += new.size
         todo = np.concatenate([outdated, new])
         cuts = even_cuts(todo.size, int(_BYTES_PER_PRODUCT * n_products * todo.size / active.size))
-        self._workers.run(lambda lo, hi: _make_rows(problem, given, made, todo[lo:hi]), cuts)
+        self._workers.run(lambda lo, hi: _make_rows(copies, given, made, todo[lo:hi]), cuts)
         return _gather(made, active)
 
 
@@ -135,17 +137,17 @@ def _gather(made: Rows, active: Indices) -> SparseRows:
 
 
 @kernel
-def _make_rows(problem: Problem, given: Given, made: Rows, todo: Indices) -> None:
+def _make_rows(copies: Copies, given: Given, made: Rows, todo: Indices) -> None:
     """Make the rows of L of some of the columns given; their ranks are known."""
     n, n_most = given.places.size, _MOST_CLOSE + 1
     ranks = made.ranks[given.places]
     products, seen, seen_by = np.empty(n), np.empty(n, np.int64), np.full(n, -1, np.int64)
-    spread = np.zeros(problem.y.size)
+    spread = np.zeros(copies.y.size)
     close, cosines = np.empty(n_most, np.int64), np.empty((n_most, n_most))
     for i in todo:
-        n_close = _find_close(problem.X, given, ranks, i, products, seen, seen_by, close[:_MOST_CLOSE])
+        n_close = _find_close(copies, given, ranks, i, products, seen, seen_by, close[:_MOST_CLOSE])
         close[n_close] = i
-        _fill_cosines(problem.X, given, close[: n_close + 1], spread, cosines)
+        _fill_cosines(copies, given, close[: n_close + 1], spread, cosines)
         place = given.places[i]
         _solve_last(cosines, made.values[place, : n_close + 1])
         for a in range(n_close + 1):
@@ -155,14 +157,20 @@ def _make_rows(problem: Problem, given: Given, made: Rows, todo: Indices) -> Non
 
 @kernel
 def _find_close(
-    X: Columns, given: Given, ranks: Indices, i: int, products: Vector, seen: Indices, seen_by: Indices, close: Indices
+    copies: Copies,
+    given: Given,
+    ranks: Indices,
+    i: int,
+    products: Vector,
+    seen: Indices,
+    seen_by: Indices,
+    close: Indices,
 ) -> int:
     """Fill in which of the columns given, of smaller rank, are closest to the i-th of them; return how many."""
-    m, rank, j, rows = shape(X)[0], ranks[i], given.columns[i], given.rows
+    m, rank, k, rows = copies.n_samples, ranks[i], given.places[i], given.rows
     n_seen = 0
-    for k in range(column_entries(X, j)):
-        row, value = column_entry(X, j, k)
-        value /= given.norms[i]
+    for at in range(copies.starts[k], copies.stops[k]):
+        row, value = copies.indices[at], copies.data[at] / given.norms[i]
         for e in range(rows.starts[row], rows.starts[row + 1]):
             other = rows.columns[e]
             if ranks[other] >= rank:
@@ -188,24 +196,21 @@ def _find_close(
 
 
 @kernel
-def _fill_cosines(X: Columns, given: Given, chosen: Indices, spread: Vector, cosines: Matrix) -> None:
+def _fill_cosines(copies: Copies, given: Given, chosen: Indices, spread: Vector, cosines: Matrix) -> None:
     """Fill in the lower triangle of the cosines of some of the columns given; `spread` is zero before and after."""
-    m, shifts = shape(X)[0], given.rows.shifts
+    m, shifts = copies.n_samples, given.rows.shifts
     for a in range(chosen.size):
-        first = given.columns[chosen[a]]
-        for k in range(column_entries(X, first)):
-            row, value = column_entry(X, first, k)
-            spread[row] = value / given.norms[chosen[a]]
+        first = given.places[chosen[a]]
+        for e in range(copies.starts[first], copies.stops[first]):
+            spread[copies.indices[e]] = copies.data[e] / given.norms[chosen[a]]
         cosines[a, a] = 1.0 + _RIDGE
         for b in range(a + 1, chosen.size):
-            other, total = given.columns[chosen[b]], 0.0
-            for k in range(column_entries(X, other)):
-                row, value = column_entry(X, other, k)
-                total += value * spread[row]
+            other, total = given.places[chosen[b]], 0.0
+            for e in range(copies.starts[other], copies.stops[other]):
+                total += copies.data[e] * spread[copies.indices[e]]
             cosines[b, a] = total / given.norms[chosen[b]] - m * shifts[chosen[a]] * shifts[chosen[b]]
-        for k in range(column_entries(X, first)):
-            row, _ = column_entry(X, first, k)
-            spread[row] = 0.0
+        for e in range(copies.starts[first], copies.stops[first]):
+            spread[copies.indices[e]] = 0.0
 
 
 @kernel

@@ -1,12 +1,11 @@
-"""Products with some columns of the data, on threads where they have many entries."""
+"""Products with some columns, on threads where they have many entries."""
 
 import numpy as np
 
 from .._jit import kernel
-from ..columns import Vector, add_column, center, count_entries, dot_column
+from ..columns import Vector
 from ..parallel import FEWEST_BYTES, Workers, n_chunks
-from ..problem import Problem
-from .rows import Indices
+from .copies import Copies, Indices, add, center, count_entries, dot
 
 # Columns are combined in so many parts at most, each of them a vector over samples.
 _MOST_PARTS = 4
@@ -17,28 +16,28 @@ MANY_ENTRIES = FEWEST_BYTES // _BYTES_PER_ENTRY
 
 
 class Products:
-    """Products with some columns z_i of a problem."""
+    """Products with the columns z_i of some places."""
 
-    def __init__(self, problem: Problem, columns: Indices, workers: Workers) -> None:
-        self._problem = problem
-        self._columns = columns
+    def __init__(self, copies: Copies, places: Indices, workers: Workers) -> None:
+        self._copies = copies
+        self._places = places
         self._workers = workers
-        ends = np.cumsum(count_entries(problem.X, columns))
-        n_parts = min(n_chunks(_BYTES_PER_ENTRY * int(ends[-1])), _MOST_PARTS) if columns.size else 1
+        ends = np.cumsum(count_entries(copies, places))
+        n_parts = min(n_chunks(_BYTES_PER_ENTRY * int(ends[-1])), _MOST_PARTS) if places.size else 1
         self._cuts = _cut_evenly(ends, n_parts)
 
     def combine(self, coefs: Vector) -> Vector:
         """Return the sum of coefs_i z_i, without a constant part if columns are centred."""
-        problem, columns = self._problem, self._columns
-        parts = self._workers.run(lambda lo, hi: _combine(problem, columns, coefs, lo, hi), self._cuts)
+        copies, places = self._copies, self._places
+        parts = self._workers.run(lambda lo, hi: _combine(copies, places, coefs, lo, hi), self._cuts)
         total: Vector = np.sum(parts, axis=0)
-        center(problem.X, total)
+        center(copies, total)
         return total
 
     def correlate(self, v: Vector) -> Vector:
         """Return z_i'v of all columns."""
-        problem, columns = self._problem, self._columns
-        return np.concatenate(self._workers.run(lambda lo, hi: _correlate(problem, columns, v, lo, hi), self._cuts))
+        copies, places = self._copies, self._places
+        return np.concatenate(self._workers.run(lambda lo, hi: _correlate(copies, places, v, lo, hi), self._cuts))
 
 
 def _cut_evenly(ends: Indices, n_parts: int) -> list[int]:
@@ -50,16 +49,16 @@ def _cut_evenly(ends: Indices, n_parts: int) -> list[int]:
 
 
 @kernel
-def _combine(problem: Problem, columns: Indices, coefs: Vector, lo: int, hi: int) -> Vector:
-    v = np.zeros(problem.y.size)
+def _combine(copies: Copies, places: Indices, coefs: Vector, lo: int, hi: int) -> Vector:
+    v = np.zeros(copies.y.size)
     for i in range(lo, hi):
-        add_column(problem.X, columns[i], coefs[i], v)
+        add(copies, places[i], coefs[i], v)
     return v
 
 
 @kernel
-def _correlate(problem: Problem, columns: Indices, v: Vector, lo: int, hi: int) -> Vector:
+def _correlate(copies: Copies, places: Indices, v: Vector, lo: int, hi: int) -> Vector:
     products = np.empty(hi - lo)
     for i in range(lo, hi):
-        products[i - lo] = dot_column(problem.X, columns[i], v)
+        products[i - lo] = dot(copies, places[i], v)
     return products

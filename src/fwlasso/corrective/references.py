@@ -19,7 +19,6 @@ is scaled up by more than that in the sweep. `reach` is rounded up likewise. The
 """
 
 import copy
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -48,18 +47,6 @@ class Reach(NamedTuple):
     norms: Ratios  # at least ||z_j|| / unit; infinite for columns that are suspects always
     unit: float  # lambda_max / ||y||: the norms are of moderate size, whatever the units of X
     rounding: float  # times ||r||: what rounding can add to ||e||
-    n_samples: int
-    largest: float  # norm of a column in memory
-    norm_y: float
-
-    def error(self, l1: float) -> float:
-        """Return how far computed correlations may be off, for coefficients of this norm.
-
-        A residual is the rest of terms that cancel, and is known up to the rounding of these; errors of m terms add up
-        like sqrt(m): 4 u sqrt(m) max||z_j|| (||y|| + ||a||_1 max||z_j||). This is an estimate, not a bound.
-        """
-        m = self.n_samples
-        return 4.0 * math.sqrt(m + 8) * 2.0**-53 * self.largest * (self.norm_y + l1 * self.largest)
 
 
 def make_reach(problem: Problem) -> Reach:
@@ -67,8 +54,8 @@ def make_reach(problem: Problem) -> Reach:
     m, p = problem.shape
     norms = np.empty(p, np.float32)
     unit = problem.lambda_max / np.sqrt(problem.yy)
-    spread, largest = _fill_norms(problem, unit, norms)
-    return Reach(norms, unit, 4.0 * (m + 8) * 2.0**-53 * spread, m, largest, math.sqrt(problem.yy))
+    spread = _fill_norms(problem, unit, norms)
+    return Reach(norms, unit, 4.0 * (m + 8) * 2.0**-53 * spread)
 
 
 class Reference(NamedTuple):
@@ -104,7 +91,7 @@ class Anchors:
 
         Return the reference of the last of them, and ||X'r||_inf of each.
         """
-        self._weights += [node.weight for node in nodes]
+        self._weights += [node.lam for node in nodes]
         self._residuals += [node.residual for node in nodes]
         ratios = np.empty(problem.xty.size, np.float32)
         residuals, scales = side_by_side(problem.X, self._residuals[1:]), 1.0 / np.array(self._weights[1:])
@@ -124,20 +111,20 @@ class Anchors:
 
     def put(self, node: Node, tops: Ratios) -> None:
         """Take a node for an anchor, whose |z_j'r| / lambda are known."""
-        at = sum(weight > node.weight for weight in self._weights)
-        self._weights.insert(at, node.weight)
+        at = sum(weight > node.lam for weight in self._weights)
+        self._weights.insert(at, node.lam)
         self._residuals.insert(at, node.residual)
         np.maximum(self._ceiling, tops, out=self._ceiling)
 
     def distance(self, node: Node) -> float:
         """Return ||e|| / lambda for a node below the first anchor, rounded up."""
         weights = self._weights
-        right = min((k for k, weight in enumerate(weights) if weight <= node.weight), default=len(weights) - 1)
-        left = right - 1 if weights[right] < node.weight else right
+        right = min((k for k, weight in enumerate(weights) if weight <= node.lam), default=len(weights) - 1)
+        left = right - 1 if weights[right] < node.lam else right
         width = weights[left] - weights[right]
-        share = (weights[left] - node.weight) / width if width > 0.0 else 1.0
+        share = (weights[left] - node.lam) / width if width > 0.0 else 1.0
         e, r = _distance(self._residuals[left], self._residuals[right], share, node.residual)
-        return (e + self._reach.rounding * r) / node.weight * (1.0 + 1e-12)
+        return (e + self._reach.rounding * r) / node.lam * (1.0 + 1e-12)
 
     def suspects(self, nodes: Sequence[Node], workers: Workers) -> NDArray[np.int64]:
         """Return the columns that could have |z_j'r| > lambda at one of these nodes below the first anchor."""
@@ -153,7 +140,7 @@ class Anchors:
 
     def _farthest(self, nodes: Sequence[Node]) -> tuple[float, float]:
         """Return the largest lambda_k / lambda of nodes below the last anchor, and the largest ||e|| / lambda."""
-        scale = max(1.0, self._weights[-1] / min(node.weight for node in nodes))
+        scale = max(1.0, self._weights[-1] / min(node.lam for node in nodes))
         return scale, max(map(self.distance, nodes)) * self._reach.unit
 
     def violators(self) -> NDArray[np.int64]:
@@ -162,21 +149,20 @@ class Anchors:
 
 
 @kernel
-def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> tuple[float, float]:
-    """Fill ||z_j|| / unit; return how much larger norms in memory are than those of z_j, and the largest of them."""
+def _fill_norms(problem: Problem, unit: float, norms: Ratios) -> float:
+    """Fill ||z_j|| / unit; return how much larger norms in memory are than those of z_j."""
     m = shape(problem.X)[0]
-    spread, largest = 1.0, 0.0
+    spread = 1.0
     for j in range(norms.size):
         norm2 = problem.norms2[j]
         norms[j] = max(np.sqrt(norm2) / unit * _ROUND_UP, 1e-30)
         if norm2 > 0.0:
             ratio = np.sqrt(1.0 + m * column_shift(problem.X, j) ** 2 / norm2)
-            largest = max(largest, np.sqrt(norm2) * ratio)
             if ratio > _LARGEST_SPREAD:
                 norms[j] = np.inf
             else:
                 spread = max(spread, ratio)
-    return spread, largest
+    return spread
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Sparse columns copied row by row.
+"""Sparse columns put row by row.
 
 Products with columns gather all over a vector of samples, which costs more than to multiply. By rows, an entry of U d
 and its part of U'(U d) are made at once, and all that is gathered from are vectors over a few columns.
@@ -10,17 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel, kernel_in_order
-from ..columns import Vector, column_entries, column_entry, column_shift
+from ..columns import Vector
 from ..parallel import even_cuts
-from ..problem import Problem
+from .copies import Copies, Indices
 
-Indices = NDArray[np.int64]
-
-# Columns are copied if no more than this share of their numbers is stored, and at most so many: 80 MB, and as much
+# Columns are put by rows if no more than this share of their numbers is stored, and at most so many: 80 MB, and as much
 # again while rows are put in order.
 _SPARSE, _MOST_ENTRIES = 0.25, 1 << 23
-# With a mean so many times larger than its variation, products of a column in memory lose too many digits.
-_LARGEST_MEAN = 30.0
 # The time to multiply twice by an entry, in rows by length, is that to read so many bytes.
 _BYTES_PER_ENTRY = 25
 # So many columns can be named with 16 bits.
@@ -37,36 +33,37 @@ class SparseRows(NamedTuple):
 
 
 @kernel
-def by_rows(problem: Problem, columns: Indices, norms: Vector) -> SparseRows:
-    """Return z_j / ||z_j|| of some columns by rows; no rows at all if that would not pay."""
-    X, n, m = problem.X, columns.size, problem.y.size - 1
-    shifts, n_entries, largest = np.empty(n), 0, 0.0
+def by_rows(copies: Copies, places: Indices, lo: int, hi: int) -> SparseRows:
+    """Return z_k / ||z_k|| of places lo..hi by rows; no rows at all if that would not pay."""
+    n, m = hi - lo, copies.y.size - 1
+    norms, shifts, n_entries = np.empty(n), np.empty(n), 0
     for i in range(n):
-        n_entries += column_entries(X, columns[i])
-        shifts[i] = column_shift(X, columns[i]) / norms[i]
-        largest = max(largest, m * shifts[i] ** 2)
-    pays = n <= _MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m) and largest <= _LARGEST_MEAN**2
+        k = places[lo + i]
+        n_entries += copies.stops[k] - copies.starts[k]
+        norms[i] = np.sqrt(copies.norms2[k])
+        shifts[i] = copies.shifts[k] / norms[i]
+    pays = n <= _MOST_COLUMNS and n_entries <= min(_MOST_ENTRIES, _SPARSE * n * m)
     if not pays:
         n_entries = 0
     starts = np.zeros(m + 1 if pays else 0, np.int64)
     names, values = np.empty(n_entries, np.uint16), np.empty(n_entries)
     if pays:
         one = np.uintp(1)
-        for j in columns:
-            for k in range(column_entries(X, j)):
-                row, _ = column_entry(X, j, k)
-                starts[np.uintp(row) + one] += 1
+        for i in range(lo, hi):
+            k = places[i]
+            for e in range(np.uintp(copies.starts[k]), np.uintp(copies.stops[k])):
+                starts[np.uintp(copies.indices[e]) + one] += 1
         for row in range(m):
             starts[row + 1] += starts[row]
         ends = starts.copy()
         for i in range(n):
-            j, factor = columns[i], 1.0 / norms[i]
-            for k in range(column_entries(X, j)):
-                row, value = column_entry(X, j, k)
-                at = np.uintp(ends[np.uintp(row)])
+            k, factor = places[lo + i], 1.0 / norms[i]
+            for e in range(np.uintp(copies.starts[k]), np.uintp(copies.stops[k])):
+                sample = np.uintp(copies.indices[e])
+                at = np.uintp(ends[sample])
                 names[at] = i
-                values[at] = value * factor
-                ends[np.uintp(row)] += 1
+                values[at] = copies.data[e] * factor
+                ends[sample] += 1
     return SparseRows(starts, names, values, shifts)
 
 

@@ -10,9 +10,9 @@ from .._jit import kernel
 from ..columns import Columns, Vector, Vectors, dot_each, side_by_side
 from ..parallel import Workers, even_cuts, n_chunks
 from ..problem import Problem
+from .copies import Indices
 from .nodes import Node
 from .references import Anchors, Ratios
-from .rows import Indices
 
 
 class Found(NamedTuple):
@@ -58,7 +58,7 @@ def _price_on(
 ) -> tuple[list[float], Ratios, NDArray[np.bool_]]:
     """Return what `_correlate` finds on some columns: of every node, and of every column."""
     residuals = side_by_side(problem.X, [node.residual for node in nodes])
-    weights = np.array([node.weight for node in nodes])
+    weights = np.array([node.lam for node in nodes])
     tops, violates = np.zeros(columns.size, np.float32), np.zeros(columns.size, np.bool_)
     largest = workers.run(
         lambda lo, hi: _correlate(problem.X, columns, residuals, weights, lo, hi, tops, violates),

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,8 +22,10 @@ from .source import BLOCK_BYTES, Rectangle, Source, Spool
 
 #: The name that stands for what is piped in: a csv.
 STDIN = Path("-")
-# A row of a csv must fit; pyarrow's own default of 1 MB is less than a hundred thousand columns take.
-_CSV_BLOCK = 16 << 20
+# A row of a csv must fit into a block, and pyarrow reads 32 of them ahead.
+_CSV_BLOCK, _LEAST_CSV_BLOCK, _BYTES_PER_CELL = 16 << 20, 1 << 19, 1 << 8
+# A row group of parquet up to this size is unpacked to memory, a larger one to a file, by so many columns and rows.
+_STREAM_BYTES, _COLUMNS_TOGETHER, _STREAM_ROWS = 8 << 20, 8, 1 << 16
 _LEAVE_OUT = "leave the column out with --exclude (exclude= in Python)"
 _DELIMITERS = ",;\t"
 
@@ -42,7 +44,7 @@ class Wanted(NamedTuple):
 def read_csv(file: Path, wanted: Wanted) -> Arrays:
     """Read a csv into memory."""
     with _open_csv(file) as text:
-        columns = _Columns.of(file, text.names, wanted)
+        columns = Chosen.of(file, text.names, wanted)
         table = text.read((*columns.features, columns.target))
     return _matrix(file, table, columns.features, 2), _numbers(file, table, columns.target, 2), *columns
 
@@ -50,7 +52,7 @@ def read_csv(file: Path, wanted: Wanted) -> Arrays:
 def read_parquet(file: Path, wanted: Wanted) -> Arrays:
     """Read a parquet file into memory."""
     opened = _open_parquet(file)
-    columns = _Columns.of(file, list(opened.schema_arrow.names), wanted)
+    columns = Chosen.of(file, list(opened.schema_arrow.names), wanted)
     table = opened.read(columns=[*columns.features, columns.target])
     return _matrix(file, table, columns.features, 1), _numbers(file, table, columns.target, 1), *columns
 
@@ -77,15 +79,10 @@ def _read_features(
 def open_csv(file: Path, wanted: Wanted, scratch: Path, tell: Tell) -> Source:
     """Return a csv as a source: its numbers are unpacked to a file, row by row, while it is parsed once."""
     values, y = Spool(scratch / "values", np.float64), Spool(scratch / "y", np.float64)
-    what = f"reading {file.name}"
-    with _open_csv(file) as text:
-        columns = _Columns.of(file, text.names, wanted)
-        for batch in text.batches((*columns.features, columns.target)):
-            block = [_numbers(file, batch, name, 2 + y.size) for name in columns.features]
-            y.append(_numbers(file, batch, columns.target, 2 + y.size))
-            values.append(np.column_stack(block) if block else np.empty((batch.num_rows, 0)))
-            tell(Step(what, text.packed.tell(), text.n_bytes))
-        tell(Step(what, text.n_bytes, text.n_bytes))
+    with stream_csv(file, wanted, tell) as (columns, blocks):
+        for block, response in blocks:
+            y.append(response)
+            values.append(block.T)
     if not y.size:
         raise ValueError(f"{file}: there are no rows")
     shape = y.size, len(columns.features)
@@ -95,10 +92,70 @@ def open_csv(file: Path, wanted: Wanted, scratch: Path, tell: Tell) -> Source:
     )
 
 
+#: Some rows: their numbers, a row of the array for every column, and the response.
+Block = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@contextmanager
+def stream_csv(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Chosen", Iterator[Block]]]:
+    """Open a csv, and give its columns and blocks of its rows while the context lasts."""
+    with _open_csv(file) as text:
+        columns = Chosen.of(file, text.names, wanted)
+
+        def blocks() -> Iterator[Block]:
+            what, row = f"reading {file.name}", 2
+            for batch in text.batches((*columns.features, columns.target)):
+                yield columns.numbers(file, batch, row)
+                row += batch.num_rows
+                tell(Step(what, text.packed.tell(), text.n_bytes))
+            tell(Step(what, text.n_bytes, text.n_bytes))
+
+        yield columns, blocks()
+
+
+@contextmanager
+def stream_parquet(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Chosen", Iterator[Block]]]:
+    """Open a parquet file as `stream_csv` does a csv; a block is a row group.
+
+    Of every column that is read, pyarrow has some megabytes in memory. So a row group is read by a few columns at a
+    time, as it is stored, and unpacked to a temporary file unless it is small.
+    """
+    with _open_parquet(file, memory_map=True) as table:
+        columns = Chosen.of(file, list(table.schema_arrow.names), wanted)
+
+        def blocks() -> Iterator[Block]:
+            names, row = [*columns.features, columns.target], 1
+            for group in range(table.num_row_groups):
+                n_rows = table.metadata.row_group(group).num_rows
+                n_bytes = 8 * n_rows * len(names)
+                with tempfile.TemporaryFile() if n_bytes > _STREAM_BYTES else nullcontext() as scratch:
+                    shape = len(names), n_rows
+                    values = np.empty(shape) if scratch is None else np.memmap(scratch, np.float64, shape=shape)
+                    _unpack_group(file, table, group, names, row, values)
+                    yield values[:-1], values[-1]
+                row += n_rows
+                tell(Step(f"reading {file.name}", row - 1, table.metadata.num_rows))
+
+        yield columns, blocks()
+
+
+def _unpack_group(
+    file: Path, table: Any, group: int, names: list[str], first_row: int, values: NDArray[np.float64]
+) -> None:
+    """Fill the numbers of a row group, a row of `values` for every column."""
+    n_together = max(_COLUMNS_TOGETHER, _STREAM_BYTES // max(1, 8 * values.shape[1]))
+    for lo in range(0, len(names), n_together):
+        some, at = names[lo : lo + n_together], 0
+        for batch in table.iter_batches(_STREAM_ROWS, row_groups=[group], columns=some, use_threads=False):
+            for k, name in enumerate(some):
+                values[lo + k, at : at + batch.num_rows] = _numbers(file, batch, name, first_row + at)
+            at += batch.num_rows
+
+
 def open_parquet(file: Path, wanted: Wanted) -> Source:
     """Return a parquet file as a source, read by blocks of columns."""
     table = _open_parquet(file)
-    columns = _Columns.of(file, list(table.schema_arrow.names), wanted)
+    columns = Chosen.of(file, list(table.schema_arrow.names), wanted)
     m = table.metadata.num_rows
     if not m:
         raise ValueError(f"{file}: there are no rows")
@@ -130,14 +187,14 @@ class _ParquetColumns:
         return block
 
 
-class _Columns(NamedTuple):
+class Chosen(NamedTuple):
     """The columns of a table, told apart."""
 
     features: tuple[str, ...]
     target: str
 
     @classmethod
-    def of(cls, file: Path, names: list[str], wanted: Wanted) -> "_Columns":
+    def of(cls, file: Path, names: list[str], wanted: Wanted) -> "Chosen":
         """Find what is wanted among the names."""
         target, there = _distinct(file, names)[-1] if wanted.target is None else wanted.target, set(names)
         for name in (target, *(wanted.columns or ()), *wanted.exclude):
@@ -149,6 +206,16 @@ class _Columns(NamedTuple):
             raise ValueError(f"{file}: there is no column besides the response, {target!r}")
         used = _distinct(file, [name for name in names if name == target or name in features])
         return cls(tuple(name for name in used if name != target), target)
+
+    def numbers(self, file: Path, batch: Any, first_row: int) -> Block:
+        """Return what is in a batch of a table."""
+        names = [*self.features, self.target]
+        if all(str(kind) == "double" for kind in batch.schema.types) and not any(c.null_count for c in batch.columns):
+            values = batch.select(names).to_tensor(row_major=False).to_numpy().T
+            if np.isfinite(values).all():
+                return values[:-1], values[-1]
+        values = np.array([_numbers(file, batch, name, first_row) for name in names])
+        return values[:-1], values[-1]
 
 
 def _distinct(file: Path, names: list[str]) -> list[str]:
@@ -211,7 +278,8 @@ class _Csv(NamedTuple):
             null_values=[],
             decimal_point=self.decimal,
         )
-        reading = arrow_csv.ReadOptions(column_names=self.names, use_threads=False, block_size=_CSV_BLOCK)
+        size = min(_CSV_BLOCK, max(_LEAST_CSV_BLOCK, _BYTES_PER_CELL * len(self.names)))
+        reading = arrow_csv.ReadOptions(column_names=self.names, use_threads=False, block_size=size)
         parsing = arrow_csv.ParseOptions(delimiter=self.delimiter)
         try:
             yield from arrow_csv.open_csv(pa.PythonFile(self.plain, mode="r"), reading, parsing, convert)
@@ -262,10 +330,10 @@ def _input(file: Path) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _open_parquet(file: Path) -> Any:
+def _open_parquet(file: Path, memory_map: bool = False) -> Any:
     pa, parquet = optional("pyarrow", file.suffix), optional("pyarrow.parquet", file.suffix)
     try:
-        return parquet.ParquetFile(file)
+        return parquet.ParquetFile(file, memory_map=memory_map)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{file}: {error}") from error
 

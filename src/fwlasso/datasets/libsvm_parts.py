@@ -302,6 +302,32 @@ def fill_part(part: Part, journey: Journey, expected: Expected, with_queries: bo
     return n_lines
 
 
+class TextRows(NamedTuple):
+    """Some rows, in arrays that the next ones are written to."""
+
+    targets: Floats
+    row_ends: Integers  # where the entries of a row end
+    columns: Integers  # indices as they are written
+    values: Floats
+
+
+def stream_rows(file: Path, journey: Journey, expected: Expected) -> Iterator[TextRows]:
+    """Yield all rows of a file, block by block; raise a ValueError where something is not as expected."""
+    (part,) = cut_file(file, 1)
+    n_lines = 1
+    room = _Room(0, False)
+    for text in part.blocks(journey):
+        if room.n_bytes < text.size:
+            room = _Room(text.size, False)
+        n_new_lines, n_new, misfit = _parse(text, expected, room)
+        if misfit is not None:
+            raise ValueError(f"{file}:{n_lines + misfit.line}:{misfit.column}: {misfit.what}")
+        n_lines += n_new_lines
+        row_ends = room.row_ends[:n_new]
+        n_entries = int(row_ends[-1]) if n_new else 0
+        yield TextRows(room.targets[:n_new], row_ends, room.columns[:n_entries], room.values[:n_entries])
+
+
 def _parse(text: Bytes, expected: Expected, room: _Room) -> tuple[int, int, Misfit | None]:
     """Return the numbers of lines and rows, and the first thing that is wrong, its lines counted from this block."""
     n_lines, n_rows, n_unsure, at, increases, fault = parse_lines(

@@ -79,8 +79,8 @@ def _residuals(
     mean, deviation = known
     scale = deviation if standardize else np.ones(mean.size)
     y_c = y - y.mean()
-    fitted = X @ coefs
-    fitted = fitted.toarray() if sp.issparse(fitted) else fitted
+    used = np.unique(coefs.indices)
+    fitted = X[:, used] @ coefs[used].toarray()
     r = np.ascontiguousarray(y_c[:, None] - (fitted - fitted.mean(axis=0)))
     l1 = np.asarray(abs(coefs.multiply(scale[:, None])).sum(axis=0)).ravel()
     largest = np.zeros(coefs.shape[1])

@@ -33,14 +33,22 @@ if (file.exists(file.path(folder, "X.npy"))) {
   indptr <- read_npy("X-indptr")
   X <- new("dgCMatrix", i = read_npy("X-indices"), p = indptr, x = read_npy("X-data"), Dim = c(length(y), length(indptr) - 1L))
 }
+# Its own rule is 500 columns; on tall data inner products pay for more of them.
+updates <- if (ncol(X) < 500 || ncol(X) <= min(nrow(X), 5000)) "covariance" else "naive"
 invisible(glmnet(matrix(rnorm(5000), 50), rnorm(50))) # whatever is loaded at the first call
 cat("ready\n")
 requests <- file("stdin", "r")
 while (length(line <- readLines(requests, 1)) > 0) {
-  took <- system.time(fit <- glmnet(X, y, lambda = alphas, standardize = FALSE, thresh = as.double(line), maxit = 1e9))
+  asked <- as.double(strsplit(line, " ")[[1]]) # a tolerance and a number of calls
+  took <- Inf
+  for (call in seq_len(asked[2])) {
+    started <- Sys.time()
+    fit <- glmnet(X, y, lambda = alphas, standardize = FALSE, thresh = asked[1], maxit = 1e9, type.gaussian = updates)
+    took <- min(took, as.double(Sys.time() - started, units = "secs"))
+  }
   write_npy("coefs-data", fit$beta@x)
   write_npy("coefs-indices", fit$beta@i)
   write_npy("coefs-indptr", fit$beta@p)
-  cat("took", took[["elapsed"]], "\n")
+  cat("took", took, "\n")
   flush(stdout())
 }

@@ -39,7 +39,7 @@ def run_peer(
 
     Parameters
     ----------
-    name : "glmnet", "skglm", "adelie", "celer", "sklearn" or "lars"
+    name : "glmnet", "skglm", "pycasso", "adelie", "celer", "sklearn", "sklearn_gram" or "lars"
         R's glmnet is run by Rscript; the others by the Python that the environment variable FWLASSO_PEERS names.
     X : array of shape (n_samples, n_features), or scipy sparse matrix in CSC format
     y : array of shape (n_samples,)

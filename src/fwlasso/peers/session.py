@@ -16,13 +16,14 @@ from . import handover
 
 # celer and the like need another numpy than this package: FWLASSO_PEERS names the Python that has them.
 PYTHON = os.environ.get("FWLASSO_PEERS", ".venv-peers/bin/python")
-PEERS = ("glmnet", "skglm", "adelie", "celer", "sklearn", "lars")  # the usual order of speed: slower ones are cut short
-_MODULES = {"lars": "sklearn"}  # where it is not the name of the peer
+# The usual order of speed: slower ones are cut short.
+PEERS = ("glmnet", "skglm", "pycasso", "adelie", "celer", "sklearn", "sklearn_gram", "lars")
+_MODULES = {"lars": "sklearn", "sklearn_gram": "sklearn"}  # where it is not the name of the peer
 _SETUP_SECONDS = 300.0  # to read the problem and to compile
 
 
 class Answer(NamedTuple):
-    """A path by a peer: the seconds of its call, and its coefficients in the units of the problem handed over."""
+    """A path by a peer: the seconds of its shortest call, and its coefficients for the columns handed over."""
 
     seconds: float
     coefs: sp.csc_array
@@ -74,10 +75,10 @@ class Session:
     ) -> None:
         self._end()
 
-    def ask(self, tol: float, limit: float) -> Answer:
-        """Return the path at the peer's tolerance `tol`; TimeoutError after `limit` seconds."""
+    def ask(self, tol: float, limit: float, calls: int = 1) -> Answer:
+        """Return the path at the peer's tolerance `tol`, the best of some calls; TimeoutError after `limit` seconds."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{tol!r}\n".encode())
+        self._process.stdin.write(f"{tol!r} {calls}\n".encode())
         seconds = float(self._wait("took", limit))
         return Answer(seconds, handover.read_coefs(self._folder, *self._shape))
 

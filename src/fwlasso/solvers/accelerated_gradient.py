@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..certificate import gap_of
+from ..certificate import estimate_gap
 from ..columns import Vector
 from ..forms import ROUNDING, Form, Penalty
 from ..iterate import Iterate
@@ -75,7 +75,7 @@ class AcceleratedGradient:
             change, dots = self._step(problem, form, workers)
             n_dots += dots
             iterate = _iterate(problem, self._now)
-            gap = gap_of(problem, form, iterate, largest(problem.xty - self._now.xtq))
+            gap = estimate_gap(problem, form, iterate, largest(problem.xty - self._now.xtq))
             if gap <= stopping.gap:
                 status = Status.CERTIFIED
             elif change <= max(stopping.change, 0.0):

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from .._jit import kernel
-from ..certificate import gap_of
+from ..certificate import estimate_gap
 from ..columns import Vector, add_column, center
 from ..forms import ROUNDING, Ball
 from ..iterate import Iterate, correlation, move
@@ -90,7 +90,7 @@ class AwayFrankWolfe:
             taken += 1
             corrs, n_priced = correlations(problem, iterate, workers)
             n_dots += n_priced
-            gap = gap_of(problem, form, iterate, largest(corrs))
+            gap = estimate_gap(problem, form, iterate, largest(corrs))
             if gap <= stopping.gap:
                 status = Status.CERTIFIED
                 break

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..certificate import gap_of
+from ..certificate import estimate_gap
 from ..forms import ROUNDING, Penalty
 from ..iterate import Iterate, correlation, refresh
 from ..problem import Problem
@@ -70,7 +70,7 @@ class CoordinateDescent:
         self._corrs, n_priced = correlations(problem, iterate, workers)
         self._weight = form.weight
         n_dots += n_priced
-        gap = gap_of(problem, form, iterate, largest(self._corrs))
+        gap = estimate_gap(problem, form, iterate, largest(self._corrs))
         if gap <= stopping.gap:
             return Advance(iterate, n_cycles, n_dots, gap, Status.CERTIFIED)
         violators = self._violators(problem, form, iterate, max(stopping.change, 0.0))

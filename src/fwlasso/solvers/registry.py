@@ -33,8 +33,13 @@ class Entry(NamedTuple):
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
 
+_CERTIFIED = Entry(("alphas", "radii"), ("gap",), None)
+
+#: "corrective" takes the one of the next two that is expected to be faster: see `fwlasso.route`.
 SOLVERS = {
-    "corrective": Entry(("alphas", "radii"), ("gap",), None),
+    "corrective": _CERTIFIED,
+    "gram": _CERTIFIED,
+    "working-set": _CERTIFIED,
     "sfw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(*draws)),
     "fw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(None, None, draws.seed)),
     "afw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(away_step)),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..certificate import gap_of
+from ..certificate import estimate_gap
 from ..columns import Vector, center, dot_column
 from ..forms import ROUNDING, Penalty
 from ..iterate import Iterate, refresh
@@ -63,7 +63,7 @@ class StochasticDescent:
             iterate = refresh(problem, iterate)
             corrs, n_priced = correlations(problem, iterate, workers)
             n_dots += iterate.n_active + n_priced
-            gap = gap_of(problem, form, iterate, largest(corrs))
+            gap = estimate_gap(problem, form, iterate, largest(corrs))
         if gap <= stopping.gap:
             status = Status.CERTIFIED
         elif change <= stopping.change or self._n_idle >= _MAX_IDLE:

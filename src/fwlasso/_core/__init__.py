@@ -1,0 +1,1 @@
+"""Compiled code that knows no storage: it works on plain arrays."""

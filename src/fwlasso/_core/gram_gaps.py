@@ -1,0 +1,128 @@
+"""Duality gaps from inner products, with all that rounding may hide: every claim is a proof for the data.
+
+With u = 2^-53 and gamma(n) = n u / (1 - n u), for which gamma(a) + gamma(b) + gamma(a) gamma(b) <= gamma(a + b); N of
+`Moments.n_ops`, n_j of its norms, k coefficients that are not zero, r = y - Z b exactly, and the magnitude of a point
+
+    B(b) = ||y|| + sum_i n_i |b_i|.
+
+*Correlations.* The computed inner products make c_j - sum G_ji b_i differ from z_j'r by at most gamma(N) n_j B; adding
+up k + 1 terms, in any order, with or without fused operations, adds gamma(k + 1) (1 + gamma(N)) n_j B. So
+
+    |g_j - z_j'r| <= gamma(N + k + 1) n_j B.
+
+*Mixes.* With t and s = fl(1 - t), |s + t - 1| <= u, let b and g be s b_L + t b_R and s g_L + t g_R up to two roundings.
+Relative to n_j (s B_L + t B_R), the errors of both nodes mix to gamma(N + k + 1), y is off by u, b by gamma(2) and g by
+gamma(2) (1 + gamma(N + k + 1)): together less than gamma(N + k + 6). The magnitude of a mix is the mix of theirs, k the
+largest of its own and those of the nodes. Nodes are no mixes: their g is computed from their b.
+
+*Sums.* q'y = sum b_j c_j and q'r = sum b_j g_j over k terms give, with E_j = gamma(N + k + 6) n_j B,
+
+    y'r = y'y - q'y                up to gamma(N + k + 2) ||y|| B,
+    q'r                            up to sum |b_j| E_j + gamma(k + 1) sum |b_j g_j| <= gamma(N + 2 k + 7) B (B - ||y||),
+    r'r = y'y - q'y - q'r          up to gamma(N + 2 k + 9) B^2.
+
+*Penalty.* theta = s r is dual feasible for every s in [0, lam / max_j (|g_j| + E_j)]; its gap is
+
+    (1 + s^2) r'r / 2 + lam ||b||_1 - s y'r,
+
+at most that of r'r + e and y'r - e, e = gamma(N + 2 k + 12) B^2. The s that is best for these is taken.
+*Ball.* radius max_j |z_j'r| - q'r <= radius max_j (|g_j| + E_j) - q'r + e; it holds for any b.
+
+To each, gamma(k + 8) times the terms of its formula is added: for ||b||_1, and for its own evaluation. What else is
+rounded, E_j, B and e themselves, is covered by one or two operations more in their gamma, or by `ROUND_UP`.
+Nothing here may underflow: y and the columns are to be of norms that are far from the ends of float64.
+
+A ridge mu adds mu ||b||^2 to the objective: mu b_j is subtracted from g_j, and y'y, the norms and n_ops are those of
+the columns with rows sqrt(mu) e_j below them. Bounds on coordinates change what max_j and ||b||_1 stand for.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import inner_kernel, part_of_kernel
+from .moments import UNIT_ROUNDOFF, Moments, Vector, gamma
+
+#: Factors that are worth a few roundings.
+ROUND_UP, ROUND_DOWN = 1.0 + 8.0 * UNIT_ROUNDOFF, 1.0 - 8.0 * UNIT_ROUNDOFF
+
+
+class Sums(NamedTuple):
+    """All that a gap needs of a point b and its correlations g."""
+
+    qy: float  # q'y, q = Z b
+    qr: float  # q'r
+    l1: float  # ||b||_1
+    largest: float  # max_j |g_j|
+    bound: float  # max_j (|g_j| + E_j) >= max_j |z_j'r|
+    error: float  # e, of r'r, y'r and q'r
+    rounding: float  # relative, of a formula
+
+
+@inner_kernel
+def magnitude_of(moments: Moments, b: Vector) -> tuple[float, float, float]:
+    """Return the magnitude B of a point, rounded up, how many coefficients are not zero, and their l1 norm."""
+    magnitude, k, l1 = moments.y_norm, 0.0, 0.0
+    for j in range(b.size):
+        magnitude += moments.norms[j] * abs(b[j])
+        k += 1.0 if b[j] != 0.0 else 0.0
+        l1 += abs(b[j])
+    return magnitude * (1.0 + gamma(k + 4.0)), k, l1
+
+
+@inner_kernel
+def sums_of(moments: Moments, b: Vector, g: Vector, magnitude: float, k: float) -> Sums:
+    """Return the sums of a point of a magnitude at most `magnitude`, with at most k nonzero coefficients, or of a mix.
+
+    A number in b or g that is not finite makes qr NaN, although it may escape the maxima.
+    """
+    xty, norms = moments.xty, moments.norms
+    qy = qr = l1 = 0.0
+    for j in range(b.size):
+        qy += b[j] * xty[j]
+        qr += b[j] * g[j]
+        l1 += abs(b[j])
+    rounding = gamma(moments.n_ops + k + 8.0) * magnitude
+    largest = bound = 0.0
+    for j in range(b.size):
+        corr = abs(g[j])
+        largest = max(largest, corr)
+        bound = max(bound, corr + rounding * norms[j])
+    error = gamma(moments.n_ops + 2.0 * k + 12.0) * magnitude * magnitude
+    return Sums(qy, qr, l1, largest, bound, error, gamma(k + 8.0))
+
+
+@inner_kernel
+def penalty_gap(yy: float, sums: Sums, lam: float) -> tuple[float, float]:
+    """Return a bound of the duality gap of the penalized form, never below zero, and how much of it is rounding."""
+    rr, yr = yy - sums.qy - sums.qr, yy - sums.qy
+    plain, _ = _penalty_gap(rr, yr, lam * sums.l1, lam, sums.largest)
+    claim, terms = _penalty_gap(rr + sums.error, yr - sums.error, lam * sums.l1, lam, sums.bound)
+    return _claim(plain, claim + sums.rounding * terms)
+
+
+@inner_kernel
+def ball_gap(radius: float, sums: Sums) -> tuple[float, float]:
+    """Return a bound of the duality gap of the constrained form, never below zero, and how much of it is rounding."""
+    most = radius * sums.bound * ROUND_UP
+    claim = most - sums.qr + sums.error + sums.rounding * (most + abs(sums.qr))
+    return _claim(radius * sums.largest - sums.qr, claim)
+
+
+@part_of_kernel
+def _penalty_gap(rr: float, yr: float, penalty: float, lam: float, largest: float) -> tuple[float, float]:
+    """Return the gap for the best feasible s, and the sum of its terms without their signs."""
+    s = yr / rr if rr > 0.0 else 0.0
+    if s * largest > lam * ROUND_DOWN:
+        s = lam / largest * ROUND_DOWN
+    s = 0.0 if s < 0.0 else s
+    primal, dual = 0.5 * rr * (1.0 + s * s) + penalty, s * yr
+    return primal - dual, primal + abs(dual)
+
+
+@part_of_kernel
+def _claim(plain: float, claim: float) -> tuple[float, float]:
+    if not np.isfinite(plain + claim):
+        return np.inf, np.inf
+    claim = max(0.0, claim)
+    return claim, min(claim, max(0.0, claim - plain))

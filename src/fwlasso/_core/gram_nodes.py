@@ -1,0 +1,232 @@
+"""A node: the Lasso for one penalty on a Gram matrix, a round at a time.
+
+Block principal pivoting: solve on the active set, then exchange every coefficient of a wrong sign and every column
+whose correlation exceeds the penalty, all at once. Where that cycles, the primal active set takes over: a step from b
+that is cut where the first coefficient becomes zero; else the column with the largest correlation comes. Both compute g
+from b in every round, so that an inexact factor costs rounds and no accuracy.
+
+An inactive coefficient rests at zero; bounds on coordinates would give it other places to rest. The Gram matrix may be
+weighted by a curvature, or have a ridge on its diagonal: nothing here would change.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit import inner_kernel
+from .cholesky import Factor, clear, set_columns, solve
+from .gram_gaps import magnitude_of, penalty_gap, sums_of
+from .moments import Moments, Vector
+
+#: What comes next on a node; nothing from `SOLVED` on.
+PIVOT, REFINE, DESCEND, SOLVED, STUCK = 0, 1, 2, 3, 4
+#: A column comes if |g_j| is above lam by more than rounding: the copy of an active one does not.
+ABOVE = 1.0 + 1e-13
+# A gap is as small as rounding lets it become if all else is such a share of that. How much larger a point may become.
+_BELOW_ROUNDING, _LARGER = 0.1, 10.0
+# Rounds in which nothing need improve: of pivoting and refining, and per column of descending.
+_PATIENCE, _PATIENCE_PER_COLUMN = 3, 2
+# Rounds on a node at most: so many, and so many per column. Steps that are not finite, at most.
+_MOST, _MOST_PER_COLUMN, _MOST_FAILURES = 100, 20, 2
+
+#: How the work on a node stands.
+Progress = np.dtype(
+    [
+        ("next", np.int64),
+        ("n_rounds", np.int64),
+        ("n_failures", np.int64),  # steps that were not finite
+        ("fewest", np.int64),  # wrong columns in a round
+        ("least", np.float64),  # gap
+        ("idle", np.int64),  # rounds since one of them fell
+        ("has_descended", np.int64),
+    ],
+    align=True,
+)
+
+
+class Workspace(NamedTuple):
+    """What solving a node changes beside the node itself."""
+
+    factor: Factor
+    sign: Vector  # by column: of the coefficient that is to be active, zero of all others
+    x: Vector  # by row of the factor: a step
+    progress: Any  # a recarray of one Progress
+
+
+class Node(NamedTuple):
+    """A penalty and its point; another point to descend from."""
+
+    lam: float
+    b: Vector
+    g: Vector  # Z'(y - Z b)
+    start_b: Vector
+    start_g: Vector
+    start_magnitude: float  # B of `gram_gaps`
+
+
+@inner_kernel
+def begin(work: Workspace) -> None:
+    """Begin a node whose signs are predicted; its b and g are a point, whatever it be."""
+    at = work.progress[0]
+    at.next, at.n_rounds, at.n_failures, at.has_descended = PIVOT, 0, 0, 0
+    at.fewest, at.least, at.idle = work.sign.size + 1, np.inf, 0
+
+
+@inner_kernel
+def advance_node(moments: Moments, work: Workspace, node: Node, goal: float) -> float:
+    """Make a round on a node that is not solved; return how many operations it took, roughly."""
+    at, p = work.progress[0], node.b.size
+    operations = set_columns(moments.gram, work.factor, work.sign)
+    n = float(work.factor.size[0])
+    at.n_rounds += 1
+    if not _find_step(work, node.lam, moments.xty if at.next == PIVOT else node.g):
+        _start_again(work, node)
+    elif at.next == DESCEND:
+        _descend(moments, work, node, goal)
+    else:
+        _pivot(moments, work, node, goal)
+    if at.n_rounds >= _MOST + _MOST_PER_COLUMN * p and at.next != SOLVED:
+        at.next = STUCK
+    return operations + n * (2.0 * n + 2.0 * p) + 20.0 * p
+
+
+@inner_kernel
+def give_up(moments: Moments, node: Node) -> None:
+    """End a node that is not solved as it is, or at its start if that has the smaller gap."""
+    start = Node(node.lam, node.start_b, node.start_g, node.b, node.g, node.start_magnitude)
+    if not _judge(moments, node, 0.0)[0] <= _judge(moments, start, 0.0)[0]:
+        for j in range(node.b.size):
+            node.b[j], node.g[j] = node.start_b[j], node.start_g[j]
+
+
+@inner_kernel
+def _find_step(work: Workspace, lam: float, corrs: Vector) -> bool:
+    """Solve G_AA x = corrs_A - lam sign_A; return whether the solution is finite."""
+    order, scale, x = work.factor.order, work.factor.scale, work.x
+    n = work.factor.size[0]
+    for k in range(n):
+        j = order[k]
+        x[k] = (corrs[j] - lam * work.sign[j]) * scale[j]
+    solve(work.factor, x)
+    total = 0.0
+    for k in range(n):
+        x[k] *= scale[order[k]]
+        total += abs(x[k])
+    return bool(np.isfinite(total))
+
+
+@inner_kernel
+def correlate(moments: Moments, factor: Factor, b: Vector, g: Vector) -> None:
+    """Fill g = c - G b, where b is zero outside the factor."""
+    gram, order = moments.gram, factor.order
+    n, p = factor.size[0], np.uintp(g.size)
+    for i in range(p):
+        g[i] = moments.xty[i]
+    k = 0
+    while k + 3 < n:
+        j0, j1, j2, j3 = order[k], order[k + 1], order[k + 2], order[k + 3]
+        b0, b1, b2, b3 = b[j0], b[j1], b[j2], b[j3]
+        r, s, t, u = gram[j0], gram[j1], gram[j2], gram[j3]
+        for i in range(p):
+            g[i] -= b0 * r[i] + b1 * s[i] + b2 * t[i] + b3 * u[i]
+        k += 4
+    for last in range(k, n):
+        b0, r = b[order[last]], gram[order[last]]
+        for i in range(p):
+            g[i] -= b0 * r[i]
+
+
+@inner_kernel
+def _judge(moments: Moments, node: Node, goal: float) -> tuple[float, bool]:
+    """Return a bound of the gap, and whether it will do: as little is asked for, or can be told from rounding.
+
+    The rounding of a point that is far larger than the last one is no excuse: other points may have less of it.
+    """
+    magnitude, k, _ = magnitude_of(moments, node.b)
+    gap, rounding = penalty_gap(moments.yy, sums_of(moments, node.b, node.g, magnitude, k), node.lam)
+    can_be_less = magnitude > _LARGER * node.start_magnitude
+    return gap, gap <= goal if can_be_less else gap - rounding <= max(goal, _BELOW_ROUNDING * rounding)
+
+
+@inner_kernel
+def _pivot(moments: Moments, work: Workspace, node: Node, goal: float) -> None:
+    """Take the step, from zero or to refine b, and exchange all that are wrong."""
+    at, b, g, lam = work.progress[0], node.b, node.g, node.lam
+    if at.next == PIVOT:
+        for j in range(b.size):
+            b[j] = 0.0
+    for k in range(work.factor.size[0]):
+        b[work.factor.order[k]] += work.x[k]
+    correlate(moments, work.factor, b, g)
+    gap, will_do = _judge(moments, node, goal)
+    if will_do:
+        at.next = SOLVED
+        return
+    if not gap < np.inf:
+        _start_again(work, node)
+        return
+    n_wrong = 0
+    for j in range(b.size):
+        if work.sign[j] * b[j] < 0.0:
+            n_wrong += 1
+            work.sign[j] = 0.0
+        elif work.sign[j] == 0.0 and abs(g[j]) > lam * ABOVE and work.factor.scale[j] > 0.0:
+            n_wrong += 1
+            work.sign[j] = np.sign(g[j])
+    at.next = PIVOT if n_wrong > 0 else REFINE
+    at.idle = 0 if n_wrong < at.fewest or (n_wrong == 0 and gap < 0.5 * at.least) else at.idle + 1
+    at.fewest, at.least = min(at.fewest, n_wrong), min(at.least, gap)
+    if at.idle > _PATIENCE:
+        _begin_to_descend(work, node)
+
+
+@inner_kernel
+def _start_again(work: Workspace, node: Node) -> None:
+    """Forget a factor that leads nowhere; where that does not help, the last finite point stands."""
+    at = work.progress[0]
+    clear(work.factor)
+    at.n_failures += 1
+    if at.next != DESCEND:
+        _begin_to_descend(work, node)
+    elif at.n_failures > _MOST_FAILURES:
+        at.next = STUCK
+
+
+@inner_kernel
+def _begin_to_descend(work: Workspace, node: Node) -> None:
+    at = work.progress[0]
+    at.next, at.has_descended, at.least, at.idle = DESCEND, 1, np.inf, 0
+    for j in range(node.b.size):
+        node.b[j], node.g[j] = node.start_b[j], node.start_g[j]
+        work.sign[j] = np.sign(node.b[j])
+
+
+@inner_kernel
+def _descend(moments: Moments, work: Workspace, node: Node, goal: float) -> None:
+    """Take the step up to where the first coefficient becomes zero, which leaves; where none does, one comes."""
+    at, b, g, order, x = work.progress[0], node.b, node.g, work.factor.order, work.x
+    n, share, left = work.factor.size[0], 1.0, -1
+    for k in range(n):
+        j = order[k]
+        if x[k] * work.sign[j] < 0.0 and abs(b[j]) < share * abs(x[k]):
+            share, left = abs(b[j] / x[k]), j
+    for k in range(n):
+        b[order[k]] += share * x[k]
+    if left >= 0:
+        b[left] = work.sign[left] = 0.0
+    correlate(moments, work.factor, b, g)
+    if left >= 0 and share > 0.0:
+        return
+    gap, will_do = _judge(moments, node, goal)
+    at.idle = 0 if gap < 0.9 * at.least else at.idle + 1
+    at.least = min(at.least, gap)
+    comes, most = -1, node.lam * ABOVE
+    for j in range(b.size):
+        if abs(g[j]) > most and work.sign[j] == 0.0 and j != left and work.factor.scale[j] > 0.0:
+            comes, most = j, abs(g[j])
+    if comes >= 0:
+        work.sign[comes] = np.sign(g[comes])
+    if will_do:
+        at.next = SOLVED
+    elif at.idle > (_PATIENCE if comes < 0 and left < 0 else _PATIENCE_PER_COLUMN * b.size):
+        at.next = STUCK

@@ -1,0 +1,239 @@
+"""The certified path on a Gram matrix: nodes are solved, and the points between two nodes are mixed where that does.
+
+Between nodes b and g = Z'(y - Z b) are linear, so that a mix has exact products with all columns, and a gap costs O(p).
+Nodes come from left to right, from large penalties to small ones. A stack holds those to the right of the last one:
+where a mix fails, a node between comes on top. How far ahead a node is tried follows from the error of the mixes, which
+is quadratic in the distance.
+
+A point is for a penalty or for a radius: `gram_targets` says where between two nodes it is, which penalty to solve for
+it, and what its gap is. `advance` returns after some work, and goes on where it was.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit import inner_kernel, kernel
+from .cholesky import make_factor
+from .gram_gaps import ROUND_UP, magnitude_of, sums_of
+from .gram_nodes import ABOVE, SOLVED, STUCK, Node, Progress, Workspace, advance_node, begin, give_up
+from .gram_targets import About, Nodes, Targets, gap_at, lam_ahead, lam_between, share_of
+from .moments import Matrix, Moments, Vector
+
+# The share of the gap asked for that nodes are solved to.
+_NODE = 0.1
+# Points to go ahead: at first, and at most; by what that is multiplied, for mixes to have such a share of the gap.
+_FIRST_STRIDE, _LONGEST_STRIDE, _SHORTER, _LONGER, _AIM = 3.0, 25.0, 0.4, 1.5, 0.6
+# Nodes on the stack at most, and between two others; penalties that differ by less, relatively, have none between.
+_DEPTH, _NARROWEST, _MOST_BETWEEN = 40, 1e-12, 200
+# A column that may be active between two nodes has at least such a share of the penalty.
+_NEAR = 0.98
+
+#: How the work on a path stands.
+Standing = np.dtype(
+    [
+        ("n_zero", np.int64),  # points that are zero
+        ("n_done", np.int64),  # points that are solved
+        ("depth", np.int64),  # nodes on the stack: the one on top is worked on, all others are solved
+        ("stride", np.float64),
+        ("n_rounds", np.int64),  # since the last point
+        ("n_between", np.int64),  # nodes since the last one that went ahead
+        ("n_nodes", np.int64),
+        ("n_descents", np.int64),  # nodes that pivoting did not solve
+    ],
+    align=True,
+)
+
+
+#: What is known of a point.
+Answer = np.dtype(
+    [
+        ("l1", np.float64),
+        ("qy", np.float64),  # q'y
+        ("qq", np.float64),  # q'q
+        ("gap", np.float64),
+        ("rounding", np.float64),  # how much of the gap is
+        ("n_rounds", np.int64),
+        ("is_limited", np.int64),
+    ],
+    align=True,
+)
+
+
+class Walk(NamedTuple):
+    """All that changes along a path."""
+
+    work: Workspace
+    nodes: Nodes
+    coefs: Matrix  # a row for every point
+    answers: Any  # a recarray of Answer
+    g: Vector  # of a mix
+    standing: Any  # a recarray of one Standing
+
+
+class Limits(NamedTuple):
+    """What is asked of a point: a gap, in so many rounds for a node."""
+
+    gap: float
+    max_rounds: int
+
+
+def make_walk(moments: Moments, n_points: int, n_zero: int) -> Walk:
+    """Return the beginning of a path whose first `n_zero` points are zero."""
+    p, n_slots = moments.xty.size, _DEPTH + 2
+    work = Workspace(make_factor(moments.gram, moments.norms), np.zeros(p), np.empty(p), np.recarray(1, Progress))
+    nodes = Nodes(np.arange(n_slots), np.recarray(n_slots, About), np.empty((n_slots, p)), np.empty((n_slots, p)))
+    # Above lambda_max the solution is zero, and the correlations do not change.
+    lambda_max = np.abs(moments.xty).max(initial=0.0)
+    nodes.about[0] = (2.0 * lambda_max, 0.0, moments.y_norm, 0.0, 0)
+    nodes.about[1] = (lambda_max, 0.0, moments.y_norm, 0.0, 0)
+    nodes.b[:2], nodes.g[:2] = 0.0, moments.xty
+    standing = np.recarray(1, Standing)
+    standing[0] = (n_zero, 0, 0, _FIRST_STRIDE, 0, 0, 0, 0)
+    return Walk(work, nodes, np.empty((n_points, p)), np.recarray(n_points, Answer), np.empty(p), standing)
+
+
+@kernel
+def advance(targets: Targets, moments: Moments, walk: Walk, limits: Limits, budget: float) -> None:
+    """Go on with a path until all points are solved, or about `budget` operations are made."""
+    at, nodes, now = walk.standing[0], walk.nodes, walk.work.progress[0]
+    while at.n_done < at.n_zero:
+        _answer(targets, moments, walk, at.n_done, nodes.slots[1], 0.0)
+        at.n_done += 1
+    spent = 0.0
+    while at.n_done < targets.values.size and spent < budget:
+        if at.depth == 0:
+            _go_ahead(targets, walk)
+        left, top = nodes.slots[1], nodes.slots[1 + at.depth]
+        about = nodes.about[top]
+        node = Node(about.lam, nodes.b[top], nodes.g[top], nodes.b[left], nodes.g[left], nodes.about[left].magnitude)
+        # What answers radii beyond its norm has a larger gap for these: it is solved as well as rounding allows.
+        goal = _NODE * limits.gap if node.lam > targets.floor else 0.0
+        spent += advance_node(moments, walk.work, node, goal)
+        about.is_limited = now.next < SOLVED and now.n_rounds >= limits.max_rounds
+        if about.is_limited or now.next == STUCK:
+            give_up(moments, node)
+        if about.is_limited or now.next >= SOLVED:
+            about.magnitude, about.n_active, about.l1 = magnitude_of(moments, node.b)
+            at.n_rounds += now.n_rounds
+            at.n_nodes += 1
+            at.n_descents += now.has_descended
+            spent += _settle(targets, moments, walk, limits)
+
+
+@inner_kernel
+def _settle(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> float:
+    """Answer the points up to the nodes on the stack, or begin another node where a mix fails; return operations."""
+    at, slots = walk.standing[0], walk.nodes.slots
+    operations, is_ahead = 0.0, at.depth == 1
+    while at.depth > 0:
+        n_points, middle, worst = _answer_all(targets, moments, walk, limits.gap)
+        operations += 20.0 * n_points * walk.g.size
+        if is_ahead:
+            change = np.sqrt(_AIM * limits.gap / worst) if worst > 0.0 else _LONGER
+            stride = n_points * min(_LONGER, max(_SHORTER, change)) if n_points > 1 else 2.0
+            at.stride = min(_LONGEST_STRIDE, max(1.0, stride))
+            is_ahead = False
+        if middle >= 0 and _go_between(targets, walk, middle):
+            break
+        if n_points > 0:
+            walk.answers[at.n_done].n_rounds = at.n_rounds
+            at.n_rounds = 0
+            at.n_done += n_points
+        top = 1 + at.depth
+        slots[0], slots[1], slots[top] = slots[1], slots[top], slots[0]
+        at.depth -= 1
+    return operations
+
+
+@inner_kernel
+def _answer_all(targets: Targets, moments: Moments, walk: Walk, goal: float) -> tuple[int, int, float]:
+    """Answer the points up to the node on top.
+
+    Return how many there are, the one in the middle of those whose mix fails, or -1, and the largest gap of a mix.
+    """
+    at, nodes = walk.standing[0], walk.nodes
+    left, right = nodes.slots[1], nodes.slots[1 + at.depth]
+    first, last, worst, k = -1, -1, 0.0, at.n_done
+    while k < targets.values.size:
+        t = share_of(targets, k, nodes, left, right)
+        if t > 1.0:
+            break
+        gap, rounding = _answer(targets, moments, walk, k, right, max(t, 0.0))
+        if t < 1.0:
+            worst = max(worst, gap)
+            if gap > goal and gap - rounding > max(_NODE * goal, rounding):
+                first, last = k if first < 0 else first, k
+        k += 1
+    return k - at.n_done, (first + last) // 2, worst
+
+
+@inner_kernel
+def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, t: float) -> tuple[float, float]:
+    """Fill point k with (1 - t) left + t right; return its gap, and how much of that is rounding."""
+    nodes, answer = walk.nodes, walk.answers[k]
+    slot, b = nodes.slots[1], walk.coefs[k]
+    n_active = _mix(nodes, slot, right, t, b, walk.g)
+    first, second = nodes.about[slot], nodes.about[right]
+    magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP
+    sums = sums_of(moments, b, walk.g, magnitude, max(n_active, first.n_active, second.n_active))
+    answer.l1, answer.qy, answer.qq = sums.l1, sums.qy, sums.qy - sums.qr
+    answer.gap, answer.rounding = gap_at(targets, k, moments.yy, sums)
+    answer.n_rounds, answer.is_limited = 0, first.is_limited | second.is_limited
+    return answer.gap, answer.rounding
+
+
+@inner_kernel
+def _mix(nodes: Nodes, left: int, right: int, t: float, b: Vector, g: Vector) -> float:
+    """Fill b and g with (1 - t) left + t right; return how many coefficients are not zero."""
+    s, n_active = 1.0 - t, 0.0
+    left_b, left_g, right_b, right_g = nodes.b[left], nodes.g[left], nodes.b[right], nodes.g[right]
+    for j in range(b.size):
+        b[j] = s * left_b[j] + t * right_b[j]
+        g[j] = s * left_g[j] + t * right_g[j]
+        n_active += 1.0 if b[j] != 0.0 else 0.0
+    return n_active
+
+
+@inner_kernel
+def _go_ahead(targets: Targets, walk: Walk) -> None:
+    """Begin a node to the right of the last one, from the line through the last two."""
+    at, nodes, work = walk.standing[0], walk.nodes, walk.work
+    before, left, top = nodes.slots[0], nodes.slots[1], nodes.slots[2]
+    aim = min(at.n_done + int(at.stride), targets.values.size) - 1
+    lam = lam_ahead(targets, aim, nodes, before, left)
+    t = (nodes.about[left].lam - lam) / (nodes.about[before].lam - nodes.about[left].lam)
+    _mix(nodes, before, left, 1.0 + t, nodes.b[top], nodes.g[top])
+    for j in range(work.sign.size):
+        b, ahead = nodes.b[left, j], nodes.b[top, j]
+        corr = nodes.g[top, j]
+        is_active = b * ahead > 0.0 if b != 0.0 else abs(corr) > lam * ABOVE and work.factor.scale[j] > 0.0
+        work.sign[j] = np.sign(b if b != 0.0 else corr) if is_active else 0.0
+        nodes.b[top, j], nodes.g[top, j] = b, nodes.g[left, j]
+    nodes.about[top].lam = lam
+    at.depth, at.n_between = 1, 0
+    begin(work)
+
+
+@inner_kernel
+def _go_between(targets: Targets, walk: Walk, k: int) -> bool:
+    """Begin a node for point k between the last one and the one on top; return whether there is room for it."""
+    at, nodes, work = walk.standing[0], walk.nodes, walk.work
+    left, right = nodes.slots[1], nodes.slots[1 + at.depth]
+    lam = lam_between(targets, k, nodes, left, right)
+    is_full = at.depth == _DEPTH or at.n_between == _MOST_BETWEEN
+    if is_full or not nodes.about[left].lam - nodes.about[right].lam > _NARROWEST * lam:
+        return False
+    top = nodes.slots[2 + at.depth]
+    t = (nodes.about[left].lam - lam) / (nodes.about[left].lam - nodes.about[right].lam)
+    _mix(nodes, left, right, t, nodes.b[top], nodes.g[top])
+    for j in range(work.sign.size):
+        b, corr = nodes.b[top, j], nodes.g[top, j]
+        is_active = abs(corr) > (_NEAR if b != 0.0 else ABOVE) * lam and work.factor.scale[j] > 0.0
+        work.sign[j] = np.sign(b if b != 0.0 else corr) if is_active else 0.0
+        nodes.b[top, j], nodes.g[top, j] = nodes.b[left, j], nodes.g[left, j]
+    nodes.about[top].lam = lam
+    at.depth += 1
+    at.n_between += 1
+    begin(work)
+    return True

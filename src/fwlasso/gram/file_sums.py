@@ -1,0 +1,161 @@
+"""Sums over the rows of a file that may be larger than memory: one pass over it, and no store in between."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..datasets.arrow_files import STDIN, Wanted, stream_csv, stream_parquet
+from ..datasets.files import LIBSVM, TABLES, ending_of, naming
+from ..datasets.libsvm_parts import Expected, Journey, TextRows, stream_rows
+from ..parallel import Workers, one_blas_thread
+from ..progress import Tell, silent
+from .blocks import Coordinates
+from .row_sums import RowSums, better_coordinates
+from .streams import Batch, BlockStream, EntryStream, Stream, is_sparse, n_columns
+
+#: Most features of a file that is summed up: 128 MB for each of the matrices.
+MOST_FEATURES = 4000
+_MOST_INDEX = 10**9
+_N_READINGS = 2
+
+
+class TooManyFeaturesError(ValueError):
+    """A file has more features than its Gram matrix is to be made of."""
+
+
+class FileSums(NamedTuple):
+    """Sums over the rows of a file, and what is known of its columns.
+
+    `target` and `first_index` are as in a `Table`. `y_values` are the distinct numbers of the response, if they are no
+    more than two.
+    """
+
+    sums: RowSums
+    feature_names: tuple[str, ...] | None
+    target: str | None
+    first_index: int | None
+    y_values: tuple[float, ...]
+
+
+def file_sums(
+    path: str | Path,
+    fit_intercept: bool,
+    workers: Workers,
+    *,
+    target: str | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    most_features: int = MOST_FEATURES,
+    progress: Tell | None = None,
+) -> FileSums:
+    """Return the sums over the rows of LIBSVM text, a csv or a parquet file, read once from beginning to end.
+
+    Blocks are cut by the numbers of rows, not by what a read brings, and added in order. A file is read a second time
+    if squares of its numbers are out of the range of float64.
+
+    Parameters
+    ----------
+    path, target, zero_based, columns, exclude
+        As in `read_table`.
+    fit_intercept : bool
+        Whether columns will be centred. Their shifts are taken from the first rows.
+    workers : Workers
+    most_features : int
+    progress : callable, optional
+        Called with a `Step` after every block.
+
+    Raises
+    ------
+    TooManyFeaturesError
+        If there are more than `most_features`.
+    ValueError
+        As `read_table` does.
+    """
+    file = Path(path)
+    ending = None if file == STDIN else ending_of(file)
+    if ending not in (*LIBSVM, *TABLES):
+        raise ValueError(f"{file}: in one pass only files are read that end in {', '.join((*LIBSVM, *TABLES))}")
+    if ending in LIBSVM and (target is not None or columns is not None or exclude):
+        raise ValueError(f"{file}: LIBSVM files have no names, and their target in the first place of every line")
+    wanted = Wanted(target, columns, exclude)
+    coordinates: Coordinates | None = None
+    for _ in range(_N_READINGS):
+        with ExitStack() as stack:
+            stack.enter_context(naming(file))
+            rows = _Watched(file, most_features)
+            if ending in LIBSVM:
+                lowest = 1 if zero_based is False else 0
+                journey = Journey(file, file.stat().st_size, progress)
+                names = origin = None
+                batches: Iterator[Batch] = stream_rows(file, journey, Expected((lowest, _MOST_INDEX), np.inf))
+            else:
+                stream = stream_parquet if ending == ".parquet" else stream_csv
+                (names, origin), batches = stack.enter_context(stream(file, wanted, progress or silent))
+            found = _run(rows.watch(batches), fit_intercept, coordinates, workers)
+        first_index = rows.first_index(zero_based) if ending in LIBSVM else None
+        sums, vanished = found.finish(3 + (first_index or 0))  # there is at least one column of X
+        no_shifts = np.zeros(vanished.size, np.bool_)
+        better = better_coordinates(sums.coordinates, sums.norms2, sums.products[0], vanished, no_shifts)
+        if better is None:
+            break
+        coordinates = better
+    return FileSums(_in_order(sums, first_index or 0), names, origin, first_index, rows.y_values)
+
+
+def _run(batches: Iterator[Batch], fit_intercept: bool, coordinates: Coordinates | None, workers: Workers) -> Stream:
+    """Sum up all rows, in the way that suits the first of them."""
+    first = next(batches)
+    kind = EntryStream if is_sparse(first) else BlockStream
+    found = kind(itertools.chain([first], batches), fit_intercept, coordinates)
+    with one_blas_thread():
+        found.run(workers)
+    return found
+
+
+def _in_order(sums: RowSums, n_unused: int) -> RowSums:
+    """Return sums over [1, X, y] from those over [1, y, X], without the first columns of X, which are not there."""
+    order = np.concatenate([[0], np.arange(2 + n_unused, len(sums.norms2)), [1]])
+    coordinates = Coordinates(sums.coordinates.shifts[order], sums.coordinates.scales[order])
+    return RowSums(sums.products[np.ix_(order, order)], coordinates, sums.norms2[order], sums.n_ops)
+
+
+class _Watched:
+    """What is to be known of the rows of a file besides their sums."""
+
+    def __init__(self, file: Path, most_features: int) -> None:
+        self._file, self._most_features = file, most_features
+        self._lowest = _MOST_INDEX
+        self._y_values: set[float] = set()
+
+    def watch(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield what comes."""
+        n_rows = 0
+        for batch in batches:
+            y = batch.targets if isinstance(batch, TextRows) else batch[1]
+            n_rows += y.size
+            if len(self._y_values) <= 2:
+                self._y_values.update(np.unique(y)[:3].tolist())
+            most = self._most_features
+            if isinstance(batch, TextRows):
+                self._lowest = min(self._lowest, int(batch.columns.min(initial=_MOST_INDEX)))
+                most += self._lowest > 0  # indices may count from 1
+            if n_columns(batch) > most:
+                raise TooManyFeaturesError(f"{self._file}: there are more than {self._most_features} features")
+            if y.size:
+                yield batch
+        if not n_rows:
+            raise ValueError(f"{self._file}: there are no rows")
+
+    @property
+    def y_values(self) -> tuple[float, ...]:
+        """The numbers in the response, if they are no more than two."""
+        return tuple(sorted(self._y_values)) if len(self._y_values) <= 2 else ()
+
+    def first_index(self, zero_based: bool | str) -> int:
+        """Return what the first column is called: as in `load_libsvm`."""
+        return int(zero_based is False or (zero_based == "auto" and 0 < self._lowest < _MOST_INDEX))

@@ -1,0 +1,88 @@
+"""Cross-validation on sums over rows: training sums, what is constant in them, and held-out errors."""
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._core.moments import Matrix, Vector, gamma
+from ..bed import Bed
+from ..columns import Csc, Dense, Whole
+from .blocks import Mask, Rows, read_rows
+from .centring import Centre
+from .row_sums import RowSums
+
+# Squares over all rows may be so many times those over the training rows: 30 times the norm.
+_LARGEST_RATIO = 900.0
+
+
+def total_sums(folds: Sequence[RowSums]) -> RowSums:
+    """Return the sums over the rows of all folds."""
+    return functools.reduce(RowSums.plus, folds)
+
+
+def training_sums(folds: Sequence[RowSums], total: RowSums, held_out: int) -> RowSums:
+    """Return the sums over all rows but those of one fold.
+
+    They are the difference to the total, whose rounding is relative to the total. Where one fold holds nearly all of a
+    column, the other folds are added up instead.
+    """
+    training = total.minus(folds[held_out])
+    if (total.norms2 > _LARGEST_RATIO * training.products.diagonal()).any():
+        others = [fold for k, fold in enumerate(folds) if k != held_out]
+        return total_sums(others)
+    return training
+
+
+def constant_columns(X: Whole, y: Vector, sums: RowSums, rows: Rows, fit_intercept: bool) -> Mask:
+    """Tell which columns of X, and whether y, are constant over some rows; without an intercept, which are zero.
+
+    Only columns that vary by no more than the rounding of their sums of squares are looked at.
+    """
+    squares = sums.products.diagonal()[1:]
+    if fit_intercept:
+        squares = squares - sums.products[0, 1:] ** 2 / sums.products[0, 0]
+    n_ops = 3.0 * np.sqrt(sums.norms2[0] / sums.products[0, 0]) * sums.n_ops + 8.0
+    constant = squares <= gamma(n_ops) * sums.norms2[1:]
+    for j in np.flatnonzero(constant):
+        column = y[rows] if j == constant.size - 1 else _column(X, int(j), rows)
+        constant[j] = column.min() == column.max() and (fit_intercept or column[0] == 0.0)
+    return constant
+
+
+def _column(X: Whole, j: int, rows: Rows) -> Vector:
+    """Return some rows of a column."""
+    one: Whole
+    if isinstance(X, Dense):
+        one = Dense(X.values[j : j + 1])
+    elif isinstance(X, Csc):
+        one = X._replace(indptr=X.indptr[j : j + 2])
+    else:
+        one = Bed(X.packed[j : j + 1], X.means[j : j + 1], X.n_rows)
+    column: Vector = read_rows(one, rows, np.empty((1, rows.size)))[0]
+    return column
+
+
+def held_out_errors(fold: RowSums, centre: Centre, weights: Matrix) -> tuple[Vector, Vector]:
+    """Return the mean squared errors of models on the rows of a fold, and bounds of the rounding in them.
+
+    With v = (-b0, -b, 1) in the coordinates of the sums F it is v'F v / rows, all models at once; it errs by
+    gamma (sum norms_j |v_j|)^2. Where that is not small, predict on the data.
+
+    Parameters
+    ----------
+    fold : RowSums
+    centre : Centre
+        Of the training sums, which have the same coordinates.
+    weights : array of shape (n_models, p)
+        Coefficients of the columns z_j.
+    """
+    n = len(fold.norms2)
+    v = np.empty((len(weights), n))
+    v[:, -1] = 1.0
+    v[:, 1:-1] = -weights * centre.factors
+    v[:, 0] = -centre.y_mean - v[:, 1:-1] @ centre.means
+    unit = fold.n_rows * centre.y_scale**2
+    reach = np.abs(v) @ np.sqrt(fold.norms2)
+    errors = np.einsum("kj,kj->k", v @ fold.products, v)
+    return np.maximum(errors, 0.0) / unit, gamma(fold.n_ops + 2.0 * n + 8.0) * reach**2 / unit

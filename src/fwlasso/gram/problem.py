@@ -1,0 +1,190 @@
+"""Least squares by its inner products, in the place of a `Problem` that reads columns, and paths on it."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.compress import compress_rows
+from .._core.gram_gaps import magnitude_of, sums_of
+from .._core.gram_targets import Targets, gap_at
+from .._core.moments import Moments, Vector
+from .._jit import kernel
+from ..columns import Whole
+from ..forms import Ball, Form, Penalty
+from ..iterate import NOTHING, Iterate
+from ..parallel import Workers
+from ..problem import Problem, Units, in_user_units
+from ..solvers.run import Outcome
+from ..status import Status
+from .centring import Centre, moments
+from .closing import residuals_on_data
+from .folds import constant_columns
+from .follow import GramPath, follow_gram, penalties, radii
+from .row_sums import RowSums
+
+
+class GramProblem(NamedTuple):
+    """Least squares on all columns by their inner products, and what leads back to the user's units."""
+
+    moments: Moments
+    centre: Centre
+    n_samples: int
+    data: tuple[Whole, Vector] | None  # X and y of all these rows, to prove gaps that inner products cannot
+    by_columns: Callable[[Workers], Problem] | None  # the same problem on its columns, where points stay open
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples and of features."""
+        return self.n_samples, self.moments.xty.size
+
+    @property
+    def xty(self) -> Vector:
+        """z_j'y."""
+        return self.moments.xty
+
+    @property
+    def yy(self) -> float:
+        """Y'y."""
+        return self.moments.yy
+
+    @property
+    def null_loss(self) -> float:
+        """1/2 y'y, the loss of b = 0; one where y is zero."""
+        return 0.5 * self.moments.yy or 1.0
+
+    @property
+    def lambda_max(self) -> float:
+        """The smallest penalty with a zero solution."""
+        return float(np.abs(self.moments.xty).max(initial=0.0))
+
+    @property
+    def units(self) -> Units:
+        """How penalties, radii and coefficients of users follow from those here."""
+        centre = self.centre
+        x_power, y_power = (math.frexp(scale)[1] - 1 for scale in (centre.x_scale, centre.y_scale))
+        return Units(x_power, y_power, float(centre.coordinates.shifts[-1]), centre.y_mean, centre.is_standardized)
+
+    def to_user_units(
+        self, indptr: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the coefficients of the user's columns, and the intercepts: see `Centre`."""
+        coefs, intercepts = self.centre.to_user_units(indptr, columns, weights)
+        return in_user_units(coefs, 0), in_user_units(intercepts, 0, least=0.0)
+
+    def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
+        """Return the columns with a nonzero coefficient, and that of z_j; constant columns have none."""
+        centre, columns = self.centre, np.flatnonzero(coefs)
+        columns = columns[centre.factors[columns] > 0.0]
+        return columns, coefs[columns] / centre.coordinates.scales[1 + columns] * centre.y_scale / centre.factors[
+            columns
+        ]
+
+
+def gram_problem(
+    sums: RowSums, X: Whole, y: Vector, rows: NDArray[np.int64], fit_intercept: bool, standardize: bool
+) -> GramProblem:
+    """Return the problem on some rows of the data, given the sums over these."""
+    constant = constant_columns(X, y, sums, rows, fit_intercept)
+    found, centre = moments(sums, fit_intercept, standardize, constant)
+    return GramProblem(found, centre, sums.n_rows, (X, y) if rows.size == y.size else None, None)
+
+
+#: Told of a point that is solved; names what ends the path, if anything does.
+Tell = Callable[..., Status | None]
+
+
+def solve_on_gram(
+    problem: GramProblem,
+    forms: Sequence[Form],
+    goal: float,
+    max_iter: int,
+    workers: Workers,
+    tell: Tell,
+    start: tuple[NDArray[np.int64], Vector] | None = None,
+) -> tuple[list[Outcome], Status | None]:
+    """Solve points from sparse to dense to duality gaps of at most `goal`; return them, and what ended them early.
+
+    A `start` that is a solution of the first point within the gap is kept as it is.
+    """
+    found = problem.moments
+    values = np.array([form.radius if isinstance(form, Ball) else form.weight for form in forms])
+    targets = radii(found, values, goal) if isinstance(forms[0], Ball) else penalties(found, values)
+    if start is not None and len(forms) == 1 and (kept := _at(problem, targets, *start)).gap <= goal:
+        return [kept], None
+    n_points = len(forms)
+
+    def look(n_done: int) -> Status | None:
+        return tell(n_done, _ZERO, 0, math.inf, done=False) if n_done < n_points else None
+
+    path = follow_gram(found, targets, goal, max_iter, look)
+    if path.gaps.size == 0:  # there is always an answer
+        assert path.ending is not None
+        zero = _at(problem, targets, np.empty(0, np.int64), np.empty(0))
+        return [zero._replace(status=path.ending)], path.ending
+    outcomes = _outcomes(path)
+    _prove_on_data(problem, forms, outcomes, goal, workers)
+    for k, done in enumerate(outcomes):
+        ending = tell(k, done.iterate, done.n_iter, done.gap, done=True)
+        if ending is not None and k + 1 < n_points:
+            return outcomes[: k + 1], ending
+    return outcomes, path.ending
+
+
+_ZERO = Iterate(np.empty(0, np.int64), np.empty(0), NOTHING, 0, 1.0, 0.0, 0.0, 0.0, 0)
+
+
+def _outcomes(path: GramPath) -> list[Outcome]:
+    """Return the points with the columns that are active in them."""
+    coefs, indices, indptr = compress_rows(path.coefs)
+    columns, cuts = indices.astype(np.int64), indptr.tolist()
+    numbers = (values.tolist() for values in (path.qq, path.qy, path.l1, path.gaps, path.n_rounds))
+    return [
+        Outcome(Iterate(columns[a:b], coefs[a:b], NOTHING, b - a, 1.0, qq, qy, l1, 0), status, n_rounds, 0, gap, 0)
+        for a, b, qq, qy, l1, gap, n_rounds, status in zip(cuts[:-1], cuts[1:], *numbers, path.statuses, strict=True)
+    ]
+
+
+def _at(problem: GramProblem, targets: Targets, columns: NDArray[np.int64], coefs: Vector) -> Outcome:
+    """Return some coefficients as the first point, with the gap that inner products prove."""
+    found = problem.moments
+    b = np.zeros(found.xty.size)
+    b[columns] = coefs
+    gap, qy, qr, l1 = _first_claim(targets, found, b, found.xty - b @ found.gram)
+    iterate = Iterate(columns, coefs, NOTHING, columns.size, 1.0, qy - qr, qy, l1, 0)
+    return Outcome(iterate, Status.CERTIFIED, 0, 0, gap, 0)
+
+
+@kernel
+def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tuple[float, float, float, float]:
+    """Return the gap of the first point, q'y, q'r and the l1 norm."""
+    magnitude, n_active, _ = magnitude_of(moments, b)
+    sums = sums_of(moments, b, g, magnitude, n_active)
+    gap, _ = gap_at(targets, 0, moments.yy, sums)
+    return gap, sums.qy, sums.qr, sums.l1
+
+
+def _prove_on_data(
+    problem: GramProblem, forms: Sequence[Form], outcomes: list[Outcome], goal: float, workers: Workers
+) -> None:
+    """Compute gaps that rounding made too large once more, with residuals on the data: one pass for all of them."""
+    open_points = [k for k, outcome in enumerate(outcomes) if outcome.status is Status.PRECISION]
+    if not open_points or problem.data is None:
+        return
+    weights = np.zeros((len(open_points), problem.moments.xty.size))
+    for row, k in zip(weights, open_points, strict=True):
+        iterate = outcomes[k].iterate
+        row[iterate.active] = iterate.weights
+    l1 = np.abs(weights).sum(axis=1)
+    known = residuals_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
+    values = np.array([f.radius if isinstance(f, Ball) else f.weight for f in (forms[k] for k in open_points)])
+    if isinstance(forms[0], Penalty):
+        gaps = known.penalty_gaps(values, l1)
+    else:
+        gaps = known.ball_gaps(values, l1, float(problem.moments.norms.max()))
+    for k, gap in zip(open_points, gaps.tolist(), strict=True):
+        if gap < outcomes[k].gap:
+            status = Status.CERTIFIED if gap <= goal else Status.PRECISION
+            outcomes[k] = outcomes[k]._replace(gap=max(0.0, gap), status=status)

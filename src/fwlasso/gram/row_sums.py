@@ -1,0 +1,282 @@
+"""One pass over the rows: inner products of [1, X, y], from which every path on the Gram matrix starts.
+
+Blocks of rows are cut by the data and added in order, so that the sums have the same bits for any number of threads.
+NaN and infinity reach the diagonal: no pass looks for them.
+"""
+
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core.moments import Matrix, Vector
+from .._jit import kernel
+from ..columns import Csc, Whole, shape
+from ..frames import listed
+from ..parallel import Workers, one_blas_thread
+from .blocks import (
+    BLOCK_ROWS,
+    Coordinates,
+    Mask,
+    Piece,
+    Rows,
+    add_in_order,
+    cut_folds,
+    plain_coordinates,
+    read_block,
+    shiftable,
+    shifted_coordinates,
+)
+from .sparse_sums import is_sparse_enough, sum_sparse_rows
+
+# Below so many multiplications the pass takes a fraction of a millisecond, and BLAS is not worth its limit.
+_FEW_PRODUCTS = 1 << 23
+# One with scales and one with other shifts may follow the first.
+_MOST_PASSES = 3
+# Columns that vary by less than this share of their squares are shifted again: the first rows were not like the others.
+_NEAR = 2.0**-20
+# A column with a sum of squares outside of these bounds is scaled ...
+_SMALLEST_SQUARES, _LARGEST_SQUARES = 2.0**-800, 2.0**800
+# ... by one of these, after which the squares of numbers of any size are inside.
+_ENLARGE, _REDUCE = 2.0**600, 2.0**-600
+
+
+class RowSums(NamedTuple):
+    """Inner products of the columns of [1, X, y] over some rows, in their coordinates.
+
+    |products_ij - exact| <= gamma(n_ops) sqrt(norms2_i norms2_j): rounding is relative to the squared norms of the
+    columns over all rows that ever took part, those that were subtracted included.
+    """
+
+    products: Matrix
+    coordinates: Coordinates
+    norms2: Vector
+    n_ops: int
+
+    @property
+    def n_rows(self) -> int:
+        """Over how many rows the sums are."""
+        return int(self.products[0, 0])
+
+    def plus(self, other: "RowSums") -> "RowSums":
+        """Return the sums over the rows of both."""
+        n_ops = max(self.n_ops, other.n_ops) + 1
+        return RowSums(self.products + other.products, self.coordinates, self.norms2 + other.norms2, n_ops)
+
+    def minus(self, part: "RowSums") -> "RowSums":
+        """Return the sums over the rows that are not in `part`; their error is relative to the norms over all rows."""
+        n_ops = self.n_ops + part.n_ops + 1
+        return RowSums(self.products - part.products, self.coordinates, self.norms2, n_ops)
+
+
+def row_sums(
+    X: Whole,
+    y: Vector,
+    fit_intercept: bool,
+    workers: Workers,
+    fold_of: Rows | None = None,
+    feature_names: tuple[str, ...] | None = None,
+) -> list[RowSums]:
+    """Return the sums over all rows, or over the rows of every fold, in the same coordinates.
+
+    Parameters
+    ----------
+    X : storage
+    y : array of float64, finite
+    fit_intercept : bool
+        Whether columns will be centred: only then may they be shifted.
+    workers : Workers
+    fold_of : array of int64, optional
+        The fold of every row, from 0 on.
+    feature_names : tuple of str, optional
+        For messages.
+
+    Returns
+    -------
+    list of RowSums
+        One for every fold; without folds there is one of all rows.
+
+    Raises
+    ------
+    ValueError
+        If there is NaN or infinity in X: it names the columns.
+    """
+    p = shape(X)[1]
+    coordinates = shifted_coordinates(X, y) if fit_intercept else plain_coordinates(p)
+    may_shift = shiftable(X) if fit_intercept else np.zeros(p + 2, np.bool_)
+    for _ in range(_MOST_PASSES):
+        found = _Pass(X, y, coordinates, fold_of)
+        found.run(workers)
+        better = better_coordinates(coordinates, found.squares, found.totals, found.vanished, may_shift)
+        if better is None:
+            break
+        coordinates = better
+    require_finite(found.squares, feature_names)
+    return found.result()
+
+
+def better_coordinates(
+    coordinates: Coordinates, squares: Vector, totals: Vector, vanished: Mask, may_shift: Mask
+) -> Coordinates | None:
+    """Return coordinates that lose fewer digits, in the light of the sums that were computed in these; None if few.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    squares, totals : arrays
+        Sums of squares and sums of the columns of [1, X, y].
+    vanished : array of bool
+        Columns in which the square of a number that is not zero was zero.
+    may_shift : array of bool
+    """
+    shifts, scales = coordinates
+    is_large = ~(squares <= _LARGEST_SQUARES)
+    is_small = (squares < _SMALLEST_SQUARES) & ((squares > 0.0) | vanished)
+    if ((is_large | is_small) & (scales == 1.0)).any():  # those that were scaled before have no finite squares
+        return Coordinates(shifts, np.select([is_large, is_small], [_REDUCE, _ENLARGE], scales))
+    with np.errstate(all="ignore"):
+        is_far = may_shift & (totals**2 > (1.0 - _NEAR) * squares * squares[0]) & (squares > 0.0)
+        nearer = shifts + totals / squares[0] / scales
+    if not is_far.any():
+        return None
+    return Coordinates(np.where(is_far & np.isfinite(nearer), nearer, shifts), scales)
+
+
+def require_finite(squares: Vector, feature_names: tuple[str, ...] | None) -> None:
+    """Raise a ValueError that names the columns of X whose squares are not finite, whatever they are scaled by."""
+    bad = np.flatnonzero(~np.isfinite(squares[1:-1])).tolist()
+    if bad:
+        names = [feature_names[j] if feature_names else j for j in bad]
+        raise ValueError(
+            "X contains NaN, infinity or values too large for their squares to be finite, in "
+            f"{'column' if len(bad) == 1 else 'columns'} {listed(names)}"
+        )
+
+
+def gram_bytes(p: int, n_threads: int, n_folds: int = 1) -> int:
+    """Return how many bytes a pass over rows of p columns, and the moments made of it, take at most.
+
+    Every thread has a block of rows and its products; every fold has its sums; and there are the moments. Sparse rows
+    need some megabytes for a block in place of what a thread has.
+    """
+    return 8 * (p + 2) ** 2 * (n_threads + n_folds + 1) + 8 * n_threads * BLOCK_ROWS * (p + 2)
+
+
+class Room(NamedTuple):
+    """What a thread works in: the columns of [1, X, y] of a block of rows, and their products."""
+
+    block: Matrix
+    products: Matrix
+
+
+def make_room(p: int, n_rows: int) -> Room:
+    """Return room for p columns of so many rows."""
+    return Room(np.empty((p + 2, n_rows)), np.empty((p + 2, p + 2)))
+
+
+class _Pass:
+    """Products in the making, of every fold."""
+
+    def __init__(self, X: Whole, y: Vector, coordinates: Coordinates, fold_of: Rows | None) -> None:
+        self._X, self._y, self._coordinates, self._fold_of = X, y, coordinates, fold_of
+        m, p = shape(X)
+        n_folds = 1 if fold_of is None else int(fold_of.max()) + 1
+        self._products = [np.zeros((p + 2, p + 2)) for _ in range(n_folds)]
+        self._is_small = m * (p + 2) ** 2 <= _FEW_PRODUCTS
+        self._n_ops = 0
+        self.vanished = np.zeros(p + 2, np.bool_)
+
+    @property
+    def squares(self) -> Vector:
+        """Sums of squares over all rows."""
+        with np.errstate(all="ignore"):
+            squares: Vector = np.sum([products.diagonal() for products in self._products], axis=0)
+        return squares
+
+    @property
+    def totals(self) -> Vector:
+        """Sums over all rows."""
+        with np.errstate(all="ignore"):
+            totals: Vector = np.sum([products[0] for products in self._products], axis=0)
+        return totals
+
+    def result(self) -> list[RowSums]:
+        """Return the sums."""
+        return [RowSums(sums, self._coordinates, sums.diagonal().copy(), self._n_ops) for sums in self._products]
+
+    def run(self, workers: Workers) -> None:
+        """Pass over the rows."""
+        m, p = shape(self._X)
+        if isinstance(self._X, Csc) and not self._is_small and is_sparse_enough(self._X):
+            for fold, sums in enumerate(self._products):
+                kept = None if self._fold_of is None else self._fold_of == fold
+                self._n_ops = sum_sparse_rows(self._X, self._y, self._coordinates, kept, workers, sums, self.vanished)
+            return
+        pieces = cut_folds(m, p, self._fold_of, m if self._is_small else BLOCK_ROWS)
+        most = max(piece.rows.size for piece in pieces)
+        self._n_ops = most + len(pieces) + 2  # in a block, of all blocks, and the shifts of both columns
+
+        def add(piece: Piece, room: Room) -> None:
+            sums = self._products[piece.fold]
+            np.add(sums, room.products, out=sums)
+
+        left = iter(pieces)
+        workers = Workers(1) if self._is_small else workers  # to start a thread takes as long
+        with np.errstate(all="ignore"), nullcontext() if self._is_small else one_blas_thread():
+            add_in_order(
+                workers, len(pieces), lambda _: next(left, None), self._multiply, add, lambda: make_room(p, most)
+            )
+
+    def _multiply(self, piece: Piece, room: Room) -> None:
+        """Compute the products of a block."""
+        rows, n = piece.rows, piece.rows.size
+        with np.errstate(all="ignore"):  # threads have their own; what is not finite is found on the diagonal
+            room.block[0, :n] = 1.0
+            self._coordinates.place(self._y[None, rows], room.block[-1:, :n], slice(-1, None))
+            values = read_block(self._X, rows, self._coordinates, room.block[1:-1])
+            if self._is_small:
+                room.block[1:-1, :n] = values
+                _multiply_small(room.block, n, room.products)
+            else:
+                multiply(values, room.block[:, :n], room.products)
+        note_vanished(values, room, n, self.vanished)
+
+
+def multiply(values: Matrix, block: Matrix, products: Matrix) -> None:
+    """Compute the products of a block of [1, X, y], of which the `values` of X may lie elsewhere."""
+    if np.may_share_memory(values, block):
+        np.matmul(block, block.T, out=products)
+        return
+    np.matmul(values, values.T, out=products[1:-1, 1:-1])
+    ends = block[:: len(block) - 1]
+    products[:: len(block) - 1, :: len(block) - 1] = ends @ ends.T
+    for k in (0, -1):
+        products[k, 1:-1] = products[1:-1, k] = values @ block[k]
+
+
+@kernel
+def _multiply_small(block: Matrix, n: int, products: Matrix) -> None:
+    """Compute the products of the first n numbers of all rows without BLAS, two by two: half of the loads."""
+    last = block.shape[0] - 1
+    for i in range(0, last + 1, 2):
+        for j in range(0, i + 1, 2):
+            next_i, next_j = min(i + 1, last), min(j + 1, last)
+            both = first = second = neither = 0.0
+            for r in range(n):
+                both += block[i, r] * block[j, r]
+                first += block[i, r] * block[next_j, r]
+                second += block[next_i, r] * block[j, r]
+                neither += block[next_i, r] * block[next_j, r]
+            products[i, j] = products[j, i] = both
+            products[i, next_j] = products[next_j, i] = first
+            products[next_i, j] = products[j, next_i] = second
+            products[next_i, next_j] = products[next_j, next_i] = neither
+
+
+def note_vanished(values: Matrix, room: Room, n: int, vanished: Mask) -> None:
+    """Note columns whose numbers are not zero, but their squares are."""
+    zero = np.flatnonzero(room.products.diagonal()[1:-1] == 0.0)
+    if zero.size:
+        vanished[1 + zero[values[zero].any(axis=1)]] = True
+    if room.products[-1, -1] == 0.0 and room.block[-1, :n].any():
+        vanished[-1] = True

@@ -1,0 +1,80 @@
+"""Paths on parts of the rows by their inner products: one pass for all folds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._core.moments import Vector
+from ..columns import Whole
+from ..parallel import Workers
+from .blocks import Mask
+from .centring import Centre
+from .folds import held_out_errors, total_sums, training_sums
+from .problem import GramProblem, gram_problem
+from .row_sums import RowSums, row_sums
+
+# Errors on held-out rows are taken from inner products where rounding is no more than this share of them.
+_EXACT = 1e-8
+
+
+class GramSubsets:
+    """The problem on all rows and those on some masks, in the same coordinates.
+
+    Where no row is left out by two masks, as in cross-validation, one pass makes the sums of all of them, and those of
+    a mask are what the rows left out leave of the total. Otherwise every mask has a pass of its own.
+    """
+
+    def __init__(
+        self,
+        X: Whole,
+        y: Vector,
+        masks: Sequence[Mask],
+        fit_intercept: bool,
+        standardize: bool,
+        workers: Workers,
+        feature_names: tuple[str, ...] | None,
+    ) -> None:
+        self._X, self._y, self._masks = X, y, masks
+        self._units = fit_intercept, standardize
+        self._workers = workers
+        self._centres: dict[int, Centre] = {}
+        self._left_out: dict[int, RowSums] = {}
+        fold_of, self._are_folds = _folds_of(masks, y.size)
+        self._folds = row_sums(X, y, fit_intercept, workers, fold_of, feature_names)
+        self._total = total_sums(self._folds)
+
+    def whole(self) -> GramProblem:
+        """Return the problem on all rows."""
+        return gram_problem(self._total, self._X, self._y, np.arange(self._y.size), *self._units)
+
+    def part(self, k: int) -> GramProblem:
+        """Return the problem on the rows of a mask."""
+        if self._are_folds:
+            kept, left_out = training_sums(self._folds, self._total, k), self._folds[k]
+        else:
+            kept, left_out = row_sums(
+                self._X, self._y, self._units[0], self._workers, (~self._masks[k]).astype(np.int64)
+            )
+        problem = gram_problem(kept, self._X, self._y, np.flatnonzero(self._masks[k]), *self._units)
+        self._centres[k], self._left_out[k] = problem.centre, left_out
+        return problem
+
+    def squared_errors(self, k: int, scaled_coefs: sp.csc_array) -> Vector | None:
+        """Return the mean squared errors of models on rows that a mask leaves out; None if rounding is too large."""
+        centre = self._centres[k]
+        weights = np.ascontiguousarray(scaled_coefs.toarray().T) * (centre.y_scale / centre.x_scale)
+        errors, roundings = held_out_errors(self._left_out[k], centre, weights)
+        return errors if (roundings <= _EXACT * errors).all() else None
+
+
+def _folds_of(masks: Sequence[Mask], n_rows: int) -> tuple[NDArray[np.int64] | None, bool]:
+    """Return which mask leaves out each row, the number of masks for none, and whether none is left out by two."""
+    n_left_out = np.zeros(n_rows, np.int64)
+    fold_of = np.full(n_rows, len(masks))
+    for k, kept in enumerate(masks):
+        n_left_out += ~kept
+        fold_of[~kept] = k
+    are_folds = bool(len(masks) and (n_left_out <= 1).all() and all(not kept.all() for kept in masks))
+    return (fold_of, True) if are_folds else (None, False)

@@ -1,0 +1,231 @@
+"""Cases: a generator, a kind of input, a solver and its options, all of them a function of the seed and a number."""
+
+import re
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fwlasso import lasso_cv, lasso_path
+from fwlasso.solvers.registry import SOLVERS
+
+from . import generators
+from .generators import GENERATORS, Data, Rng
+from .judge import Fault, Verdict, judge
+from .storages import KINDS, fits, held
+
+Splits = list[tuple[np.ndarray, np.ndarray]]
+
+_NAMES_AN_ARGUMENT = re.compile(r"\b(X|y|radii|alphas|tol|eps|max_iter|cv)\b")
+# Radii beyond this may be refused: squares of them are beyond float64.
+_EXTREME_RADIUS = 1e78
+
+
+class Case(NamedTuple):
+    """Data, how they are given, and what is asked of them."""
+
+    generator: str
+    kind: str
+    data: Data
+    options: dict[str, Any]
+    splits: Splits | None = None
+
+    @property
+    def types(self) -> tuple[Any, ...]:
+        """What kernels are compiled for."""
+        plain = not (self.options["fit_intercept"] or self.options["standardize"])
+        return self.kind, self.options["solver"], plain, "radii" in self.options, self.splits is not None
+
+    @property
+    def may_be_refused(self) -> bool:
+        return self.data.extreme or np.max(self.options.get("radii", 0.0)) > _EXTREME_RADIUS
+
+    def __str__(self) -> str:
+        m, p = self.data.X.shape
+        folds = "" if self.splits is None else f", {len(self.splits)} folds"
+        asked = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.generator} {m} x {p} as {self.kind}{folds}: {asked}"
+
+
+def make_case(seed: int, number: int, names: tuple[str, ...] = tuple(GENERATORS)) -> Case:
+    """Return a case; generators take turns."""
+    rng = np.random.default_rng([seed, number])
+    name = names[number % len(names)]
+    data = GENERATORS[name](rng)
+    kinds = [kind for kind in KINDS if fits(kind, data.X)]
+    weights = np.array([3.0 if kind in ("dense64", "bed") else 1.0 for kind in kinds])
+    kind = str(rng.choice(kinds, p=weights / weights.sum()))
+    if data.folds is not None:  # masks are types of their own: few of them
+        kind = str(rng.choice(["dense64", "csc64"]))
+    splits = draw_splits(rng, len(data.y), data.folds) if data.folds else None
+    return Case(name, kind, data, draw_options(rng, data, splits is not None), splits)
+
+
+def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
+    """Return settings of a path; the default solver has every third case, and all of those with folds."""
+    solver = "corrective" if folds or rng.random() < 0.25 else str(rng.choice(list(SOLVERS)))
+    entry = SOLVERS[solver]
+    grid = str(rng.choice(entry.grids))
+    options: dict[str, Any] = {"solver": solver, grid: draw_grid(rng, data, grid)}
+    if isinstance(options[grid], int) and rng.random() < 0.5:
+        options["eps"] = float(rng.choice([1e-1, 1e-2, 1e-5]))
+    if rng.random() < 0.8:
+        options |= {"stop": "gap", "tol": float(rng.choice([1e-4, 1e-8, 1e-15, 0.0], p=[0.5, 0.25, 0.125, 0.125]))}
+    if rng.random() < 0.25:
+        options["max_iter"] = int(rng.integers(1, 11))
+    elif entry.make is not None:
+        options["max_iter"] = 500
+    options |= {"fit_intercept": bool(rng.random() < 0.8), "standardize": bool(rng.random() < 0.4)}
+    return options | {"n_threads": int(rng.choice([1, 1, 1, 2])), "random_state": int(rng.integers(1000))}
+
+
+def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
+    """Return a number of points, or values from within a path to far beyond it."""
+    if rng.random() < 0.5:
+        return int(rng.integers(1, 11))
+    with np.errstate(all="ignore"):
+        X = np.nan_to_num(data.X)
+        X, y = X - X.mean(axis=0), data.y - data.y.mean()
+        size = (
+            np.abs(X.T @ y).max() / len(y) if grid == "alphas" else np.linalg.norm(y) / np.linalg.norm(X, axis=0).max()
+        )
+        size = size if 1e-250 < size < 1e250 else 1.0
+        values = size * 10.0 ** rng.uniform(-4.0, 1.0, int(rng.integers(1, 6)))
+    far = [0.0, 2.0 * size, values[0]] if grid == "alphas" else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
+    return np.concatenate([values, rng.choice(far, int(rng.integers(0, 3)))])
+
+
+def draw_splits(rng: Rng, m: int, folds: str) -> Splits:
+    """Return folds; of one sample, it is held out or, once, all that is kept."""
+    order = rng.permutation(m)
+    if folds == "many":
+        parts = np.array_split(order, 3)
+        return [(np.sort(np.concatenate(parts[:k] + parts[k + 1 :])), np.sort(parts[k])) for k in range(3)]
+    one, others = order[:1], np.sort(order[1:])
+    return [(others, one), (one, others)]
+
+
+def run(case: Case, strict: bool = False) -> Verdict:
+    """Solve a case and judge what is returned; whatever is raised belongs to its case."""
+    y, values = case.data.y, held(case.kind, case.data.X)
+    X = KINDS[case.kind](case.data.X if case.kind == "bed" else values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if case.splits is None:
+                path, folds, scores = lasso_path(X, y, **case.options), (), None
+            else:
+                found = lasso_cv(X, y, cv=case.splits, **case.options)
+                path, folds, scores = found.path, found.fold_paths, found.choice.fold_scores
+        except Exception as error:
+            return Verdict(faults=(_refusal(case, error),))
+        try:
+            verdict = judge(path, X, values, y, strict=strict)
+            for k, fold in enumerate(folds):
+                train, test = case.splits[k]
+                verdict += judge(fold, X, values, y, train, strict)
+                verdict += Verdict(faults=_judge_scores(fold, values[test], y[test], scores[:, k]))
+        except Exception as error:
+            return Verdict(faults=(Fault("errors", f"of the judge: {error!r}"),))
+    return verdict
+
+
+def _refusal(case: Case, error: Exception) -> Fault:
+    if not isinstance(error, ValueError):
+        return Fault("errors", repr(error))
+    fair = case.may_be_refused and _NAMES_AN_ARGUMENT.search(str(error))
+    return Fault("refused" if fair else "refused wrongly", str(error))
+
+
+def _judge_scores(path: Any, values: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[Fault, ...]:
+    """Compare the scores of a fold with mean squared errors in long double, up to rounding of plain predictions."""
+    coefs = path.coefs.toarray().astype(np.longdouble)
+    errors = values.astype(np.longdouble) @ coefs + path.intercepts - y[:, None]
+    sizes = np.abs(values).astype(np.longdouble) @ np.abs(coefs) + np.abs(path.intercepts) + np.abs(y)[:, None]
+    off = 2.0**-53 * (path.coefs.shape[0] + 8) * sizes
+    allowed = (off * (2.0 * np.abs(errors) + off)).mean(axis=0) + 1e-12 * (errors**2).mean(axis=0)
+    if not np.isfinite(scores).all():
+        return (Fault("non-finite", "scores of a fold"),)
+    if not (np.abs((errors**2).mean(axis=0) - scores) <= allowed).all():
+        return (Fault("wrong", f"scores {scores}, are {(errors**2).mean(axis=0)}"),)
+    return ()
+
+
+# What is promised of the default solver: so many sets, and the share of points that must be certified. ---------------
+
+
+class Promise(NamedTuple):
+    """Sets of data that a share of all points must be certified on."""
+
+    n_sets: int
+    share: float
+    make: Any  # of a set, by its number
+    quick: int  # every so many sets in `make test`
+
+
+def _promised(name: str, number: int, data: Data, tol: float, **options: Any) -> Case:
+    asked = {"solver": "corrective", "alphas": 20, "tol": tol, "fit_intercept": True, "standardize": False}
+    return Case(f"promise: {name}", "dense64", data, asked | {"n_threads": 1, "random_state": number} | options)
+
+
+def _shaped(rng: Rng, number: int) -> np.ndarray:
+    return rng.standard_normal((40, 8) if number % 2 else (30, 60))
+
+
+def _far(number: int) -> Case:
+    """Means 1e4 to 1e14 times the spread; tall and wide; at 1e-4 and 1e-8."""
+    rng = np.random.default_rng([1, number])
+    data = generators.means_of(rng, _shaped(rng, number), 10.0 ** (4 + number // 4 % 11))
+    return _promised("large-means", number, data, (1e-4, 1e-8)[number // 2 % 2])
+
+
+def _times(number: int) -> Case:
+    """Unix times in s, ms and ns, over a day, an hour, a minute and a second."""
+    rng = np.random.default_rng([2, number])
+    unit, span = (1.0, 1e3, 1e9)[number // 4 % 3], (86400.0, 3600.0, 60.0, 1.0)[number // 12 % 4]
+    X = generators.times_of(rng, *_shaped(rng, number).shape, unit, span)
+    return _promised(
+        "times", number, Data(X, generators.response(rng, generators.standard(X))), (1e-4, 1e-8)[number // 2 % 2]
+    )
+
+
+def _ids(number: int) -> Case:
+    rng = np.random.default_rng([3, number])
+    make = (generators.ids, generators.years)[number % 2]
+    return _promised("ids", number, make(rng), (1e-4, 1e-8)[number // 2 % 2])
+
+
+def _near_copies(number: int) -> Case:
+    rng = np.random.default_rng([4, number])
+    make = (generators.near_copies, generators.chains)[number % 2]
+    return _promised("near-copies", number, make(rng), (1e-4, 1e-8)[number // 2 % 2])
+
+
+def _spectra(number: int) -> Case:
+    rng = np.random.default_rng([5, number])
+    data = generators.spectra_of(rng, int(rng.integers(20, 101)), int(rng.integers(200, 501)))
+    return _promised("spectra", number, data, 1e-4, eps=(1e-2, 1e-5)[number % 2])
+
+
+def _hard_and_tall(number: int) -> Case:
+    """Condition 1e12, duplicates and scales 1e12 apart, with no fewer samples than columns."""
+    rng = np.random.default_rng([6, number])
+    make = (generators.ill_conditioned, generators.copies, generators.scales_side_by_side)[number % 3]
+    data = next(data for _ in range(100) if (data := make(rng)).X.shape[0] >= data.X.shape[1])
+    return _promised("hard-and-tall", number, data, (1e-4, 1e-8)[number // 3 % 2], standardize=bool(number // 6 % 2))
+
+
+PROMISES = {
+    "large-means": Promise(88, 1.0, _far, 2),
+    "times": Promise(96, 1.0, _times, 4),
+    "ids": Promise(60, 1.0, _ids, 4),
+    "near-copies": Promise(400, 0.0, _near_copies, 10),
+    "spectra": Promise(200, 0.99, _spectra, 25),
+    "hard-and-tall": Promise(120, 0.0, _hard_and_tall, 6),
+}
+
+
+def case_of(key: str, seed: int, names: tuple[str, ...] = tuple(GENERATORS)) -> Case:
+    """Return a case by its number, or a set of a promise by name/number."""
+    name, _, number = key.rpartition("/")
+    return PROMISES[name].make(int(number)) if name else make_case(seed, int(number), names)
