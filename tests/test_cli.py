@@ -478,7 +478,7 @@ def test_bad_file_ends_with_a_sentence(call_main, tmp_path, name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--solver lars", "fwlasso: --solver must be one of corrective, sfw, fw"),
+        ("--solver lars", "fwlasso: --solver must be one of corrective, gram, working-set, sfw, fw"),
         ("--stop change", "fwlasso: --stop: solver='corrective' stops on the gap, got stop='change'"),
         ("--solver auto", "fwlasso: --solver must be one of"),
         ("--stop never", "fwlasso: --stop must be one of"),

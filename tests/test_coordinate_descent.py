@@ -44,7 +44,7 @@ def test_a_warm_restart_at_the_solution_changes_nothing(case: Case):
 
 
 def test_no_coefficient_above_the_largest_penalty(case: Case):
-    outcome = solve(case, case.problem.lambda_max, Stopping(-1.0, 0.0, 1))
+    outcome = solve(case, case.problem.lambda_max, Stopping(-1.0, 1e-12 * case.problem.yy, 1))
     assert outcome.iterate.coefs()[0].size == 0
     assert outcome.status is Status.CERTIFIED
 

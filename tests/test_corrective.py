@@ -242,7 +242,7 @@ def test_the_path_starts_at_zero_and_fits_ever_better(data):
     values, y = data
     path = lasso_path(values, y, alphas=50, eps=1e-3, tol=1e-9)
     assert path.n_active[0] == 0
-    assert path.gaps[0] == 0.0
+    assert path.gaps[0] <= 1e-12  # what rounding may hide of lambda_max
     assert (np.diff(path.r2) >= -1e-8).all()
     assert (np.diff(path.radii) >= -1e-6).all()
 

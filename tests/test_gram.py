@@ -62,7 +62,7 @@ def test_cosines_are_right_for_every_storage_and_unit(case, rng):
 
 def test_cosines_do_not_depend_on_the_scale_of_columns(rng):
     values = rng.standard_normal((15, 8))
-    scales = 10.0 ** np.array([-8, 8, -100, 100, 0, 3, -3, 1])
+    scales = 10.0 ** np.array([-8, 8, -90, 90, 0, 3, -3, 1])
     plain, scaled = (
         gram_of(make_case(X, rng.standard_normal(15), units="centred"), np.arange(8)) for X in (values, values * scales)
     )

@@ -347,9 +347,9 @@ def test_the_closing_pass_bounds_gaps_on_the_data(kind, m, units, rng):
     weights = np.vstack([np.zeros(8), rng.standard_normal((3, 8)) / found.norms])
     columns = as_design(values).columns
     with Workers(2) as workers:
-        told = residuals_on_data(columns, y, found, centre, weights, workers)
+        told, _ = residuals_on_data(columns, y, found, centre, weights, workers)
     with Workers(1) as workers:
-        again = residuals_on_data(columns, y, found, centre, weights, workers)
+        again, _ = residuals_on_data(columns, y, found, centre, weights, workers)
     assert all((a == b).all() for a, b in zip(told, again, strict=True))
     Z, v = exact_columns(values, y, fit_intercept, standardize)
     R = v[:, None] - Z @ weights.T.astype(LONG)
@@ -376,7 +376,7 @@ def test_a_residual_that_is_no_number_certifies_nothing(rng):
     found, centre = moments(sums, True, False)
     weights = np.array([[0.0, np.nan, 0.0], [0.0, 0.0, 0.0]])
     with Workers(1) as workers:
-        told = residuals_on_data(as_design(values).columns, y, found, centre, weights, workers)
+        told, _ = residuals_on_data(as_design(values).columns, y, found, centre, weights, workers)
     gaps = told.penalty_gaps(np.ones(2), np.ones(2))
     assert not gaps[0] <= 1e300
     assert gaps[1] <= 1e300

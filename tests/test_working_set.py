@@ -71,7 +71,7 @@ def test_the_gap_asked_for_is_reached_for_every_storage_and_unit(case):
         best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
         assert objective(case, weight, a) - objective(case, weight, best) <= 1e-9 * 0.5 * case.problem.yy
         np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4 * np.linalg.norm(case.y))
-        assert node.weight == weight
+        assert node.lam == weight
 
 
 def test_a_node_has_the_numbers_of_its_coefficients(case):
@@ -82,11 +82,12 @@ def test_a_node_has_the_numbers_of_its_coefficients(case):
     assert (np.diff(node.columns) > 0).all()
     assert (node.coefs != 0.0).all()
     np.testing.assert_allclose(node.residual[:-1], case.y - q, atol=1e-10 * np.linalg.norm(case.y))
-    assert node.qq == pytest.approx(q @ q, rel=1e-9)
-    assert node.qy == pytest.approx(q @ case.y, rel=1e-9)
-    assert node.l1 == pytest.approx(np.abs(a).sum(), rel=1e-12)
-    assert node.max_corr >= np.abs(case.Z[:, columns].T @ (case.y - q)).max() * (1 - 1e-9)
-    assert node.max_corr >= weight
+    point = node.iterate(case.problem)
+    assert point.qq == pytest.approx(q @ q, rel=1e-9)
+    assert point.qy == pytest.approx(q @ case.y, rel=1e-9)
+    assert point.l1 == pytest.approx(np.abs(a).sum(), rel=1e-12)
+    assert node.known.max_corr >= np.abs(case.Z[:, columns].T @ (case.y - q)).max() * (1 - 1e-9)
+    assert node.known.max_corr >= weight
     assert (a[1::2] == 0.0).all()
 
 
@@ -237,7 +238,7 @@ def test_the_gap_is_that_of_a_node_even_where_all_correlations_are_below_the_pen
         assert result.n_rounds == 0
         # lambda ||a||_1 - q'r with z'r = (0.5 - excess) z'y, where lambda = 0.5 z'y
         assert result.gap == pytest.approx(excess * abs(long * case.problem.xty[best]))
-        assert result.gap == pytest.approx(weight * node.l1 - node.qy + node.qq)
+        assert result.gap == pytest.approx(weight * node.known.l1 - node.known.yr + node.known.rr)
 
 
 @pytest.mark.parametrize("radius", [0.0, 1.0, 1e3, 1e6])
@@ -249,7 +250,7 @@ def test_a_large_ball_asks_for_small_correlations(radius, rng):
     weight = 0.3 * goal / max(radius, 10.0)
     a, result, node = solved(case, np.arange(6), weight, 1e-6, radius=radius)
     largest = np.abs(case.Z.T @ (case.y - case.Z @ a)).max()
-    gap = max(radius, node.l1) * largest + node.qq - node.qy
+    gap = max(radius, node.known.l1) * largest - node.known.yr + node.known.rr
     assert result.status is Status.CERTIFIED
     assert gap <= goal + 1e-13 * max(radius, 1.0) * case.problem.lambda_max
 
@@ -317,7 +318,7 @@ def test_more_active_columns_than_cosines_are_kept_for(units):
     assert result.status is Status.CERTIFIED
     a = np.zeros(p)
     a[node.columns] = node.coefs
-    Z, y = exact(X, y, *UNITS[units])
+    Z, y = exact(X, y, *UNITS[units])[:2]
     Z, y = Z.astype(float), y.astype(float)
     r = y - Z @ a
     scale = min(1.0, weight / np.abs(Z.T @ r).max())

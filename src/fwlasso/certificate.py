@@ -58,7 +58,7 @@ class Claim(NamedTuple):
     """A duality gap that is proved, and how much of it stands for rounding."""
 
     gap: float
-    rounding: float
+    rounding: float  # between the gap and the smallest that it may be in truth
 
 
 def examine(problem: Problem, columns: NDArray[np.int64], coefs: Vector, residual: Vector, max_corr: float) -> Evidence:
@@ -80,7 +80,9 @@ def prove(problem: Problem, form: Form, known: Evidence) -> Claim:
     """
     m = problem.shape[0]
     corr_error = float(gamma(4 * m + 32)) * problem.largest * known.r_size
-    plain = _gap(problem, form, known, 0.0, 0.0)
+    # In truth the residual, and with it M, may be as much smaller as rounding has moved them.
+    moved = min(corr_error + problem.largest * known.error, 0.999 * known.max_corr)
+    plain = _gap(problem, form, known, -moved, 0.0)
     if not (math.isfinite(sum(known)) and math.isfinite(plain)):
         return Claim(math.inf, 0.0)
     # The last factor: what the gap is relative to, y'y, is rounded, too.
@@ -90,7 +92,7 @@ def prove(problem: Problem, form: Form, known: Evidence) -> Claim:
 
 
 def _gap(problem: Problem, form: Form, known: Evidence, corr_error: float, error: float) -> float:
-    """Return the gap for a maximal correlation and a residual that are off by so much; at zero the plain formula."""
+    """Return the gap for a maximal correlation and a residual that are off by so much."""
     rr, yr, l1, _, r_size, max_corr = known
     max_corr += corr_error
     blur = gamma(problem.shape[0] + 8) if error > 0.0 else 0.0

@@ -124,11 +124,12 @@ class Problem(NamedTuple):
         if not isinstance(self.X, Standardized):
             return in_user_units(weights, -units.y_power), np.full(n, float(mean))
         coefs = in_user_units(self.X.factors[columns] * weights, -units.y_power)
+        if not self.centred:
+            return coefs, np.zeros(n)
         means = self.X.means[columns].astype(np.longdouble) + _origins(self.X)[columns]
-        parts = np.zeros(columns.size + 1, np.longdouble)
-        np.cumsum(means * coefs, out=parts[1:])
-        intercepts = (mean - (parts[indptr[1:]] - parts[indptr[:-1]])) if self.centred else np.zeros(n)
-        return coefs, in_user_units(intercepts, 0, least=0.0)
+        sums = np.add.reduceat(np.append(means * coefs, np.longdouble(0.0)), indptr[:-1])
+        sums[indptr[1:] == indptr[:-1]] = 0.0  # of no terms, `reduceat` takes the next one
+        return coefs, in_user_units(mean - sums, 0, least=0.0)
 
     def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
         """Return the columns with a nonzero coefficient and w_j = b_j / f_j; constant columns have none."""

@@ -230,7 +230,7 @@ class _Follower:
     def _emit(self, iterate: Iterate, known: Evidence) -> None:
         point = len(self.outcomes)
         gap, rounding = prove(self._problem, self._forms[point], known)
-        status = self._limited
+        status = Status.STALLED if self._limited is Status.PRECISION else self._limited
         if gap <= self._goal:
             status = Status.CERTIFIED
         elif gap <= MOSTLY_ROUNDING * rounding:

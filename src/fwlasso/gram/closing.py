@@ -15,7 +15,7 @@ from .centring import Centre
 
 
 class Residuals(NamedTuple):
-    """What can be told for certain of the residual r of every point, as it was computed.
+    """What can be told for certain of the residual r of every point, as it was computed, or all as computed.
 
     With an intercept r stands for its centred part, which is no longer, and has the same products with columns and y.
     """
@@ -48,8 +48,8 @@ class Residuals(NamedTuple):
 
 def residuals_on_data(
     X: Whole, y: Vector, moments: Moments, centre: Centre, weights: Matrix, workers: Workers
-) -> Residuals:
-    """Return the residuals of points, in the units of `moments`, with one pass over the data.
+) -> tuple[Residuals, Residuals]:
+    """Return the residuals of points, in the units of `moments`, with one pass over the data: bounds, and as computed.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ class _Closing:
         np.matmul(residuals, values.T, out=room.products[:, :-1])
         np.matmul(residuals, block[-1], out=room.products[:, -1])
 
-    def bounds(self, moments: Moments) -> Residuals:
-        """Return what the sums tell.
+    def bounds(self, moments: Moments) -> tuple[Residuals, Residuals]:
+        """Return what the sums tell for certain, and what they are.
 
         A product of r with a column x' of the coordinates errs by gamma_K ||x'|| ||r||, K the rows of a block and the
         blocks; so does its sum, and the mean is off by gamma_{n_ops}, which has the rounding of the factors, too.
@@ -122,18 +122,14 @@ class _Closing:
         limits = rounding[:, None] * moments.norms
         sizes = np.abs(self._weights)
         n_terms = np.count_nonzero(self._weights, axis=1).max(initial=0)
-        fits = (self._weights * corrs).sum(axis=1) - (sizes * (limits + gamma(n_terms + 2.0) * np.abs(corrs))).sum(
-            axis=1
-        )
+        fits = (self._weights * corrs).sum(axis=1)
+        lost = (sizes * (limits + gamma(n_terms + 2.0) * np.abs(corrs))).sum(axis=1)
         reach = moments.y_norm + sizes @ moments.norms
         per_reach = 2.1 * gamma(n_terms + 5.0) + (gamma(float(moments.n_ops)) if self._centre.is_standardized else 0.0)
-        return Residuals(
-            norms,
-            yr - rounding * moments.y_norm,
-            (np.abs(corrs) + limits).max(axis=1, initial=0.0) * (1.0 + gamma(4.0)),
-            fits,
-            per_reach * reach,
-        )
+        largest = (np.abs(corrs) + limits).max(axis=1, initial=0.0) * (1.0 + gamma(4.0))
+        certain = Residuals(norms, yr - rounding * moments.y_norm, largest, fits - lost, per_reach * reach)
+        computed = Residuals(np.sqrt(squares), yr, np.abs(corrs).max(axis=1, initial=0.0), fits, np.zeros(len(yr)))
+        return certain, computed
 
 
 class _Room(NamedTuple):

@@ -1,11 +1,13 @@
-"""Cross-validation on sums over rows: training sums, what is constant in them, and held-out errors."""
+"""Cross-validation on sums over rows: training sums, what is constant or copied in them, and held-out errors."""
 
 import functools
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 
 from .._core.moments import Matrix, Vector, gamma
+from .._jit import kernel
 from ..bed import Bed
 from ..columns import Csc, Dense, Whole
 from .blocks import Mask, Rows, read_rows
@@ -14,6 +16,8 @@ from .row_sums import RowSums
 
 # Squares over all rows may be so many times those over the training rows: 30 times the norm.
 _LARGEST_RATIO = 900.0
+# Columns whose squared cosine is below this are no copies of each other; the others are looked at.
+_LEAST_COSINE2 = 1.0 - 1e-9
 
 
 def total_sums(folds: Sequence[RowSums]) -> RowSums:
@@ -48,6 +52,31 @@ def constant_columns(X: Whole, y: Vector, sums: RowSums, rows: Rows, fit_interce
         column = y[rows] if j == constant.size - 1 else _column(X, int(j), rows)
         constant[j] = column.min() == column.max() and (fit_intercept or column[0] == 0.0)
     return constant
+
+
+def copied_columns(X: Whole, gram: Matrix, rows: Rows) -> Mask:
+    """Tell which columns of X are copies of earlier ones over some rows, with either sign."""
+    copies, seen = np.zeros(len(gram), np.bool_), set()
+    for j in np.flatnonzero(_have_twins(gram)):
+        column = _column(X, int(j), rows)
+        is_turned = column[np.argmax(column != 0.0)] < 0.0
+        mark = hashlib.blake2b((-column if is_turned else column) + 0.0).digest()  # there is no -0.0 then
+        copies[j] = mark in seen
+        seen.add(mark)
+    return copies
+
+
+@kernel
+def _have_twins(gram: Matrix) -> Mask:
+    """Tell which columns lie in the direction of another one, or nearly so."""
+    p = len(gram)
+    found = np.zeros(p, np.bool_)
+    for i in range(p):
+        least, row = _LEAST_COSINE2 * gram[i, i], gram[i]
+        for j in range(i + 1, p):
+            if row[j] * row[j] >= least * gram[j, j] and least * gram[j, j] > 0.0:
+                found[i] = found[j] = True
+    return found
 
 
 def _column(X: Whole, j: int, rows: Rows) -> Vector:

@@ -15,8 +15,8 @@ from ..status import Status
 _BURST = 5e8
 # The smallest penalty that is solved, as a share of the largest: it answers lambda = 0, or radii beyond all solutions.
 _SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR, _SHARE_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
-# A gap up to so many times what rounding adds to it is as small as rounding lets it become.
-_TIMES_ROUNDING = 10.0
+#: A gap up to so many times what rounding adds to it is as small as rounding lets it become.
+TIMES_ROUNDING = 10.0
 
 
 class GramPath(NamedTuple):
@@ -58,13 +58,21 @@ def _lambda_max(moments: Moments) -> float:
 
 
 def follow_gram(
-    moments: Moments, targets: Targets, goal: float, max_rounds: int, look: Callable[[int], Status | None]
+    moments: Moments,
+    targets: Targets,
+    goal: float,
+    max_rounds: int,
+    look: Callable[[int], Status | None],
+    left_out: NDArray[np.bool_] | None = None,
 ) -> GramPath:
     """Solve points from sparse to dense to duality gaps of at most `goal`.
 
-    `look` is told between bursts how many points are solved, and may name what ends the path.
+    `look` is told between bursts how many points are solved, and may name what ends the path. Columns that are
+    `left_out` never become active; gaps are over all columns.
     """
     walk = make_walk(moments, targets.values.size, _count_zeros(moments, targets))
+    if left_out is not None:
+        walk.work.factor.scale[left_out] = 0.0
     limits, standing = Limits(goal, max_rounds), walk.standing[0]
     ending = None
     while ending is None and standing.n_done < targets.values.size:
@@ -90,6 +98,6 @@ def _count_zeros(moments: Moments, targets: Targets) -> int:
 def _statuses(gaps: Vector, roundings: Vector, is_limited: NDArray[np.int64], goal: float) -> tuple[Status, ...]:
     """Name how the work on every point ended."""
     names = (Status.CERTIFIED, Status.PRECISION, Status.MAX_ITER, Status.STALLED)
-    is_precise = (gaps <= _TIMES_ROUNDING * roundings) & np.isfinite(gaps)
+    is_precise = (gaps <= TIMES_ROUNDING * roundings) & np.isfinite(gaps)
     which = np.select([gaps <= goal, is_precise, is_limited != 0], [0, 1, 2], 3)
     return tuple(names[k] for k in which.tolist())

@@ -20,10 +20,13 @@ from ..problem import Problem, Units, in_user_units
 from ..solvers.run import Outcome
 from ..status import Status
 from .centring import Centre, moments
-from .closing import residuals_on_data
-from .folds import constant_columns
-from .follow import GramPath, follow_gram, penalties, radii
+from .closing import Residuals, residuals_on_data
+from .folds import constant_columns, copied_columns
+from .follow import TIMES_ROUNDING, GramPath, follow_gram, penalties, radii
 from .row_sums import RowSums
+
+# Where rounding may be more than this share of the null loss, fits are computed on the data.
+_BLURRED = 1e-7
 
 
 class GramProblem(NamedTuple):
@@ -32,6 +35,7 @@ class GramProblem(NamedTuple):
     moments: Moments
     centre: Centre
     n_samples: int
+    copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
     data: tuple[Whole, Vector] | None  # X and y of all these rows, to prove gaps that inner products cannot
     by_columns: Callable[[Workers], Problem] | None  # the same problem on its columns, where points stay open
 
@@ -89,7 +93,8 @@ def gram_problem(
     """Return the problem on some rows of the data, given the sums over these."""
     constant = constant_columns(X, y, sums, rows, fit_intercept)
     found, centre = moments(sums, fit_intercept, standardize, constant)
-    return GramProblem(found, centre, sums.n_rows, (X, y) if rows.size == y.size else None, None)
+    copies = copied_columns(X, found.gram, rows)
+    return GramProblem(found, centre, sums.n_rows, copies, (X, y) if rows.size == y.size else None, None)
 
 
 #: Told of a point that is solved; names what ends the path, if anything does.
@@ -112,20 +117,23 @@ def solve_on_gram(
     found = problem.moments
     values = np.array([form.radius if isinstance(form, Ball) else form.weight for form in forms])
     targets = radii(found, values, goal) if isinstance(forms[0], Ball) else penalties(found, values)
-    if start is not None and len(forms) == 1 and (kept := _at(problem, targets, *start)).gap <= goal:
-        return [kept], None
+    if start is not None and len(forms) == 1:
+        kept = _at(problem, targets, *start)
+        is_inside = not isinstance(forms[0], Ball) or kept.iterate.l1 <= forms[0].radius * (1.0 + 1e-13)
+        if is_inside and kept.gap <= goal:
+            return [kept], None
     n_points = len(forms)
 
     def look(n_done: int) -> Status | None:
         return tell(n_done, _ZERO, 0, math.inf, done=False) if n_done < n_points else None
 
-    path = follow_gram(found, targets, goal, max_iter, look)
+    path = follow_gram(found, targets, goal, max_iter, look, problem.copies)
     if path.gaps.size == 0:  # there is always an answer
         assert path.ending is not None
         zero = _at(problem, targets, np.empty(0, np.int64), np.empty(0))
         return [zero._replace(status=path.ending)], path.ending
     outcomes = _outcomes(path)
-    _prove_on_data(problem, forms, outcomes, goal, workers)
+    _prove_on_data(problem, forms, outcomes, path.roundings, goal, workers)
     for k, done in enumerate(outcomes):
         ending = tell(k, done.iterate, done.n_iter, done.gap, done=True)
         if ending is not None and k + 1 < n_points:
@@ -167,24 +175,40 @@ def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tu
 
 
 def _prove_on_data(
-    problem: GramProblem, forms: Sequence[Form], outcomes: list[Outcome], goal: float, workers: Workers
+    problem: GramProblem,
+    forms: Sequence[Form],
+    outcomes: list[Outcome],
+    roundings: Vector,
+    goal: float,
+    workers: Workers,
 ) -> None:
-    """Compute gaps that rounding made too large once more, with residuals on the data: one pass for all of them."""
-    open_points = [k for k, outcome in enumerate(outcomes) if outcome.status is Status.PRECISION]
-    if not open_points or problem.data is None:
+    """Compute points once more that rounding has blurred, with residuals on the data: one pass for all of them."""
+    is_blurred = roundings > _BLURRED * problem.null_loss
+    points = [k for k, done in enumerate(outcomes) if done.status is Status.PRECISION or is_blurred[k]]
+    if not points or problem.data is None:
         return
-    weights = np.zeros((len(open_points), problem.moments.xty.size))
-    for row, k in zip(weights, open_points, strict=True):
+    weights = np.zeros((len(points), problem.moments.xty.size))
+    for row, k in zip(weights, points, strict=True):
         iterate = outcomes[k].iterate
         row[iterate.active] = iterate.weights
     l1 = np.abs(weights).sum(axis=1)
-    known = residuals_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
-    values = np.array([f.radius if isinstance(f, Ball) else f.weight for f in (forms[k] for k in open_points)])
-    if isinstance(forms[0], Penalty):
-        gaps = known.penalty_gaps(values, l1)
-    else:
-        gaps = known.ball_gaps(values, l1, float(problem.moments.norms.max()))
-    for k, gap in zip(open_points, gaps.tolist(), strict=True):
-        if gap < outcomes[k].gap:
-            status = Status.CERTIFIED if gap <= goal else Status.PRECISION
-            outcomes[k] = outcomes[k]._replace(gap=max(0.0, gap), status=status)
+    values = np.array([f.radius if isinstance(f, Ball) else f.weight for f in (forms[k] for k in points)])
+
+    def gaps_of(known: Residuals) -> Vector:
+        if isinstance(forms[0], Penalty):
+            return known.penalty_gaps(values, l1)
+        return known.ball_gaps(values, l1, float(problem.moments.norms.max()))
+
+    certain, computed = residuals_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
+    gaps = np.maximum(0.0, gaps_of(certain))
+    is_rounding = gaps <= TIMES_ROUNDING * (gaps - gaps_of(computed))
+    qy = problem.yy - computed.yr
+    qq = np.maximum(0.0, qy - computed.yr + computed.norms**2)  # r = y - q
+    for row, k in enumerate(points):
+        done = outcomes[k]
+        done = done._replace(iterate=done.iterate._replace(qq=float(qq[row]), qy=float(qy[row])))
+        if gaps[row] < done.gap:
+            open_status = Status.PRECISION if is_rounding[row] else Status.STALLED
+            status = Status.CERTIFIED if gaps[row] <= goal else open_status
+            done = done._replace(gap=float(gaps[row]), status=status)
+        outcomes[k] = done

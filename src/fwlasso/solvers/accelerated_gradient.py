@@ -101,7 +101,7 @@ class AcceleratedGradient:
         while True:
             coefs = np.empty(now.coefs.size)
             _descend(problem.xty, now, before, beta, self._lipschitz, coefs)
-            shrink(coefs, _threshold(form, coefs, self._lipschitz))
+            _move_to_proximal_point(form, coefs, self._lipschitz)
             fitted = fitted_values(problem, coefs, workers)
             n_dots += coefs.size
             length2, change, uphill = _compare(coefs, now.coefs, before.coefs, beta)
@@ -116,11 +116,15 @@ class AcceleratedGradient:
         return change, n_dots + n_priced
 
 
-def _threshold(form: Form, coefs: Vector, lipschitz: float) -> float:
-    """Return by how much the proximal point moves the coefficients towards zero."""
+def _move_to_proximal_point(form: Form, coefs: Vector, lipschitz: float) -> None:
+    """Move the coefficients towards zero, by the penalty or to the ball."""
     if isinstance(form, Penalty):
-        return form.weight / lipschitz
-    return float(ball_threshold(np.abs(coefs), form.radius))
+        shrink(coefs, form.weight / lipschitz)
+        return
+    shrink(coefs, float(ball_threshold(np.abs(coefs), form.radius)))
+    l1 = float(np.abs(coefs).sum())
+    if l1 > form.radius:  # a small radius is lost in the rounding of large coefficients
+        coefs *= form.radius / l1
 
 
 def _iterate(problem: Problem, point: Point) -> Iterate:
