@@ -135,7 +135,7 @@ def test_path_without_a_writable_cache(tmp_path, package_copy):
     # Files where numba would want folders: not even root can write a cache there.
     a_file = tmp_path / "file"
     a_file.touch()
-    for folder in (".", "solvers", "corrective"):
+    for folder in (".", "_core", "gram", "solvers", "corrective"):
         (package_copy / "fwlasso" / folder / "__pycache__").touch()
     code = """
 import logging, sys

@@ -1,11 +1,11 @@
 """Two modules speak, and nothing else; what they warn of is told on the user's line."""
 
 import ast
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 import fwlasso
 from fwlasso import Lasso, lasso_cv, lasso_path
@@ -66,8 +66,10 @@ def test_speech_is_found(line, found):
 def test_warning_is_told_on_the_line_of_the_user(call):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((20, 40)), rng.standard_normal(20)
-    with pytest.warns(ConvergenceWarning, match="did not meet") as caught:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         call(X, y)
+    assert any("did not meet" in str(warning.message) for warning in caught)
     assert {warning.filename for warning in caught} == {__file__}
 
 

@@ -257,7 +257,7 @@ def _counted_from_near(
 ) -> Stored:
     """Return the columns with those far from zero counted from a number of their own, and fill in what that changes."""
     m, p = shape(columns)
-    far = np.flatnonzero(math.sqrt(m) * np.abs(means) > _FAR * norms)
+    far = _far_columns(math.sqrt(m) / _FAR, means, norms)
     if far.size == 0:
         return columns
     origins = np.zeros(p)
@@ -272,6 +272,20 @@ def _counted_from_near(
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
     workers.run(lambda lo, hi: _summarize(near, far[lo:hi], y, means, norms, xty), cuts)
     return near
+
+
+@kernel
+def _far_columns(share: float, means: Vector, norms: Vector) -> NDArray[np.int64]:
+    """Return the columns with |mean| share > norm; no temporary of size p."""
+    n = 0
+    for j in range(means.size):
+        n += abs(means[j]) * share > norms[j]
+    far, n = np.empty(n, np.int64), 0
+    for j in range(means.size):
+        if abs(means[j]) * share > norms[j]:
+            far[n] = j
+            n += 1
+    return far
 
 
 @kernel

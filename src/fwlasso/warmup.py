@@ -53,12 +53,15 @@ def warm_up(
     y = rng.standard_normal(_N_ROWS)
     values = rng.standard_normal((_N_ROWS, 16))
     values[:, 9] = values[:, 3]  # copies are looked for
-    # Sparse columns are copied row by row if rows are short.
+    # Sparse columns are copied row by row if rows are short; one column is far from zero.
     few = np.add.outer(np.arange(_N_ROWS), np.arange(16)) % 6 == 0
+    few[:, 15], values[:, 15] = True, values[:, 15] + 1e4
     for is_sparse in sparse:
         for dtype in dtypes:
             X = sp.csc_array((values * few).astype(dtype)) if is_sparse else np.asfortranarray(values, dtype=dtype)
             for solver in solvers:
+                if is_sparse:  # full columns are copied in another way
+                    _warm_up_full(sp.csc_array(values.astype(dtype)), y, fit_intercept, folds)
                 if SOLVERS[solver].make is None:  # as many samples as features: the other way of the certified path
                     _warm_up_tall(X[:, :6], y, {"solver": solver, "fit_intercept": fit_intercept}, folds)
                 _warm_up(X, y, {"solver": solver, "fit_intercept": fit_intercept, "random_state": 0}, folds)
@@ -77,6 +80,13 @@ def _warm_up(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
             problem = build_problem(as_design(X), y, settings["fit_intercept"], False, workers, kept)
             for call in _ON_LARGE_DATA[solver]:
                 call(problem, workers)
+
+
+def _warm_up_full(X: Any, y: Any, fit_intercept: bool, folds: bool) -> None:
+    with Workers(1) as workers:
+        for kept in (None, np.arange(_N_ROWS) < 10) if folds else (None,):
+            problem = build_problem(as_design(X), y, fit_intercept, False, workers, kept)
+            WorkingSet(problem, workers).places(np.arange(4))
 
 
 def _warm_up_tall(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
