@@ -88,7 +88,7 @@ def recomputed_gap(
 def rounding(
     given: Exact, form: Ball | Penalty, a: np.ndarray, *, standardized: bool = False, stored: np.ndarray | None = None
 ) -> float:
-    """What float64 cannot tell of a relative gap, by the formulas of `fwlasso.certificate`; `stored` is its residual."""
+    """What float64 cannot tell of a relative gap, by `fwlasso.certificate`; `stored` is the residual as it has it."""
     m, r = given.y.size, given.y - given.Z @ a if stored is None else stored.astype(np.longdouble)
     r_size, l1, M = np.sqrt(r @ r), np.abs(a).sum(), np.abs(given.Z.T @ r).max()
     largest = given.sizes.max()

@@ -18,7 +18,7 @@ from fwlasso.columns import sample_vector
 from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import at, correlation, move, refresh, zero
 from fwlasso.parallel import Workers
-from judge import U, U_JUDGE, exact, recomputed_gap, rounding, untold
+from judge import U_JUDGE, U, exact, recomputed_gap, rounding, untold
 
 
 def independent_gap(case: Case, form, a: np.ndarray) -> float:

@@ -230,11 +230,12 @@ class _Follower:
     def _emit(self, iterate: Iterate, known: Evidence) -> None:
         point = len(self.outcomes)
         gap, rounding = prove(self._problem, self._forms[point], known)
-        status = Status.STALLED if self._limited is Status.PRECISION else self._limited
         if gap <= self._goal:
             status = Status.CERTIFIED
         elif gap <= MOSTLY_ROUNDING * rounding:
             status = Status.PRECISION
+        else:
+            status = Status.STALLED if self._limited is Status.PRECISION else self._limited
         outcome = Outcome(iterate, status, self._n_rounds, self._n_dots, gap, self._n_priced)
         self._n_rounds = self._n_dots = self._n_priced = 0
         self.outcomes.append(outcome)

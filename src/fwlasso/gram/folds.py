@@ -60,7 +60,7 @@ def copied_columns(X: Whole, gram: Matrix, rows: Rows) -> Mask:
     for j in np.flatnonzero(_have_twins(gram)):
         column = _column(X, int(j), rows)
         is_turned = column[np.argmax(column != 0.0)] < 0.0
-        mark = hashlib.blake2b((-column if is_turned else column) + 0.0).digest()  # there is no -0.0 then
+        mark = hashlib.blake2b(((-column if is_turned else column) + 0.0).tobytes()).digest()  # there is no -0.0 then
         copies[j] = mark in seen
         seen.add(mark)
     return copies

@@ -204,11 +204,11 @@ def _prove_on_data(
     is_rounding = gaps <= TIMES_ROUNDING * (gaps - gaps_of(computed))
     qy = problem.yy - computed.yr
     qq = np.maximum(0.0, qy - computed.yr + computed.norms**2)  # r = y - q
-    for row, k in enumerate(points):
+    for i, k in enumerate(points):
         done = outcomes[k]
-        done = done._replace(iterate=done.iterate._replace(qq=float(qq[row]), qy=float(qy[row])))
-        if gaps[row] < done.gap:
-            open_status = Status.PRECISION if is_rounding[row] else Status.STALLED
-            status = Status.CERTIFIED if gaps[row] <= goal else open_status
-            done = done._replace(gap=float(gaps[row]), status=status)
+        done = done._replace(iterate=done.iterate._replace(qq=float(qq[i]), qy=float(qy[i])))
+        if gaps[i] < done.gap:
+            open_status = Status.PRECISION if is_rounding[i] else Status.STALLED
+            status = Status.CERTIFIED if gaps[i] <= goal else open_status
+            done = done._replace(gap=float(gaps[i]), status=status)
         outcomes[k] = done
