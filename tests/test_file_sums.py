@@ -7,14 +7,17 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from pyarrow import csv, parquet
+from typer.testing import CliRunner
 
 from conftest import random_values
+from fwlasso import Lasso, LassoPath, lasso_cv, lasso_path, sum_table
 from fwlasso._core.moments import gamma
+from fwlasso.cli import app
 from fwlasso.datasets import arrow_files, dump_libsvm, libsvm_parts, read_table
 from fwlasso.gram.centring import moments
 from fwlasso.gram.file_sums import TooManyFeaturesError, file_sums
-from fwlasso.gram.row_sums import gram_bytes
 from fwlasso.parallel import Workers
+from fwlasso.route import gram_bytes
 from programs import run_measured
 
 LONG = np.longdouble
@@ -125,6 +128,63 @@ def test_constant_columns_of_files_are_zero_columns(kind, tmp_path, rng):
     values[:, 2], values[:, 4] = 0.1, 0.0
     _, centre = moments(sums_of(write(tmp_path, kind, values, y)).sums, True, False)
     assert np.flatnonzero(centre.factors == 0.0).tolist() == [2, 4]
+
+
+# Paths --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "svm"])
+@pytest.mark.parametrize("options", [{}, {"standardize": True, "radii": 30}, {"fit_intercept": False}])
+def test_the_path_of_a_file_is_that_of_its_table(kind, options, tmp_path, rng):
+    values = random_values(rng, 2500, 15) + np.arange(15.0)
+    file = write(tmp_path, kind, values, values[:, :3].sum(axis=1) + rng.standard_normal(2500))
+    summed = sum_table(file, fit_intercept=options.get("fit_intercept", True))
+    path, table = lasso_path(summed, tol=1e-8, **options), read_table(file)
+    expected = lasso_path(table, tol=1e-8, **options)
+    np.testing.assert_allclose(path.coefs.toarray(), expected.coefs.toarray(), atol=1e-6)
+    np.testing.assert_allclose(path.intercepts, expected.intercepts, atol=1e-5)
+    assert path.gaps.max() <= 1e-8
+    assert path.settings["route"] == "gram"
+    assert path.counters.passes == 1.0
+    known = ("target", "first_index", "n_samples")
+    assert [path.settings.get(name) for name in known] == [expected.settings.get(name) for name in known]
+    assert path.feature_names == expected.feature_names
+
+
+def test_what_needs_rows_is_refused(tmp_path, rng):
+    file = write(tmp_path, "csv", rng.standard_normal((50, 4)) + 9.0, rng.standard_normal(50))
+    summed = sum_table(file)
+    for call, message in [
+        (lambda: lasso_cv(summed), "its rows are gone"),
+        (lambda: lasso_path(summed, np.zeros(50)), "y: X was summed up"),
+        (lambda: lasso_path(summed, solver="sfw"), "solver='sfw' looks at columns"),
+        (lambda: lasso_path(summed, fit_intercept=False), "fit_intercept"),
+        (lambda: lasso_path(summed, feature_names=["a"]), "feature_names must be one for each of the 4"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            call()
+    assert Lasso(0.1).fit(summed, None).coef_.shape == (4,)  # a model is a path of one point
+
+
+def test_the_command_sums_up_what_is_large_or_asked_for(tmp_path, rng, monkeypatch):
+    def run(*words):
+        return CliRunner().invoke(app, list(map(str, words)))
+
+    values = rng.standard_normal((300, 4))
+    file = write(tmp_path, "csv", values, values[:, 0] + rng.standard_normal(300))
+    paths = []
+    for n, options in enumerate(([], ["--solver", "gram"], [])):
+        if n == 2:
+            monkeypatch.setattr("fwlasso.cli_read.LARGE_FILE", 0.0)
+        done = run("path", file, "--target", "effect", "--out", tmp_path / str(n), "--quiet", *options)
+        assert done.exit_code == 0, done.output
+        paths.append(LassoPath.load(tmp_path / str(n) / "path.npz"))
+    assert (paths[1].coefs.toarray() == paths[2].coefs.toarray()).all()
+    np.testing.assert_allclose(paths[0].coefs.toarray(), paths[1].coefs.toarray(), atol=1e-2)
+    wide = write(tmp_path, "svm", rng.standard_normal((5, 5)), np.arange(5.0))
+    wide.write_text(wide.read_text() + "1 9999:2\n")
+    assert run("path", wide, "--quiet", "--alphas", 3).exit_code == 0  # read as others are: it has too many features
+    assert isinstance(run("path", wide, "--solver", "gram").exception, TooManyFeaturesError)
 
 
 # Wrong files --------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ with QuietImports():
     from .choice import Choice
     from .cross_validation import CrossValidation, lasso_cv
     from .estimators import Lasso, LassoCV
+    from .gram.file_sums import SummedTable, sum_table
     from .models import LinearModel
     from .path import lasso_path
     from .result import Counters, LassoPath
@@ -33,8 +34,10 @@ __all__ = [
     "SparsityRule",
     "Stability",
     "Status",
+    "SummedTable",
     "lasso_cv",
     "lasso_path",
     "stability_selection",
+    "sum_table",
     "warm_up",
 ]

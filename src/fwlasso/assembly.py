@@ -12,8 +12,8 @@ from .bed import Genotypes
 from .certificate import certify_iterates
 from .columns import Vector
 from .data import Data
-from .design import Design
 from .forms import Form
+from .gram.file_sums import SummedTable
 from .gram.problem import GramProblem
 from .grid import user_values
 from .notices import warn_of_ending
@@ -64,7 +64,7 @@ def certify(
 
 def assemble(
     problem: Problem | GramProblem,
-    design: Design,
+    feature_names: tuple[str, ...] | None,
     grid_name: str,
     grid: Vector,
     outcomes: list[Outcome],
@@ -101,7 +101,7 @@ def assemble(
         statuses=tuple(outcome.status for outcome in outcomes),
         ending=ending,
         counters=counters,
-        feature_names=design.feature_names,
+        feature_names=feature_names,
         settings=settings,
     )
 
@@ -115,9 +115,9 @@ def _supports(points: list[iterates.Iterate], problem: Problem | GramProblem) ->
     return found
 
 
-def label(path: LassoPath, data: Data) -> LassoPath:
+def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
     """Return a path with what is known of its data: the response, the first column, the variants that were active."""
-    known = data.X.variants if isinstance(data.X, Genotypes) else None
+    known = data.X.variants if isinstance(data, Data) and isinstance(data.X, Genotypes) else None
     variants = {} if known is None else {j: known.at(j) for j in np.unique(path.coefs.indices).tolist()}
     return replace(path, settings={**path.settings, **data.origin}, variants=variants)
 

@@ -13,11 +13,12 @@ from rich.markup import escape
 from . import cli_options as given
 from .choice import Choice
 from .cli_keep import check_folder, clear_folder, keep
-from .cli_read import read_data, read_validation
+from .cli_read import read_data, read_sums, read_validation
 from .cli_show import Detail, as_records, put_json, show_path, solving, telling
 from .columns import Vector
 from .cross_validation import choice_of_point, warn_at_end_of_grid
 from .datasets import Table, load_diabetes_products
+from .gram.file_sums import SummedTable
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
@@ -100,7 +101,8 @@ def path(
     options = Options(checkpoint=out, in_segments=validation is not None, **settings)  # before anything is read
     is_kept = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
     detail = Detail(as_json, quiet, verbose)
-    data = read_data(file, detail, target, zero_based, columns, exclude)
+    chosen = target, zero_based, columns, exclude
+    data = read_sums(file, detail, *chosen, options) or read_data(file, detail, *chosen)
     held_out = None if validation is None else read_validation(validation, data, detail, target, zero_based)
     if out is not None and overwrite:
         clear_folder(out)
@@ -141,7 +143,7 @@ def demo(
     finish(result, title, out, detail, result.ending)
 
 
-def solve(data: Store | Table, title: str, detail: Detail, options: Options) -> LassoPath:
+def solve(data: Store | Table | SummedTable, title: str, detail: Detail, options: Options) -> LassoPath:
     """Solve with a progress bar."""
     with solving(detail, title, data) as show:
         return solve_path(data, None, replace(options, callback=show))

@@ -2,17 +2,25 @@
 
 import csv
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .bed import Genotypes
-from .cli_show import Detail, telling
+from .cli_show import Detail, shape_of, steps_of, telling
 from .datasets import Table, read_table
 from .datasets.arrow_files import are_numbers, listed
 from .datasets.files import LIBSVM, TABLES, ending_of
 from .datasets.new_rows import match_columns, read_libsvm_rows
+from .gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
 from .notices import warn_of_doubt
+from .options import Options
+from .route import GRAM, physical_memory
 from .store import Store, open_store
+
+#: Files of more than this share of the memory are summed up while they are read, unless they have too many columns.
+LARGE_FILE = 0.4
 
 
 def read_data(
@@ -29,26 +37,66 @@ def read_data(
         if file.is_dir() and target is None and chosen is None and not left_out:
             data: Store | Table = open_store(file)
         else:
-            base = "auto" if zero_based is None else zero_based
-            data = read_table(file, target, zero_based=base, columns=chosen, exclude=left_out)  # type: ignore[arg-type]
-        _warn_of_response(data, file)
+            data = read_table(file, target, zero_based=_base(zero_based), columns=chosen, exclude=left_out)
+        _warn_of_response(np.unique(data.y), len(data.y), data.target, file)
         if not file.is_dir() and ending_of(file) in TABLES:
             _warn_of_names(data, file, is_guessed=target is None)
     tell_base(data, file, detail, zero_based)
     return data
 
 
-def tell_base(data: Store | Table, file: Path, detail: Detail, zero_based: bool | None) -> None:
+def read_sums(
+    file: Path,
+    detail: Detail,
+    target: str | None,
+    zero_based: bool | None,
+    columns: str | None,
+    exclude: str | None,
+    options: Options,
+) -> SummedTable | None:
+    """Sum up a tall file that may be larger than memory, or that the solver asks for; None where there is no need to.
+
+    A file that is not asked for by solver "gram" is read as others are if it has too many features.
+    """
+    if file.is_dir() or ending_of(file) not in (*LIBSVM, *TABLES):
+        return None
+    is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
+    if options.solver != GRAM and not (is_large and options.entry.make is None):
+        return None
+    chosen, left_out = names_in(columns), names_in(exclude) or []
+    with telling(detail), steps_of(detail) as tell:
+        try:
+            data = sum_table(
+                file, target, fit_intercept=options.fit_intercept, zero_based=_base(zero_based), columns=chosen,
+                exclude=left_out, n_threads=options.n_threads, progress=tell,
+            )  # fmt: skip
+        except TooManyFeaturesError:
+            if options.solver == GRAM:
+                raise
+            return None
+        if data.y_values:
+            _warn_of_response(np.array(data.y_values), data.shape[0], data.target, file)
+        if ending_of(file) in TABLES:
+            _warn_of_names(data, file, is_guessed=target is None)
+    tell_base(data, file, detail, zero_based)
+    return data
+
+
+def _base(zero_based: bool | None) -> bool | Literal["auto"]:
+    return "auto" if zero_based is None else zero_based
+
+
+def tell_base(data: Store | Table | SummedTable, file: Path, detail: Detail, zero_based: bool | None) -> None:
     """Tell what LIBSVM indices count from, where nobody told."""
     if data.first_index == 1 and zero_based is None and not file.is_dir():
         detail.tell("indices count from 1, as none of them is 0; with --zero-based from 0")
 
 
 def read_validation(
-    file: Path, data: Store | Table, detail: Detail, target: str | None, zero_based: bool | None
+    file: Path, data: Store | Table | SummedTable, detail: Detail, target: str | None, zero_based: bool | None
 ) -> Table:
     """Read data to score the models of `data` on; they must have the same features."""
-    p, names = data.X.shape[1], data.feature_names
+    p, names = shape_of(data)[1], data.feature_names
     ending = None if file.is_dir() else ending_of(file)
     with telling(detail):
         if ending in LIBSVM and target is None:
@@ -85,16 +133,16 @@ def names_in(text: str | None) -> list[str] | None:
     return None if text is None else next(csv.reader([text], skipinitialspace=True)) or [""]
 
 
-def _warn_of_response(data: Store | Table, file: Path) -> None:
-    values = np.unique(data.y)
-    if values.size == 2 < len(data.y):
-        what = f"the response {data.target!r}" if data.target else "the response"
+def _warn_of_response(values: NDArray[np.float64], n_samples: int, target: str | None, file: Path) -> None:
+    """Warn of a response with two values, given those that are there."""
+    if values.size == 2 < n_samples:
+        what = f"the response {target!r}" if target else "the response"
         warn_of_doubt(
             f"{file}: {what} has two values, {values[0]:g} and {values[1]:g}: least squares, not classification"
         )
 
 
-def _warn_of_names(data: Store | Table, file: Path, *, is_guessed: bool) -> None:
+def _warn_of_names(data: Store | Table | SummedTable, file: Path, *, is_guessed: bool) -> None:
     names = (*(data.feature_names or ()), str(data.target))
     if is_guessed:
         others = f"--target takes another of {listed(names)}"

@@ -29,6 +29,7 @@ from ._compiling import is_compiling
 from .choice import Choice
 from .columns import Vector
 from .datasets.sealed import json_text
+from .gram.file_sums import SummedTable
 from .progress import Step, Tell
 from .report import POINT_NAMES, point_rows
 from .report_page.data import home_model
@@ -124,11 +125,17 @@ def telling(detail: Detail) -> Iterator[None]:
         detail.tell(text, "yellow")
 
 
+def shape_of(data: Store | Table | SummedTable) -> tuple[int, int]:
+    """Return the number of samples and of features."""
+    m, p = data.shape if isinstance(data, SummedTable) else data.X.shape
+    return m, p
+
+
 @contextmanager
-def solving(detail: Detail, title: str, data: Store | Table) -> Iterator[Callback]:
+def solving(detail: Detail, title: str, data: Store | Table | SummedTable) -> Iterator[Callback]:
     """Tell what is solved; show a bar for the path that tells the callback where it is; then what it warned of."""
     console = detail.aside()
-    (m, p), response = data.X.shape, f", response {data.target!r}" if data.target else ""
+    (m, p), response = shape_of(data), f", response {data.target!r}" if data.target else ""
     console.print(f"[bold]{escape(title)}[/bold]: {m:,} samples, {p:,} features{escape(response)}", soft_wrap=True)
     show_log(errors_only=detail.is_silent)
     columns = _Phase("{task.description}"), BarColumn(), MofNCompleteColumn()

@@ -27,6 +27,22 @@ class Data(NamedTuple):
     X: Any  # as it was given, in a store, a table or by itself
     origin: dict[str, Any]  # what a store or a table tells of its response and its columns
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples and of features."""
+        m, p = shape(self.design.columns)
+        return m, p
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features."""
+        return self.design.feature_names
+
+    @property
+    def conversion(self) -> str | None:
+        """What had to be converted."""
+        return self.design.conversion
+
     def fingerprint(self) -> dict[str, str]:
         """Return checksums of the data, and what is told of their origin."""
         variants = self.X.variants if isinstance(self.X, Genotypes) else None

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ._compiling import compile_seconds
 from .assembly import assemble, certify, label, warn_unless_converged
 from .columns import Csc, Dense, Vector, shape
-from .data import as_data
+from .data import Data, as_data
 from .design import Design
 from .forms import Ball, Form, Penalty
+from .gram.file_sums import SummedTable
 from .gram.problem import GramProblem, gram_problem
 from .gram.row_sums import row_sums
 from .grid import penalty_grid, radius_grid, user_values
@@ -71,7 +72,7 @@ def lasso_path(
     X : array, sparse matrix, pandas, polars or pyarrow table, or Genotypes, of shape (n_samples, n_features), or store
         Column-major arrays and CSC matrices of float64 or float32, and the packed genotypes of
         `fwlasso.datasets.open_bed`, are used where they lie; anything else is copied once. A store, open or as the path
-        of its folder, is read from the disk: it may be larger than memory.
+        of its folder, is read from the disk: it may be larger than memory. So may a tall file be: `sum_table` reads it.
     y : array of shape (n_samples,)
         By default that of the store, or of the `fwlasso.datasets.Table` that X is.
     alphas, radii : int or array, optional
@@ -158,20 +159,23 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
         workers = stack.enter_context(Workers(options.threads))
         stack.enter_context(watch.guard())
         with timed(seconds, "setup"):
-            data = as_data(X, y, workers, options.feature_names)
-            options = options.for_shape(shape(data.design.columns))
+            data: Data | SummedTable
+            if isinstance(X, SummedTable):
+                data = _as_summed(X, y, options)
+            else:
+                data = as_data(X, y, workers, options.feature_names)
+            options = options.for_shape(data.shape)
             run = None
             if options.checkpoint is not None:
                 run = stack.enter_context(open_checkpoint(options, seed, data.fingerprint()))
                 seed = run.seed
-            route = route_of(options, data.design)
-            problem = make_problem(data.design, data.response, options, route, workers)
-        path = path_on(problem, data.design, options, seed, workers, watch, seconds, start=start, run=run)
+            problem = make_problem(data, options, workers)
+        path = path_on(problem, data, options, seed, workers, watch, seconds, start=start, run=run)
     warn_unless_converged(path, options)
     return label(path, data)
 
 
-def route_of(options: Options, design: Design) -> str:
+def route_of(options: Options, design: Design, n_folds: int = 1) -> str:
     """Return by which way a path is computed: the one asked for by name, or the one that is expected to be faster."""
     if options.solver != "corrective":
         return options.solver if options.solver in (GRAM, WORKING_SET) else POINTWISE
@@ -180,15 +184,29 @@ def route_of(options: Options, design: Design) -> str:
     n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p
     is_float64 = isinstance(columns, Dense) and columns.values.dtype == np.float64
     memory, n_threads = physical_memory(), options.threads
-    return choose_route(m, p, n_stored, options.n_points, options.tolerance, is_float64, memory, n_threads).name
+    task = m, p, n_stored, options.n_points, options.tolerance, is_float64
+    return choose_route(*task, memory, n_threads, n_folds).name
 
 
-def make_problem(
-    design: Design, response: Vector, options: Options, route: str, workers: Workers
-) -> Problem | GramProblem:
+def _as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:
+    """Check that a table without rows does for what is asked."""
+    if y is not None:
+        raise ValueError("y: X was summed up together with its response; leave y out")
+    if options.entry.make is not None or options.solver == WORKING_SET:
+        raise ValueError(f"solver={options.solver!r} looks at columns, and X was summed up while it was read")
+    names = options.feature_names
+    if names is not None and len(names) != table.shape[1]:
+        raise ValueError(f"feature_names must be one for each of the {table.shape[1]} features of X, got {len(names)}")
+    return table if names is None else table._replace(feature_names=tuple(names))
+
+
+def make_problem(data: Data | SummedTable, options: Options, workers: Workers) -> Problem | GramProblem:
     """Read the data once, and return the problem as the route asks for it."""
     units = options.fit_intercept, options.standardize
-    if route != GRAM:
+    if isinstance(data, SummedTable):
+        return data.problem(*units)
+    design, response = data.design, data.response
+    if route_of(options, design) != GRAM:
         return build_problem(design, response, *units, workers)
     (sums,) = row_sums(design.columns, response, units[0], workers, feature_names=design.feature_names)
     problem = gram_problem(sums, design.columns, response, np.arange(response.size), *units)
@@ -210,7 +228,7 @@ def with_columns(
 
 def path_on(
     problem: Problem | GramProblem,
-    design: Design,
+    data: Data | SummedTable,
     options: Options,
     seed: int,
     workers: Workers,
@@ -262,9 +280,9 @@ def path_on(
         "n_samples": problem.shape[0],
         "in_segments": run is not None or options.in_segments,
         "route": GRAM if isinstance(problem, GramProblem) else WORKING_SET if options.entry.make is None else POINTWISE,
-        "conversion": design.conversion,
+        "conversion": data.conversion,
     }
-    return assemble(problem, design, options.grid_name, values, outcomes, gaps, ending, counters, settings)
+    return assemble(problem, data.feature_names, options.grid_name, values, outcomes, gaps, ending, counters, settings)
 
 
 def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:

@@ -31,7 +31,15 @@ class Route(NamedTuple):
 
 
 def choose_route(
-    m: int, p: int, n_stored: int, n_points: int, tol: float, is_float64: bool, memory: int, n_threads: int
+    m: int,
+    p: int,
+    n_stored: int,
+    n_points: int,
+    tol: float,
+    is_float64: bool,
+    memory: int,
+    n_threads: int,
+    n_folds: int = 1,
 ) -> Route:
     """Return the way to compute a certified path: a function of the problem's size alone.
 
@@ -43,6 +51,7 @@ def choose_route(
     is_float64 : whether numbers can be multiplied as they are
     memory : bytes of this machine
     n_threads : threads
+    n_folds : parts of the samples that have a Gram matrix each
 
     Examples
     --------
@@ -63,14 +72,18 @@ def choose_route(
     on_gram = products + n_rounds * n_active * (n_active + p) / _ROUND_FLOPS + n_active**3 / _FACTOR_FLOPS
     passes = (_N_PASSES if n_points > 1 else 3.0) * n_stored / (_PASS_ENTRIES * n_threads)
     on_columns = passes + _TIMES[is_tight] * _COLUMN_SECONDS * min(m, 8 * in_row * m / p) * n_active**2
-    fits = m >= p and gram_bytes(p, n_threads) <= MEMORY_SHARE * memory
+    fits = m >= p and gram_bytes(p, n_threads, n_folds) <= MEMORY_SHARE * memory
     name = GRAM if fits and (p <= _ALWAYS or on_gram <= on_columns) else WORKING_SET
     return Route(name, {GRAM: on_gram, WORKING_SET: on_columns})
 
 
-def gram_bytes(p: int, n_threads: int) -> int:
-    """Return the memory of a path on the Gram matrix: its own, its factor's, and one for every thread of the pass."""
-    return 8 * p * p * (n_threads + 2)
+def gram_bytes(p: int, n_threads: int, n_folds: int = 1) -> int:
+    """Return how many bytes a path on the Gram matrix takes at most.
+
+    Every thread has the products of its block of rows; every fold has its sums; and there are the moments and a factor.
+    Blocks of rows are small beside them, or data are.
+    """
+    return 8 * (p + 2) ** 2 * (n_threads + n_folds + 2) + (n_threads << 13) * (p + 2)
 
 
 def physical_memory() -> int:

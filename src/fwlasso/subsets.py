@@ -64,7 +64,7 @@ class _Problems:
     def __init__(self, data: Data, options: Options, masks: Sequence[Mask], workers: Workers) -> None:
         self._design, self._response, self._options, self._masks = data.design, data.response, options, masks
         self._grams: GramSubsets | None = None
-        if route_of(options, data.design) == GRAM:
+        if route_of(options, data.design, len(masks) + 1) == GRAM:
             self._grams = GramSubsets(
                 data.design.columns, data.response, masks, options.fit_intercept, options.standardize, workers,
                 data.design.feature_names,
@@ -112,11 +112,11 @@ def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -
 
         def follow_all(own: Workers) -> LassoPath:
             problem = whole.pop()  # nobody needs it after the path
-            return path_on(problem, design, options, seed, own, watch, seconds, run=run)
+            return path_on(problem, data, options, seed, own, watch, seconds, run=run)
 
         def follow(subset: _Subset, grid: Vector, own: Workers) -> LassoPath:
             part = problems.part(subset.number, own)
-            return path_on(part, design, options.on_grid(grid), seed, own, subset.watch, {}, run=subset.run)
+            return path_on(part, data, options.on_grid(grid), seed, own, subset.watch, {}, run=subset.run)
 
         n_together = _n_affordable(design.columns, workers.n_threads)
         if options.grid_name == "alphas":  # known beforehand: all go together

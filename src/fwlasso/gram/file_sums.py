@@ -1,19 +1,22 @@
 """Sums over the rows of a file that may be larger than memory: one pass over it, and no store in between."""
 
+import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..datasets.arrow_files import STDIN, Wanted, stream_csv, stream_parquet
 from ..datasets.files import LIBSVM, TABLES, ending_of, naming
 from ..datasets.libsvm_parts import Expected, Journey, TextRows, stream_rows
-from ..parallel import Workers, one_blas_thread
+from ..parallel import Workers, one_blas_thread, resolve_threads
 from ..progress import Tell, silent
 from .blocks import Coordinates
+from .centring import moments
+from .problem import GramProblem
 from .row_sums import RowSums, better_coordinates
 from .streams import Batch, BlockStream, EntryStream, Stream, is_sparse, n_columns
 
@@ -27,11 +30,21 @@ class TooManyFeaturesError(ValueError):
     """A file has more features than its Gram matrix is to be made of."""
 
 
-class FileSums(NamedTuple):
-    """Sums over the rows of a file, and what is known of its columns.
+class SummedTable(NamedTuple):
+    """A table that was read row by row and summed up, by `sum_table`: paths are computed on its inner products.
 
-    `target` and `first_index` are as in a `Table`. `y_values` are the distinct numbers of the response, if they are no
-    more than two.
+    Attributes
+    ----------
+    sums : inner products of the columns
+    feature_names, target, first_index
+        As in a `Table`.
+    y_values : the distinct numbers of the response, if they are no more than two
+
+    Examples
+    --------
+    >>> from fwlasso.gram.file_sums import SummedTable
+    >>> SummedTable._fields[1:4]
+    ('feature_names', 'target', 'first_index')
     """
 
     sums: RowSums
@@ -39,6 +52,104 @@ class FileSums(NamedTuple):
     target: str | None
     first_index: int | None
     y_values: tuple[float, ...]
+
+    @property
+    def conversion(self) -> None:
+        """What had to be converted: nothing."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples and of features."""
+        return self.sums.n_rows, len(self.sums.norms2) - 2
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What is known of the response and the columns."""
+        known = {"target": self.target, "first_index": self.first_index}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return checksums that tell whether the rows are the same as before."""
+        m, p = self.shape
+        numbers = hashlib.sha256(self.sums.products.tobytes()).hexdigest()
+        names = hashlib.sha256(repr(self.feature_names).encode()).hexdigest()
+        return {
+            "shape": f"{m} x {p}",
+            "X": f"sums:{numbers}",
+            "feature names": names,
+            **{k: str(v) for k, v in self.origin.items()},
+        }
+
+    def problem(self, fit_intercept: bool, standardize: bool) -> GramProblem:
+        """Return the least-squares problem."""
+        if not fit_intercept and self.sums.coordinates.shifts.any():
+            raise ValueError("fit_intercept: the table was summed up for an intercept; sum_table(fit_intercept=False)")
+        found, centre = moments(self.sums, fit_intercept, standardize)
+        no_copies = np.zeros(self.shape[1], np.bool_)
+        return GramProblem(found, centre, self.sums.n_rows, no_copies, None, None)
+
+    def as_design(self) -> NoReturn:
+        """Refuse what needs rows."""
+        raise ValueError("X was summed up while it was read, and its rows are gone: use lasso_path, or read_table")
+
+
+def sum_table(
+    path: str | Path,
+    target: str | None = None,
+    *,
+    fit_intercept: bool = True,
+    zero_based: bool | Literal["auto"] = "auto",
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    n_threads: int | None = None,
+    progress: Tell | None = None,
+) -> SummedTable:
+    r"""Read a tall file once, of any size, and keep the inner products of its columns: all that certified paths take.
+
+    Memory does not depend on the number of rows: 8 p^2 bytes for p features, for every thread and twice more. Up to
+    4,000 features are taken.
+
+    Parameters
+    ----------
+    path : LIBSVM text, csv or tsv, packed or not, or parquet
+    target, zero_based, columns, exclude
+        As in `fwlasso.datasets.read_table`.
+    fit_intercept : bool, default=True
+        Whether paths will have an intercept.
+    n_threads : int, optional
+        By default all cores this process may use.
+    progress : callable, optional
+        Called with a `fwlasso.datasets.Step` after every block.
+
+    Returns
+    -------
+    SummedTable
+        To be given to `lasso_path`, any number of times.
+
+    Raises
+    ------
+    ValueError
+        As `read_table` does; if there are too many features; if squares of the numbers are not finite.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from fwlasso import lasso_path, sum_table
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "data.csv")
+    ...     _ = file.write_text("age,dose,effect\n1,2,3\n4,5,6\n2,1,3\n")
+    ...     table = sum_table(file, target="effect")
+    >>> table.shape, table.feature_names
+    ((3, 2), ('age', 'dose'))
+    >>> len(lasso_path(table, alphas=5))
+    5
+    """
+    with Workers(resolve_threads(n_threads)) as workers:
+        return file_sums(
+            path, fit_intercept, workers, target=target, zero_based=zero_based, columns=columns, exclude=exclude,
+            progress=progress,
+        )  # fmt: skip
 
 
 def file_sums(
@@ -52,7 +163,7 @@ def file_sums(
     exclude: Sequence[str] = (),
     most_features: int = MOST_FEATURES,
     progress: Tell | None = None,
-) -> FileSums:
+) -> SummedTable:
     """Return the sums over the rows of LIBSVM text, a csv or a parquet file, read once from beginning to end.
 
     Blocks are cut by the numbers of rows, not by what a read brings, and added in order. A file is read a second time
@@ -104,7 +215,7 @@ def file_sums(
         if better is None:
             break
         coordinates = better
-    return FileSums(_in_order(sums, first_index or 0), names, origin, first_index, rows.y_values)
+    return SummedTable(_in_order(sums, first_index or 0), names, origin, first_index, rows.y_values)
 
 
 def _run(batches: Iterator[Batch], fit_intercept: bool, coordinates: Coordinates | None, workers: Workers) -> Stream:

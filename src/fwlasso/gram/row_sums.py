@@ -153,15 +153,6 @@ def require_finite(squares: Vector, feature_names: tuple[str, ...] | None) -> No
         )
 
 
-def gram_bytes(p: int, n_threads: int, n_folds: int = 1) -> int:
-    """Return how many bytes a pass over rows of p columns, and the moments made of it, take at most.
-
-    Every thread has a block of rows and its products; every fold has its sums; and there are the moments. Sparse rows
-    need some megabytes for a block in place of what a thread has.
-    """
-    return 8 * (p + 2) ** 2 * (n_threads + n_folds + 1) + 8 * n_threads * BLOCK_ROWS * (p + 2)
-
-
 class Room(NamedTuple):
     """What a thread works in: the columns of [1, X, y] of a block of rows, and their products."""
 
