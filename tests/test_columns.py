@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from conftest import Case, formed
 from fwlasso._jit import kernel
 from fwlasso.columns import (
+    Shifted,
     add_column,
     column_entry,
     column_moments,
@@ -116,7 +117,7 @@ def test_columns_with_an_origin_are_counted_from_it(wrap, rng):
     """All of the protocol, for columns that lie 1e14 from zero beside one that does not."""
     near = np.round(100 * rng.standard_normal((30, 3)))
     origins = np.array([1e14, 0.0, -3e9])
-    X = as_design(wrap(near + origins)).columns._replace(origins=origins)
+    X = Shifted(as_design(wrap(near + origins)).columns, origins)
     vectors = rng.standard_normal((5, 30))
     np.testing.assert_allclose(dots(X, sample_vector(vectors[0])), near.T @ vectors[0], rtol=1e-13, atol=1e-11)
     for n in (1, 2, 5):

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._core.moments import gamma
+from ._core.moments import rounding_bound as gamma
 from ._jit import kernel
 from .columns import Columns, Vector, Vectors, cut_columns, dot_each, sample_vector, side_by_side
 from .forms import Ball, Form, duality_gap
@@ -63,39 +63,49 @@ class Claim(NamedTuple):
 
 def examine(problem: Problem, columns: NDArray[np.int64], coefs: Vector, residual: Vector, max_corr: float) -> Evidence:
     """Return what is known of coefficients, given their residual, a sample vector that was computed from them."""
-    m, r = problem.shape[0], residual[:-1]
+    m, r = problem.n_samples, residual[:-1]
     with np.errstate(over="ignore", invalid="ignore"):
         rr, yr, l1 = float(np.sum(r * r)), float(np.sum(problem.y[:-1] * r)), float(np.sum(np.abs(coefs)))
         size = float(problem.sizes(columns) @ np.abs(coefs))
-        r_size = math.sqrt(rr) * (1.0 + 1e-8)
-        n_ops = columns.size + 12 + (m if problem.units.standardized else 0)
-        error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8) * r_size
+    r_size = math.sqrt(rr) * (1.0 + 1e-8)
+    n_ops = columns.size + 12 + (m if problem.units.standardized else 0)
+    error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8) * r_size
     return Evidence(rr, yr, l1, error, r_size, max_corr)
 
 
-def prove(problem: Problem, form: Form, known: Evidence) -> Claim:
+def proved_gap(problem: Problem, form: Form, known: Evidence) -> float:
     """Return the duality gap that is proved for a point.
 
     It is never below zero. Of a point that is not finite nothing is known: its gap is infinite.
     """
-    m = problem.shape[0]
-    corr_error = float(gamma(4 * m + 32)) * problem.largest * known.r_size
-    # In truth the residual, and with it M, may be as much smaller as rounding has moved them.
-    moved = min(corr_error + problem.largest * known.error, 0.999 * known.max_corr)
-    plain = _gap(problem, form, known, -moved, 0.0)
-    if not (math.isfinite(sum(known)) and math.isfinite(plain)):
-        return Claim(math.inf, 0.0)
+    if not math.isfinite(sum(known)):
+        return math.inf
+    m = problem.n_samples
     # The last factor: what the gap is relative to, y'y, is rounded, too.
     relative = 1.0 + gamma(m + 8) * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
-    gap = _gap(problem, form, known, corr_error, known.error) * relative
-    return Claim(max(0.0, gap), gap - max(0.0, plain)) if math.isfinite(gap) else Claim(math.inf, 0.0)
+    gap = _gap(problem, form, known, _corr_error(problem, known), known.error) * relative
+    return max(0.0, gap) if math.isfinite(gap) else math.inf
+
+
+def prove(problem: Problem, form: Form, known: Evidence) -> Claim:
+    """Return the duality gap that is proved for a point, and how much of it is rounding."""
+    gap = proved_gap(problem, form, known)
+    if gap == math.inf:
+        return Claim(gap, 0.0)
+    # In truth the residual, and with it M, may be as much smaller as rounding has moved them.
+    moved = min(_corr_error(problem, known) + problem.largest * known.error, 0.999 * known.max_corr)
+    return Claim(gap, gap - max(0.0, _gap(problem, form, known, -moved, 0.0)))
+
+
+def _corr_error(problem: Problem, known: Evidence) -> float:
+    return gamma(4 * problem.n_samples + 32) * problem.largest * known.r_size
 
 
 def _gap(problem: Problem, form: Form, known: Evidence, corr_error: float, error: float) -> float:
     """Return the gap for a maximal correlation and a residual that are off by so much."""
     rr, yr, l1, _, r_size, max_corr = known
     max_corr += corr_error
-    blur = gamma(problem.shape[0] + 8) if error > 0.0 else 0.0
+    blur = gamma(problem.n_samples + 8) if error > 0.0 else 0.0
     if isinstance(form, Ball):
         # delta M - q'r with q'r = y'r - r'r; the true residual is r + d with ||d|| <= error, and moves M by
         # `largest` ||d||, q'r by (q - r)'d, where ||q|| <= l1 largest.

@@ -16,9 +16,9 @@ Vectors over samples, `v` above, have length m + 1: the last entry carries their
 what makes centring cost nothing: for z = f (x - mu 1), z'v = f (x'v - mu sum(v)). Since z is orthogonal to 1,
 `add_column` of a centred column leaves its constant part out: it would not change any dot product.
 
-Numbers of a column may be counted from an *origin*, one that float64 holds and that is near them: x_ij - o_j is exact
-up to one rounding of itself, and exact where x_ij / 2 <= o_j <= 2 x_ij. So years, times and identifiers lose no digits
-when they are centred. Sparse columns have an origin only where every entry is stored.
+Columns far from zero are counted from an *origin* (`Shifted`), a number that float64 holds and that is near theirs:
+x_ij - o_j is exact up to one rounding of itself, and exact where x_ij / 2 <= o_j <= 2 x_ij. So years, times and
+identifiers lose no digits when they are centred. A column has an origin only where every entry is stored.
 
 A part of the samples, a fold say, is a mask over the same memory (`Masked`). Vectors over samples keep their length and
 are zero wherever the mask is: no dot product needs to know.
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._instructions import LANES, gathered_sum, gathered_sums, gathered_two_sums
-from ._jit import IN_ORDER, INLINE, by_type, kernel, part_of_kernel
+from ._jit import IN_ORDER, INLINE, by_type, kernel
 from .parallel import even_cuts
 
 if TYPE_CHECKING:
@@ -48,10 +48,6 @@ def read_only(values: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-#: The origins of columns that are counted from zero.
-NO_ORIGINS = read_only(np.empty(0))
-
-
 class Dense(NamedTuple):
     """A column-major array, kept as its transpose: row-major whatever its shape.
 
@@ -59,7 +55,6 @@ class Dense(NamedTuple):
     """
 
     values: NDArray[Any]  # by column, then by row
-    origins: Vector = NO_ORIGINS  # by column, or empty
 
 
 class Csc(NamedTuple):
@@ -69,13 +64,19 @@ class Csc(NamedTuple):
     indices: NDArray[Any]
     indptr: NDArray[Any]
     n_rows: int
-    origins: Vector = NO_ORIGINS  # by column, or empty; zero for columns with an entry that is not stored
+
+
+class Shifted(NamedTuple):
+    """Columns x_j - origins[j] 1 of another storage; the origin is zero unless all entries of a column are stored."""
+
+    columns: "Dense | Csc"
+    origins: Vector
 
 
 class Masked(NamedTuple):
     """Some samples of another storage, where they lie."""
 
-    columns: "Whole"
+    columns: "Whole | Shifted"
     kept: Vector  # 1 for the samples that are there, else 0
     n_kept: int
 
@@ -97,7 +98,7 @@ class Vectors(NamedTuple):
 
 
 Whole: TypeAlias = "Dense | Csc | Bed"
-Stored: TypeAlias = "Whole | Masked"
+Stored: TypeAlias = "Whole | Shifted | Masked"
 Columns: TypeAlias = "Stored | Standardized"
 
 
@@ -150,22 +151,12 @@ def holds(X: Columns, i: int) -> float:
 # Single precision is added up in double precision: compiled code would do so anyway, plain Python when it is converted.
 
 
-@part_of_kernel
-def _origin(X: "Dense | Csc", j: int) -> float:
-    """Return what column j is counted from."""
-    return X.origins[j] if X.origins.size > 0 else 0.0
-
-
 @dot_column.register(Dense)
 def _(X, j, v):
-    values, origin = X.values, _origin(X, j)
+    values = X.values
     total = 0.0
-    if origin == 0.0:  # to subtract it would take a tenth of the time where columns are in the cache
-        for i in range(values.shape[1]):
-            total += values[j, i] * v[i]
-    else:
-        for i in range(values.shape[1]):
-            total += (values[j, i] - origin) * v[i]
+    for i in range(values.shape[1]):
+        total += values[j, i] * v[i]
     return total
 
 
@@ -178,22 +169,22 @@ def dot_one_by_one(X, j, V, out):
 
 @add_column.register(Dense)
 def _(X, j, a, v):
-    values, origin = X.values, _origin(X, j)
+    values = X.values
     for i in range(values.shape[1]):
-        v[i] += a * (np.float64(values[j, i]) - origin)
+        v[i] += a * np.float64(values[j, i])
 
 
 @column_moments.register(Dense)
 def _(X, j):
-    values, origin = X.values, _origin(X, j)
+    values = X.values
     m = values.shape[1]
     total = 0.0
     for i in range(m):
-        total += np.float64(values[j, i]) - origin
+        total += np.float64(values[j, i])
     mean = total / m
     squares = 0.0
     for i in range(m):
-        squares += (np.float64(values[j, i]) - origin - mean) ** 2
+        squares += (np.float64(values[j, i]) - mean) ** 2
     return mean, squares
 
 
@@ -209,7 +200,7 @@ def _(X, j):
 
 @column_entry.register(Dense)
 def _(X, j, k):
-    return k, np.float64(X.values[j, k]) - _origin(X, j)
+    return k, np.float64(X.values[j, k])
 
 
 @shape.register(Dense)
@@ -222,29 +213,13 @@ def _(X):
 
 @dot_column.register(Csc, INLINE)
 def _(X, j, v):
-    if _origin(X, j) != 0.0:
-        return _full_sum(X, j, v, 0, 1)
     return gathered_sum(X.data, X.indices, v, 0, 1, X.indptr[j], X.indptr[j + 1])
-
-
-@kernel
-def _full_sum(X: Csc, j: int, v: Vector, first: int, n_lanes: int) -> float:
-    """Return the product of a full column with the numbers v[first], v[first + n_lanes], ..."""
-    start, origin = X.indptr[j], X.origins[j]
-    total = 0.0
-    for i in range(X.n_rows):
-        total += (np.float64(X.data[start + i]) - origin) * v[first + i * n_lanes]
-    return total
 
 
 @dot_each.register(Csc, INLINE)
 def _(X, j, V, out):
     start, stop = X.indptr[j], X.indptr[j + 1]
-    if _origin(X, j) != 0.0:
-        n_lanes = min(V.n, LANES) if V.n > 1 else 1
-        for k in range(V.n):
-            out[k] = _full_sum(X, j, V.rows[k // n_lanes], k % n_lanes, n_lanes)
-    elif V.n == 1:
+    if V.n == 1:
         out[0] = gathered_sum(X.data, X.indices, V.rows, 0, 1, start, stop)
     elif V.n == 2:
         out[0], out[1] = gathered_two_sums(X.data, X.indices, V.rows, 0, 2, start, stop)
@@ -257,21 +232,20 @@ def _(X, j, V, out):
 
 @add_column.register(Csc, IN_ORDER)
 def _(X, j, a, v):
-    origin = _origin(X, j)
     for k in range(np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])):
-        v[np.uintp(X.indices[k])] += a * (np.float64(X.data[k]) - origin)
+        v[np.uintp(X.indices[k])] += a * np.float64(X.data[k])
 
 
 @column_moments.register(Csc)
 def _(X, j):
-    start, stop, origin = np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1]), _origin(X, j)
+    start, stop = np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])
     total = 0.0
     for k in range(start, stop):
-        total += np.float64(X.data[k]) - origin
+        total += np.float64(X.data[k])
     mean = total / X.n_rows
     squares = (X.n_rows - np.float64(stop - start)) * mean**2
     for k in range(start, stop):
-        squares += (np.float64(X.data[k]) - origin - mean) ** 2
+        squares += (np.float64(X.data[k]) - mean) ** 2
     return mean, squares
 
 
@@ -288,12 +262,82 @@ def _(X, j):
 @column_entry.register(Csc)
 def _(X, j, k):
     at = np.uintp(X.indptr[j] + k)
-    return X.indices[at], np.float64(X.data[at]) - _origin(X, j)
+    return X.indices[at], np.float64(X.data[at])
 
 
 @shape.register(Csc)
 def _(X):
     return X.n_rows, X.indptr.size - 1
+
+
+# Columns counted from their origins. Where there is one, all entries are stored: the k-th is that of row k. --------
+
+
+@kernel
+def _sum_from(X: "Dense | Csc", j: int, origin: float, v: Vector, first: int, n_lanes: int) -> float:
+    """Return the product of x_j - origin 1 with the numbers v[first], v[first + n_lanes], ..."""
+    total = 0.0
+    for k in range(column_entries(X, j)):
+        total += (column_entry(X, j, k)[1] - origin) * v[first + k * n_lanes]
+    return total
+
+
+@dot_column.register(Shifted)
+def _(X, j, v):
+    if X.origins[j] == 0.0:
+        return dot_column(X.columns, j, v)
+    return _sum_from(X.columns, j, X.origins[j], v, 0, 1)
+
+
+@dot_each.register(Shifted, INLINE)
+def _(X, j, V, out):
+    if X.origins[j] == 0.0:
+        dot_each(X.columns, j, V, out)
+    else:
+        n_lanes = V.rows.shape[1] // (shape(X)[0] + 1)  # see `side_by_side`
+        for k in range(V.n):
+            out[k] = _sum_from(X.columns, j, X.origins[j], V.rows[k // n_lanes], k % n_lanes, n_lanes)
+
+
+@add_column.register(Shifted)
+def _(X, j, a, v):
+    for k in range(column_entries(X, j)):
+        i, value = column_entry(X, j, k)
+        v[i] += a * value
+
+
+@column_moments.register(Shifted)
+def _(X, j):
+    if X.origins[j] == 0.0:
+        return column_moments(X.columns, j)
+    m, total = shape(X)[0], 0.0
+    for k in range(m):
+        total += column_entry(X, j, k)[1]
+    mean, squares = total / m, 0.0
+    for k in range(m):
+        squares += (column_entry(X, j, k)[1] - mean) ** 2
+    return mean, squares
+
+
+@column_shift.register(Shifted)
+def _(X, j):
+    return 0.0
+
+
+@column_entries.register(Shifted)
+def _(X, j):
+    return column_entries(X.columns, j)
+
+
+@column_entry.register(Shifted)
+def _(X, j, k):
+    i, value = column_entry(X.columns, j, k)
+    return i, value - X.origins[j]
+
+
+@shape.register(Shifted)
+def _(X):
+    return shape(X.columns)
 
 
 # Some of the samples -----------------------------------------------------------------------------------------
@@ -354,6 +398,7 @@ def _(X):
 
 @holds.register(Dense)
 @holds.register(Csc)
+@holds.register(Shifted)
 def holds_all(X, i):
     """Of a storage with all samples."""
     return 1.0
@@ -421,6 +466,13 @@ def _(X, i):
 # For all storages --------------------------------------------------------------------------------------------
 
 
+def storage_of(X: Columns) -> Whole:
+    """Return the storage inside of all wrappers."""
+    while isinstance(X, Standardized | Masked | Shifted):
+        X = X.columns
+    return X
+
+
 def sample_vector(values: NDArray[Any]) -> Vector:
     """Return `values` as a vector over samples, its sum in the last place."""
     return np.append(np.asarray(values, dtype=np.float64), np.sum(values, dtype=np.float64))
@@ -432,8 +484,7 @@ def side_by_side(X: Columns, vectors: Sequence[Vector]) -> Vectors:
     Sparse columns gather from several of them at once. For these, a row holds two vectors sample by sample if there are
     no more, or else `LANES`, and zeros for those that are wanting.
     """
-    if isinstance(X, Standardized | Masked):
-        return side_by_side(X.columns, vectors)
+    X = storage_of(X)
     if not isinstance(X, Csc) or len(vectors) == 1:
         rows = np.array(vectors)
         return Vectors(rows, rows[:, -1].copy(), len(rows))
@@ -472,8 +523,7 @@ def center(X: Columns, v: Vector) -> None:
 
 def cut_columns(X: Columns, n_vectors: int = 1) -> list[int]:
     """Cut the columns into chunks of about equal work, for products of all of them with some vectors."""
-    if isinstance(X, Standardized | Masked):
-        return cut_columns(X.columns, n_vectors)
+    X = storage_of(X)
     _, p = shape(X)
     n_bytes = n_vectors * nbytes(X)
     if not isinstance(X, Csc):

@@ -13,6 +13,7 @@ from .columns import (
     Csc,
     Dense,
     Masked,
+    Shifted,
     Standardized,
     Stored,
     Vector,
@@ -82,12 +83,12 @@ class Problem(NamedTuple):
     largest: float  # the largest of the sizes of columns, see `sizes`
     y_size: float  # ||y|| before it was centred, counted from its origin
     units: Units
+    n_samples: int
 
     @property
     def shape(self) -> tuple[int, int]:
         """The number of samples and of features."""
-        m, p = shape(self.X)
-        return m, p
+        return self.n_samples, self.xty.size
 
     @property
     def nbytes(self) -> int:
@@ -154,15 +155,14 @@ def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float
 
 def _origins(X: Standardized) -> Vector:
     """Return what the columns are counted from."""
-    stored = X.columns.columns if isinstance(X.columns, Masked) else X.columns
-    origins = getattr(stored, "origins", None)
-    return origins if origins is not None and origins.size else np.zeros(X.means.size)
+    inner = X.columns.columns if isinstance(X.columns, Masked) else X.columns
+    return inner.origins if isinstance(inner, Shifted) else np.zeros(X.means.size)
 
 
 @kernel
 def rank_bound(problem: Problem) -> int:
     """Return how many columns can be independent: as many as there are samples, less one for the intercept."""
-    return int(shape(problem.X)[0] - problem.centred)
+    return int(problem.n_samples - problem.centred)
 
 
 def as_response(y: Any, n_samples: int) -> Vector:
@@ -223,7 +223,7 @@ def build_problem(
         norms2 *= norms2
     response, xty, norms2 = map(read_only, (response, xty, norms2))
     yy = float(np.sum(response[:-1] ** 2))  # not by BLAS: its threads round differently, and spin beside ours
-    return Problem(X, response, xty, norms2, yy, bool(fit_intercept), largest, y_size, units)
+    return Problem(X, response, xty, norms2, yy, bool(fit_intercept), largest, y_size, units, m)
 
 
 def _named(design: Design, which: NDArray[np.bool_]) -> str:
@@ -266,8 +266,8 @@ def _counted_from_near(
     whole = columns.columns if isinstance(columns, Masked) else columns
     if not isinstance(whole, Dense | Csc) or not origins.any():  # genotypes are small numbers
         return columns
-    whole = whole._replace(origins=read_only(origins))
-    near: Stored = columns._replace(columns=whole) if isinstance(columns, Masked) else whole
+    shifted = Shifted(whole, read_only(origins))
+    near: Stored = columns._replace(columns=shifted) if isinstance(columns, Masked) else shifted
     far = far[origins[far] != 0.0]
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
     workers.run(lambda lo, hi: _summarize(near, far[lo:hi], y, means, norms, xty), cuts)

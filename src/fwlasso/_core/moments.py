@@ -1,5 +1,6 @@
 """Least squares as inner products: all that a path takes where there are no more columns than samples."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -29,10 +30,13 @@ class Moments(NamedTuple):
     n_ops: int
 
 
-@kernel
-def gamma(n: float) -> float:
+def rounding_bound(n: float) -> float:
     """Return n u / (1 - n u): a sum or product of n roundings is off by no more than that, relative to its terms.
 
     Infinite where so many roundings leave no digit: a bound with it claims nothing.
     """
-    return n * UNIT_ROUNDOFF / (1.0 - n * UNIT_ROUNDOFF) if n * UNIT_ROUNDOFF < 0.01 else np.inf
+    return n * UNIT_ROUNDOFF / (1.0 - n * UNIT_ROUNDOFF) if n * UNIT_ROUNDOFF < 0.01 else math.inf
+
+
+#: The same, for kernels.
+gamma = kernel(rounding_bound)

@@ -23,6 +23,7 @@ from ..columns import (
     column_entry,
     column_shift,
     shape,
+    storage_of,
 )
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
@@ -133,15 +134,15 @@ class Copier:
         self._X, self._workers = problem.X, workers
         self._n_entries = 0  # that are in use, up to the last
         m = problem.y.size - 1
-        bare = problem.X.columns if isinstance(problem.X, Standardized) else problem.X
-        kept = np.array(bare.kept) if isinstance(bare, Masked) else np.ones(m)
-        bare = bare.columns if isinstance(bare, Masked) else bare
+        inner = problem.X.columns if isinstance(problem.X, Standardized) else problem.X
+        kept = np.array(inner.kept) if isinstance(inner, Masked) else np.ones(m)
+        stored = storage_of(problem.X)
         self.most_bytes = min(MOST_BYTES, int(_MOST_OF_MEMORY * _memory()))
         nothing, no_places = np.empty(0), np.empty(0, np.int64)
         self.copies = Copies(
             np.empty((0, m)), nothing, np.empty(0, np.int32), no_places, no_places, nothing, nothing, nothing,
             np.array(problem.y), kept, problem.yy, shape(problem.X)[0], problem.centred,
-            not isinstance(bare, Csc) or bare.data.size > _FULL * m * (bare.indptr.size - 1),
+            not isinstance(stored, Csc) or stored.data.size > _FULL * m * (stored.indptr.size - 1),
         )  # fmt: skip
 
     @property

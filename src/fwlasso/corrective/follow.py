@@ -16,8 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
-from .._core.moments import gamma
-from ..certificate import Evidence, prove
+from .._core.moments import rounding_bound as gamma
+from ..certificate import Evidence, prove, proved_gap
 from ..columns import Vector
 from ..forms import Ball, Form, Penalty
 from ..iterate import Iterate
@@ -187,7 +187,7 @@ class _Follower:
     def first_guess(self, ending: Status) -> Outcome:
         """Return the zero solution for the first point: there is always an answer."""
         zero = zero_node(self._problem)
-        gap = prove(self._problem, self._forms[0], zero.known).gap
+        gap = proved_gap(self._problem, self._forms[0], zero.known)
         return Outcome(zero.iterate(self._problem), ending, self._n_rounds, self._n_dots, gap, self._n_priced)
 
     @lazy
@@ -224,15 +224,17 @@ class _Follower:
 
     def _node_gap(self, node: Node) -> float:
         """Return the gap that a node must be certified with; on a path over radii that of both forms."""
-        gap, radius = prove(self._problem, Penalty(node.lam), node.known).gap, self._radius(node.lam)
-        return gap if radius < 0.0 else max(gap, prove(self._problem, Ball(max(radius, node.known.l1)), node.known).gap)
+        gap, radius = proved_gap(self._problem, Penalty(node.lam), node.known), self._radius(node.lam)
+        if radius < 0.0:
+            return gap
+        return max(gap, proved_gap(self._problem, Ball(max(radius, node.known.l1)), node.known))
 
     def _emit(self, iterate: Iterate, known: Evidence) -> None:
         point = len(self.outcomes)
-        gap, rounding = prove(self._problem, self._forms[point], known)
+        gap = proved_gap(self._problem, self._forms[point], known)
         if gap <= self._goal:
             status = Status.CERTIFIED
-        elif gap <= MOSTLY_ROUNDING * rounding:
+        elif gap <= MOSTLY_ROUNDING * prove(self._problem, self._forms[point], known).rounding:
             status = Status.PRECISION
         else:
             status = Status.STALLED if self._limited is Status.PRECISION else self._limited

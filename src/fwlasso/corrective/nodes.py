@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..certificate import Evidence, examine, prove
+from ..certificate import Evidence, examine, proved_gap
 from ..columns import Vector, add_column
 from ..forms import Ball, Form
 from ..iterate import NOTHING, Iterate
@@ -78,7 +78,7 @@ class Span(NamedTuple):
 
     def gap(self, problem: Problem, form: Form, share: float) -> float:
         """Return the duality gap that is proved for the point at `share`."""
-        return prove(problem, form, self._mixed(share)).gap
+        return proved_gap(problem, form, self._mixed(share))
 
     def mix(self, problem: Problem, share: float) -> tuple[Iterate, Evidence]:
         """Return (1 - t) left + t right, and what is known of it."""
