@@ -46,7 +46,6 @@ def certify(
     Where the solver's gap is `known` to be over all columns, it is taken at its word; the other points are priced,
     many at a time, or are NaN.
     """
-    _supports([outcome.iterate for outcome in outcomes], problem)  # before any of these columns is read
     gaps = np.where(known, [outcome.gap for outcome in outcomes], np.nan)
     todo = np.flatnonzero(~known).tolist() if price_all else []
     if not todo or isinstance(problem, GramProblem):  # whose gaps are over all columns
@@ -68,6 +67,7 @@ def assemble(
     grid_name: str,
     grid: Vector,
     outcomes: list[Outcome],
+    found: iterates.Supports,
     gaps: Vector,
     ending: Status | None,
     counters: Counters,
@@ -86,7 +86,7 @@ def assemble(
         alphas = user_values(problem, "alphas", lams)
     else:
         radii, alphas = user_values(problem, "radii", l1), grid
-    indptr, columns, weights = _supports(points, problem)
+    indptr, columns, weights = found
     coefs, intercepts = problem.to_user_units(indptr, columns, weights)
     weights = in_user_units(weights, problem.units.coef_power)
     shape = p, len(points)
@@ -106,10 +106,9 @@ def assemble(
     )
 
 
-def _supports(points: list[iterates.Iterate], problem: Problem | GramProblem) -> iterates.Supports:
+def supports_of(outcomes: list[Outcome], p: int) -> iterates.Supports:
     """Return the nonzero coefficients of the points. Compiled code is not taken at its word: -1 is no column."""
-    found = iterates.supports(points)
-    _, p = problem.shape
+    found = iterates.supports([outcome.iterate for outcome in outcomes])
     if found.columns.size and not 0 <= found.columns.min() <= found.columns.max() < p:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a fault of fwlasso's own")
     return found

@@ -50,7 +50,11 @@ class Evidence(NamedTuple):
         s = 1.0 - t
         return Evidence(
             max(0.0, s * s * self.rr + 2.0 * s * t * cross + t * t * other.rr),
-            *(s * mine + t * theirs for mine, theirs in zip(self[1:], other[1:], strict=True)),
+            s * self.yr + t * other.yr,
+            s * self.l1 + t * other.l1,
+            s * self.error + t * other.error,
+            s * self.r_size + t * other.r_size,
+            s * self.max_corr + t * other.max_corr,
         )
 
 

@@ -208,7 +208,8 @@ def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
         1 < rows.size == np.ptp(rows) + 1 and rows.size + np.count_nonzero(kept) == y.size for kept, rows in splits
     )
     centred = y - y.mean()
-    alike = centred[1:] @ centred[:-1] / max(centred @ centred, np.finfo(np.float64).tiny)
+    # Not by BLAS: its threads would spin beside the paths that follow.
+    alike = np.sum(centred[1:] * centred[:-1]) / max(np.sum(centred**2), np.finfo(np.float64).tiny)
     # By chance it is about 1 / sqrt(m) at most.
     if are_blocks and alike > max(_MUCH_ALIKE, 4.0 / np.sqrt(y.size)):
         warn_of_doubt(

@@ -47,6 +47,8 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     >>> as_design(np.ones((3, 2))).conversion
     'X was copied once, to float64 in column-major order'
     """
+    if is_plain(X):
+        return Design(Dense(read_only(X).T))
     if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
         design: Design = own()
         return design
@@ -74,6 +76,17 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
         return Design(columns, feature_names, conversion)
     values = read_only(X)
     return Design(Dense(values.T), feature_names, _conversion("column-major order", values, source))
+
+
+def is_plain(X: Any) -> bool:
+    """Tell whether X is an array that is taken as it is: most are, and small ones should not wait for checks."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.size > 0
+        and X.flags.f_contiguous
+        and X.dtype in (np.float64, np.float32)
+    )
 
 
 def _of_column(X: Any, error: Exception) -> Exception:

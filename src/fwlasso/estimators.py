@@ -1,7 +1,8 @@
 """scikit-learn estimators: validate, solve, set attributes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import cache
 from numbers import Integral
 from typing import Any
 
@@ -17,6 +18,7 @@ from .bed import Genotypes
 from .columns import Vector
 from .cross_validation import cross_validate
 from .data import as_held
+from .design import is_plain
 from .frames import names_beside
 from .indices import check_indices
 from .options import Options, check
@@ -39,6 +41,13 @@ _TUNING: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+@cache
+def _param_names(kind: Hashable) -> list[str]:
+    """Return the names of the parameters of a class; scikit-learn looks at the signature every time."""
+    names: list[str] = kind._get_param_names()  # type: ignore[attr-defined]
+    return names
+
+
 class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
 
@@ -47,7 +56,7 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         `get_params` would return those of a subclass, which may have a signature of its own.
         """
-        settings = {name: getattr(self, name) for name in kind._get_param_names()}
+        settings = {name: getattr(self, name) for name in _param_names(kind)}  # type: ignore[arg-type]
         for name, (is_valid, what) in _TUNING.items():
             value = settings.pop(name, None)
             check(name, value, value is None or is_valid(value), what)
@@ -57,6 +66,10 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take_names(self, X: Any) -> Any:
         """Note the features of X and their names; return X, as a store or a table if it is one."""
+        if is_plain(X):  # without a name, and nothing to look for
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            return X
         held = as_held(X)
         validate_data(self, X if held is None else held.X, skip_check_array=True)
         if held is not None and held.feature_names is not None:

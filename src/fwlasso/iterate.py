@@ -68,7 +68,10 @@ def supports(points: Sequence[Iterate]) -> Supports:
     """Return the nonzero coefficients of some points."""
     point_of = np.repeat(np.arange(len(points)), [point.n_active for point in points])
     columns = np.concatenate([point.active[: point.n_active] for point in points])
-    coefs = np.concatenate([point.scale * point.weights[: point.n_active] for point in points])
+    coefs = np.concatenate([point.weights[: point.n_active] for point in points])
+    scales = np.array([point.scale for point in points])
+    if (scales != 1.0).any():
+        coefs *= scales[point_of]
     if not np.all((columns[1:] > columns[:-1]) | (point_of[1:] > point_of[:-1])):
         order = np.lexsort((columns, point_of))
         columns, coefs = columns[order], coefs[order]  # the points are in order

@@ -1,6 +1,7 @@
 """The options of a path, validated once at the border."""
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ class Options:
         """The tolerance of the stopping rule."""
         return STOPS[self.rule] if self.tol is None else float(self.tol)
 
-    @property
+    @cached_property
     def grid(self) -> int | Vector:
         """A number of points, or values from sparse to dense."""
         given = getattr(self, self.grid_name)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compiling import compile_seconds
-from .assembly import assemble, certify, label, warn_unless_converged
+from .assembly import assemble, certify, label, supports_of, warn_unless_converged
 from .columns import Csc, Dense, Vector, shape
 from .data import Data, as_data
 from .design import Design
@@ -258,14 +258,15 @@ def path_on(
             guess = problem.from_user_units(start) if start is not None and options.entry.make is None else None
             outcomes, ending = solve_points(problem, forms, options, seed, guess, workers, tell)
         ending = ending or cut
+    p = problem.xty.size
     with timed(seconds, "certify"):
+        found = supports_of(outcomes, p)  # before any of these columns is read
         wanted = options.certify and ending is not Status.INTERRUPTED
         known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
         gaps, n_passes = certify(problem, forms, outcomes, np.array(known), workers, wanted)
     if run is not None and ending is None:
         run.mark_complete()
 
-    p = problem.xty.size
     n_dots = p + sum(outcome.n_dots for outcome in outcomes)
     n_priced = p + grid.n_priced + sum(outcome.n_priced for outcome in outcomes)
     iterations = np.array([outcome.n_iter for outcome in outcomes])
@@ -282,7 +283,8 @@ def path_on(
         "route": GRAM if isinstance(problem, GramProblem) else WORKING_SET if options.entry.make is None else POINTWISE,
         "conversion": data.conversion,
     }
-    return assemble(problem, data.feature_names, options.grid_name, values, outcomes, gaps, ending, counters, settings)
+    points = outcomes, found, gaps
+    return assemble(problem, data.feature_names, options.grid_name, values, *points, ending, counters, settings)
 
 
 def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:

@@ -233,8 +233,10 @@ class LassoPath:
 
     def coef(self, point: int, *, scaled: bool = False) -> Vector:
         """Return the coefficients, or the scaled ones, of one point as an array of length n_features."""
-        coefs = self.scaled_coefs if scaled else self.coefs
-        return np.asarray(coefs[:, [self._place(point)]].toarray()[:, 0])
+        coefs, place = self.scaled_coefs if scaled else self.coefs, self._place(point)
+        part, dense = slice(coefs.indptr[place], coefs.indptr[place + 1]), np.zeros(coefs.shape[0])
+        dense[coefs.indices[part]] = coefs.data[part]
+        return dense
 
     def at(self, *, radius: float | None = None, alpha: float | None = None) -> tuple[sp.csc_array, float]:
         """Interpolate to any radius or alpha within the path.

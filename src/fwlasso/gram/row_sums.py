@@ -203,7 +203,10 @@ class _Pass:
                 kept = None if self._fold_of is None else self._fold_of == fold
                 self._n_ops = sum_sparse_rows(self._X, self._y, self._coordinates, kept, workers, sums, self.vanished)
             return
-        pieces = cut_folds(m, p, self._fold_of, m if self._is_small else BLOCK_ROWS)
+        if self._is_small and self._fold_of is None:
+            pieces = [Piece(0, np.arange(m))]
+        else:
+            pieces = cut_folds(m, p, self._fold_of, BLOCK_ROWS)
         most = max(piece.rows.size for piece in pieces)
         self._n_ops = most + len(pieces) + 2  # in a block, of all blocks, and the shifts of both columns
 
