@@ -17,6 +17,9 @@ import numpy as np
 import fwlasso
 from fwlasso.peers.accuracy import moments, penalty_gaps
 
+# Seconds in which threads of BLAS, in whatever process, come to rest: they spin after a product.
+_REST = 0.2
+
 Action = Callable[[], Any]
 Telling = Callable[[Any], dict[str, Any]]
 
@@ -63,6 +66,7 @@ def main(folder: Path) -> None:
         call, calls = asked.pop("call"), asked.pop("calls")
         action, tell = getattr(served, call)(**asked)
         seconds = math.inf
+        time.sleep(_REST)
         for _ in range(calls):
             started = time.perf_counter()
             found = action()

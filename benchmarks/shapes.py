@@ -5,7 +5,6 @@ python -m benchmarks.shapes --shape 442x64 --repeats 5 --before ../before
 
 import argparse
 import math
-import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,7 +25,6 @@ from .problems import N_POINTS, SHAPES, Problem
 _SERVE = str(Path(__file__).with_name("serve_ours.py"))
 _CV_GAP = _FIT_GAP = 1e-4
 _FIT_PENALTY = 0.1  # of the largest one
-_REST = 0.2  # seconds in which threads of BLAS, in whatever process, come to rest: they spin after a product
 
 
 class Ask(NamedTuple):
@@ -90,7 +88,6 @@ class Ours:
         X, turn = self._problem.X, {}
         self.xtx = min(self.xtx, best_seconds(calls_in_a_turn(self.xtx), xtx=lambda: X.T @ X)["xtx"])
         for name in self._checkouts:
-            time.sleep(_REST)
             known = self.shortest.get((name, gap), math.inf)
             turn[name] = float(self.path(name, gap, calls_in_a_turn(known))["seconds"])
             self.shortest[name, gap] = min(turn[name], known)
