@@ -64,8 +64,9 @@ def solve_certified(
         if ending is not None or problem.by_columns is None or not any(map(_is_open, forms, found)):
             return found, ending
         # Inner products do not prove every gap: columns may.
-        columns = problem.by_columns(workers)
-        again, ending = solve_certified(columns, forms, goal, max_iter, workers, tell, start)
+        again, ending = _solve_on_columns(
+            problem, problem.by_columns(workers), forms, goal, max_iter, workers, tell, start
+        )
         return [min(pair, key=lambda one: one.gap) for pair in zip(found, again, strict=False)], ending
     try:
         return corrective.follow(problem, forms, goal, max_iter, workers, tell, start)
@@ -82,6 +83,48 @@ def solve_certified(
     stopping = Stopping(-1.0, goal)
     rest, ending = _follow(solver, problem, forms[len(found) :], start, stopping, max_iter, workers, tell_rest)
     return found + rest, ending
+
+
+def _solve_on_columns(
+    problem: GramProblem,
+    columns: Problem,
+    forms: Sequence[Form],
+    goal: float,
+    max_iter: int,
+    workers: Workers,
+    tell: corrective.Tell,
+    start: Guess | None,
+) -> Solved:
+    """Solve the points of a problem on its columns, whose units may be other powers of two."""
+    of_y = problem.units.y_power - columns.units.y_power
+    of_coefs = columns.units.coef_power - problem.units.coef_power
+    if of_y == of_coefs == 0:
+        return solve_certified(columns, forms, goal, max_iter, workers, tell, start)
+
+    def as_before(iterate: iterates.Iterate) -> iterates.Iterate:
+        return iterate._replace(
+            weights=np.ldexp(iterate.weights, of_coefs),
+            l1=math.ldexp(iterate.l1, of_coefs),
+            qq=math.ldexp(iterate.qq, 2 * of_y),
+            qy=math.ldexp(iterate.qy, 2 * of_y),
+        )
+
+    def tell_before(point: int, iterate: iterates.Iterate, n_iter: int, gap: float, *, done: bool) -> Status | None:
+        return tell(point, as_before(iterate), n_iter, math.ldexp(gap, 2 * of_y), done=done)
+
+    # lambda is in units of y times units of a column, a radius in those of coefficients.
+    own = [
+        Ball(math.ldexp(form.radius, -of_coefs))
+        if isinstance(form, Ball)
+        else Penalty(math.ldexp(form.weight, -2 * of_y + of_coefs))
+        for form in forms
+    ]
+    guess = None if start is None else (start[0], np.ldexp(start[1], -of_coefs))
+    solved, ending = solve_certified(columns, own, math.ldexp(goal, -2 * of_y), max_iter, workers, tell_before, guess)
+    return [
+        outcome._replace(iterate=as_before(outcome.iterate), gap=math.ldexp(outcome.gap, 2 * of_y))
+        for outcome in solved
+    ], ending
 
 
 def _is_open(form: Form, outcome: Outcome) -> bool:
