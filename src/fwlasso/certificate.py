@@ -7,14 +7,15 @@ Rounding. With u = 2^-53 and gamma(n) = n u / (1 - n u), a sum of n products is 
 product of the norms, in whatever order it is added up. Let w_j = f_j ||x_j - o_j|| be the size of a column before it is
 centred, `largest` the largest of them, y_size that of y, and r the residual *as it is stored*.
 
-- Any theta = s r with |z_j'theta| <= lambda is a dual point: the dual side needs no exact residual. Of its products,
-  x_j'r is off by gamma(m) w_j ||r||; mu_j 1'r by as much for the sum and as much for the mean; f_j, where columns are
-  standardised, by gamma(m) of itself. Together that is less than E = gamma(4 m + 32) largest ||r||.
+- Of the products with r, x_j'r is off by gamma(m) w_j ||r||; mu_j 1'r by as much for the sum and as much for the mean;
+  f_j, where columns are standardised, by gamma(m) of itself. Together that is below E = gamma(4 m + 32) largest ||r||.
 - On the primal side ||r - (y - X a)|| <= e = gamma(n + 12) (y_size + sum |a_k| w_k) + gamma(2 m + 8) ||r||, n active
   columns: one rounding each for a term and its sum, some for entries that are shifted, centred and scaled, and the
   constant that is taken off. Constants do not count: columns and y are orthogonal to them. Standardised columns have
   f_k gamma(m + 8) in the middle term, too.
 - y'r and r'r are off by gamma(m + 8) of y_size ||r|| and ||r||^2.
+- So the residual of the coefficients, which anybody can compute again, has a norm of at most ||r|| + e, products with
+  the columns of at most M + E + largest e, and one with y of at least y'r - ||y|| e. The gap is that of these.
 
 A mix of points has the same mix of M, E, e and the l1 norm as a bound, since all of these are convex.
 """
@@ -115,10 +116,12 @@ def _gap(problem: Problem, form: Form, known: Evidence, corr_error: float, error
         # `largest` ||d||, q'r by (q - r)'d, where ||q|| <= l1 largest.
         reach = (form.radius + l1) * problem.largest + r_size
         return form.radius * max_corr - (yr - rr) + reach * error + blur * r_size * (r_size + problem.y_size)
+    max_corr += problem.largest * error
     s = max(0.0, min(form.weight / max_corr if max_corr > 0.0 else math.inf, yr / rr if rr > 0.0 else 0.0))
     s *= 1.0 - 1e-15  # rounded down
     noise = blur * (r_size * ((1.0 + s * s) * r_size + s * problem.y_size) + form.weight * l1)
-    return 0.5 * (math.sqrt(rr) + error) ** 2 + form.weight * l1 - s * yr + 0.5 * s * s * rr + noise
+    norm, yr = math.sqrt(rr) + error, yr - math.sqrt(problem.yy) * error
+    return 0.5 * (1.0 + s * s) * norm * norm + form.weight * l1 - s * yr + noise
 
 
 def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:

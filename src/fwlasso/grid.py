@@ -9,6 +9,11 @@ import numpy as np
 from .columns import Vector
 from .problem import Units, in_user_units
 
+#: Stands for all numbers beyond float64.
+LARGEST = float(np.finfo(np.float64).max)
+# A ball that is smaller has room for no coefficient that float64 holds exactly: it is one point.
+_LEAST_RADIUS = 1e-290
+
 
 class Scaled(Protocol):
     """What a grid needs of a problem."""
@@ -50,6 +55,8 @@ def as_grid(values: Any, name: str) -> int | Vector:
     grid = given.astype(np.float64)
     if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or (grid < 0.0).any():
         raise ValueError(f"{wanted}, finite and >= 0 in one dimension")
+    if name == "radii":  # what is not a normal number has no digits to spare for coefficients
+        grid[grid < np.finfo(np.float64).tiny] = 0.0
     ordered = np.sort(grid)
     return ordered[::-1].copy() if name == "alphas" else ordered
 
@@ -67,13 +74,14 @@ def radius_grid(problem: Scaled, radii: int | Vector, eps: float, largest: Calla
     if isinstance(radii, int):
         delta_max = largest()
         return log_grid(eps * delta_max, delta_max, radii)
-    return _in_solver_units(radii, -problem.units.coef_power)
+    values = _in_solver_units(radii, -problem.units.coef_power)
+    return np.where(values < _LEAST_RADIUS, 0.0, values)
 
 
 def _in_solver_units(values: Vector, power: int) -> Vector:
     """Return 2^power values; what is beyond float64 is beyond all solutions, and the largest number is, too."""
     with np.errstate(over="ignore"):
-        return np.minimum(np.ldexp(values, power), np.finfo(np.float64).max)
+        return np.minimum(np.ldexp(values, power), LARGEST)
 
 
 def user_values(problem: Scaled, grid_name: str, values: Vector) -> Vector:

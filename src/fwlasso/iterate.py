@@ -50,6 +50,8 @@ class Iterate(NamedTuple):
 
 
 NOTHING = np.empty(0)
+#: a = 0, without its fitted values.
+NO_COEFS = Iterate(np.empty(0, np.int64), NOTHING, NOTHING, 0, 1.0, 0.0, 0.0, 0.0, 0)
 # q, S and F are computed anew after this many recursive updates, or when the constant part of q is this large.
 _REFRESH_EVERY, _LARGEST_CONSTANT = 1000, 1e6
 # A lazily scaled vector is folded long before the scale leaves the range of float64.

@@ -20,7 +20,7 @@ from .forms import Ball, Form, Penalty
 from .gram.file_sums import SummedTable
 from .gram.problem import GramProblem, gram_problem
 from .gram.row_sums import row_sums
-from .grid import penalty_grid, radius_grid, user_values
+from .grid import LARGEST, penalty_grid, radius_grid, user_values
 from .iterate import Iterate
 from .options import Options
 from .parallel import Workers
@@ -264,6 +264,8 @@ def path_on(
         wanted = options.certify and ending is not Status.INTERRUPTED
         known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
         gaps, n_passes = certify(problem, forms, outcomes, np.array(known), workers, wanted)
+        # A radius that float64 does not hold in these units is larger than the one that was solved.
+        gaps[(grid.values[: gaps.size] == LARGEST) & (gaps > 0.0)] = np.inf
     if run is not None and ending is None:
         run.mark_complete()
 

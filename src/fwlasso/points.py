@@ -40,6 +40,8 @@ def solve_points(
 
     `start` is near the solution of the first point: columns and coefficients as the solver sees them.
     """
+    if problem.yy == 0.0:  # there is nothing to explain, and no radius is too large for that
+        return [Outcome(iterates.NO_COEFS, Status.CERTIFIED, 0, 0, 0.0, 0)] * len(forms), None
     if options.entry.make is None:
         goal = options.tolerance * 0.5 * problem.yy
         return solve_certified(problem, forms, goal, options.max_iter, workers, tell, start)

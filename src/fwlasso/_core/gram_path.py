@@ -17,7 +17,7 @@ from .._jit import inner_kernel, kernel
 from .cholesky import make_factor
 from .gram_gaps import ROUND_UP, magnitude_of, sums_of
 from .gram_nodes import ABOVE, SOLVED, STUCK, Node, Progress, Workspace, advance_node, begin, give_up
-from .gram_targets import About, Nodes, Targets, gap_at, lam_ahead, lam_between, share_of
+from .gram_targets import About, Nodes, Targets, gap_at, lam_ahead, lam_between, share_inside, share_of
 from .moments import Matrix, Moments, Vector
 
 # The share of the gap asked for that nodes are solved to.
@@ -176,7 +176,14 @@ def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, 
     n_active = _mix(nodes, slot, right, t, b, walk.g)
     first, second = nodes.about[slot], nodes.about[right]
     magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP
-    sums = sums_of(moments, b, walk.g, magnitude, max(n_active, first.n_active, second.n_active))
+    n_most = max(n_active, first.n_active, second.n_active)
+    sums = sums_of(moments, b, walk.g, magnitude, n_most)
+    share = share_inside(targets, k, sums.l1)
+    if share < 1.0:  # a mix with zero; its magnitude is no larger
+        for j in range(b.size):
+            b[j] *= share
+            walk.g[j] = share * walk.g[j] + (1.0 - share) * moments.xty[j]
+        sums = sums_of(moments, b, walk.g, magnitude, n_most + 4.0)
     answer.l1, answer.qy, answer.qq = sums.l1, sums.qy, sums.qy - sums.qr
     answer.gap, answer.rounding = gap_at(targets, k, moments.yy, sums)
     answer.n_rounds, answer.is_limited = 0, first.is_limited | second.is_limited

@@ -1,4 +1,4 @@
-"""What the points of a path are for: penalties or radii, each a NamedTuple and four functions.
+"""What the points of a path are for: penalties or radii, each a NamedTuple and five functions.
 
 A point lies between two nodes, solutions of the penalized problem; a point for a radius is certified in its own form.
 """
@@ -14,6 +14,8 @@ from .moments import Matrix, Vector
 
 # For radii: how far beyond one to aim, and between which factors a penalty falls from node to node.
 _BEYOND, _STEEPEST, _GENTLEST = 1.05, 0.1, 0.9
+# A norm of so many radii is outside of the ball, and not only by rounding.
+_OUTSIDE = 1.0 + 1e-13
 # And where between two of them another may be.
 _NEAREST, _FARTHEST = 0.1, 0.9
 
@@ -68,6 +70,11 @@ def gap_at(targets: Targets, k: int, yy: float, sums: Sums) -> tuple[float, floa
 
 
 @by_type
+def share_inside(targets: Targets, k: int, l1: float) -> float:
+    """Return which share of a point of this norm is allowed as point k."""
+
+
+@by_type
 def lam_ahead(targets: Targets, k: int, nodes: Nodes, before: int, left: int) -> float:
     """Return the penalty of a node to the right of `left` that reaches point k, or goes towards it."""
 
@@ -86,6 +93,11 @@ def _(targets, k, nodes, left, right):
 @gap_at.register(Penalties)
 def _(targets, k, yy, sums):
     return penalty_gap(yy, sums, targets.values[k])
+
+
+@share_inside.register(Penalties)
+def _(targets, k, l1):
+    return 1.0
 
 
 @lam_ahead.register(Penalties)
@@ -110,6 +122,11 @@ def _(targets, k, nodes, left, right):
 @gap_at.register(Radii)
 def _(targets, k, yy, sums):
     return ball_gap(targets.values[k], sums)
+
+
+@share_inside.register(Radii)
+def _(targets, k, l1):
+    return targets.values[k] / l1 if l1 > targets.values[k] * _OUTSIDE else 1.0
 
 
 @lam_ahead.register(Radii)

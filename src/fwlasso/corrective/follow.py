@@ -58,6 +58,8 @@ _MANY_SUSPECTS = 0.02
 _FEW_SUSPECTS, _LONGER, _LONGEST_STRIDE, _MANY_MORE = 0.005, 1.25, 0.8, 1.3
 # The smallest penalty that is solved, as a share of the largest: it answers alpha = 0, or radii beyond all solutions.
 _SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR = 1e-9, 1e-15, 1e-3
+# A norm of so many radii is outside of the ball, and not only by rounding.
+_OUTSIDE = 1.0 + 1e-13
 
 _NO_COLUMNS = np.empty(0, np.int64)
 
@@ -182,7 +184,15 @@ class _Follower:
             else:
                 stride = min(_LONGER * stride, _LONGEST_STRIDE) if self._was_easy and is_calm else _STRIDE
         while self._rest:
-            self._emit(left.iterate(problem), left.known)
+            self._emit_end(left)
+
+    def _emit_end(self, last: Node) -> None:
+        """Answer a point by the last node, or by what of it is inside of the ball, where it was not solved well."""
+        form = self._rest[0]
+        if isinstance(form, Ball) and last.known.l1 > form.radius * _OUTSIDE:
+            self._emit(*make_span(zero_node(self._problem), last).mix(self._problem, form.radius / last.known.l1))
+        else:
+            self._emit(last.iterate(self._problem), last.known)
 
     def first_guess(self, ending: Status) -> Outcome:
         """Return the zero solution for the first point: there is always an answer."""

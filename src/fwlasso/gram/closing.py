@@ -15,7 +15,7 @@ from .centring import Centre
 
 
 class Residuals(NamedTuple):
-    """What can be told for certain of the residual r of every point, as it was computed, or all as computed.
+    """What can be told for certain of the residual r = y - Z w of every point, or the same as it was computed.
 
     With an intercept r stands for its centred part, which is no longer, and has the same products with columns and y.
     """
@@ -24,26 +24,22 @@ class Residuals(NamedTuple):
     yr: Vector  # at most y'r
     corrs: Vector  # at least max_j |z_j'r|
     fits: Vector  # at most sum_j w_j z_j'r
-    errors: Vector  # at least ||r - (y - Z w)||
 
     def penalty_gaps(self, lams: Vector, l1: Vector) -> Vector:
         """Return bounds of the duality gaps of the penalised problem.
 
         theta = s r is feasible for s = min(lam / max|z_j'r|, y'r / r'r); then the gap is at most
-        (||r|| + ||e||)^2 / 2 + lam l1 - s y'r + s^2 r'r / 2.
+        (1 + s^2) r'r / 2 + lam l1 - s y'r.
         """
         with np.errstate(all="ignore"):
             best = np.where(self.norms > 0.0, np.maximum(self.yr, 0.0) / self.norms**2, 0.0)
             s = np.where(self.corrs * best <= lams, best, lams / self.corrs) * (1.0 - gamma(4.0))
-            terms = 0.5 * (self.norms + self.errors) ** 2, lams * l1, s * self.yr, 0.5 * (s * self.norms) ** 2
-            gaps = terms[0] + terms[1] - terms[2] + terms[3]
-            return gaps + gamma(12.0) * (terms[0] + terms[1] + np.abs(terms[2]) + terms[3])
+            terms = 0.5 * (1.0 + s * s) * self.norms**2, lams * l1, s * self.yr
+            return terms[0] + terms[1] - terms[2] + gamma(12.0) * (terms[0] + terms[1] + np.abs(terms[2]))
 
-    def ball_gaps(self, radii: Vector, l1: Vector, largest_norm: float) -> Vector:
-        """Return bounds of the gaps with ||w||_1 <= radius: radius max|z_j'r| - w'Z'r, and what the error of r adds."""
-        slack = (radii + l1) * largest_norm * self.errors
-        gaps = radii * self.corrs - self.fits + slack
-        return gaps + gamma(8.0) * (radii * self.corrs + np.abs(self.fits) + slack)
+    def ball_gaps(self, radii: Vector) -> Vector:
+        """Return bounds of the gaps with ||w||_1 <= radius: radius max|z_j'r| - w'Z'r."""
+        return radii * self.corrs - self.fits + gamma(8.0) * (radii * self.corrs + np.abs(self.fits))
 
 
 def residuals_on_data(
@@ -110,8 +106,9 @@ class _Closing:
 
         A product of r with a column x' of the coordinates errs by gamma_K ||x'|| ||r||, K the rows of a block and the
         blocks; so does its sum, and the mean is off by gamma_{n_ops}, which has the rounding of the factors, too.
-        r_i errs by gamma_{k+5} (|y_i| + |c| + sum |v_j x_ij|), k coefficients, and |c| sqrt(m) is at most the rest. An
-        error of the constant c changes nothing in the centred part of r.
+        r_i errs by gamma_{k+5} (|y_i| + |c| + sum |v_j x_ij|), k coefficients, and |c| sqrt(m) is at most the rest: r
+        is off by a vector of a norm e, which moves its products by ||z_j|| e. An error of the constant c changes
+        nothing in the centred part of r.
         """
         n_ops = self._most + len(self._pieces) + 2.0
         sums, squares = self._sums
@@ -126,9 +123,15 @@ class _Closing:
         lost = (sizes * (limits + gamma(n_terms + 2.0) * np.abs(corrs))).sum(axis=1)
         reach = moments.y_norm + sizes @ moments.norms
         per_reach = 2.1 * gamma(n_terms + 5.0) + (gamma(float(moments.n_ops)) if self._centre.is_standardized else 0.0)
-        largest = (np.abs(corrs) + limits).max(axis=1, initial=0.0) * (1.0 + gamma(4.0))
-        certain = Residuals(norms, yr - rounding * moments.y_norm, largest, fits - lost, per_reach * reach)
-        computed = Residuals(np.sqrt(squares), yr, np.abs(corrs).max(axis=1, initial=0.0), fits, np.zeros(len(yr)))
+        errors = per_reach * reach
+        largest = (np.abs(corrs) + limits + errors[:, None] * moments.norms).max(axis=1, initial=0.0)
+        certain = Residuals(
+            norms + errors,
+            yr - (rounding + errors) * moments.y_norm,
+            largest * (1.0 + gamma(4.0)),
+            fits - lost - errors * (sizes @ moments.norms),
+        )
+        computed = Residuals(np.sqrt(squares), yr, np.abs(corrs).max(axis=1, initial=0.0), fits)
         return certain, computed
 
 

@@ -28,11 +28,12 @@ def total_sums(folds: Sequence[RowSums]) -> RowSums:
 def training_sums(folds: Sequence[RowSums], total: RowSums, held_out: int) -> RowSums:
     """Return the sums over all rows but those of one fold.
 
-    They are the difference to the total, whose rounding is relative to the total. Where one fold holds nearly all of a
-    column, the other folds are added up instead.
+    They are the difference to the total, whose rounding is relative to the total. Where one fold holds most rows, or
+    nearly all of a column, the other folds are added up instead.
     """
     training = total.minus(folds[held_out])
-    if (total.norms2 > _LARGEST_RATIO * training.products.diagonal()).any():
+    holds_most = 2 * folds[held_out].n_rows > total.n_rows
+    if holds_most or (total.norms2 > _LARGEST_RATIO * training.products.diagonal()).any():
         others = [fold for k, fold in enumerate(folds) if k != held_out]
         return total_sums(others)
     return training

@@ -14,7 +14,7 @@ from .._core.moments import Moments, Vector
 from .._jit import kernel
 from ..columns import Whole
 from ..forms import Ball, Form, Penalty
-from ..iterate import NOTHING, Iterate
+from ..iterate import NO_COEFS, NOTHING, Iterate
 from ..parallel import Workers
 from ..problem import Problem, Units, in_user_units
 from ..solvers.run import Outcome
@@ -125,7 +125,7 @@ def solve_on_gram(
     n_points = len(forms)
 
     def look(n_done: int) -> Status | None:
-        return tell(n_done, _ZERO, 0, math.inf, done=False) if n_done < n_points else None
+        return tell(n_done, NO_COEFS, 0, math.inf, done=False) if n_done < n_points else None
 
     path = follow_gram(found, targets, goal, max_iter, look, problem.copies)
     if path.gaps.size == 0:  # there is always an answer
@@ -139,9 +139,6 @@ def solve_on_gram(
         if ending is not None and k + 1 < n_points:
             return outcomes[: k + 1], ending
     return outcomes, path.ending
-
-
-_ZERO = Iterate(np.empty(0, np.int64), np.empty(0), NOTHING, 0, 1.0, 0.0, 0.0, 0.0, 0)
 
 
 def _outcomes(path: GramPath) -> list[Outcome]:
@@ -197,7 +194,7 @@ def _prove_on_data(
     def gaps_of(known: Residuals) -> Vector:
         if isinstance(forms[0], Penalty):
             return known.penalty_gaps(values, l1)
-        return known.ball_gaps(values, l1, float(problem.moments.norms.max()))
+        return known.ball_gaps(values)
 
     certain, computed = residuals_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
     gaps = np.maximum(0.0, gaps_of(certain))

@@ -15,8 +15,8 @@ from .folds import held_out_errors, total_sums, training_sums
 from .problem import GramProblem, gram_problem
 from .row_sums import RowSums, row_sums
 
-# Errors on held-out rows are taken from inner products where rounding is no more than this share of them.
-_EXACT = 1e-8
+#: Errors on held-out rows are taken from inner products where rounding is no more than this share of them.
+EXACT = 1e-9
 
 
 class GramSubsets:
@@ -66,7 +66,7 @@ class GramSubsets:
         centre = self._centres[k]
         weights = np.ascontiguousarray(scaled_coefs.toarray().T) * (centre.y_scale / centre.x_scale)
         errors, roundings = held_out_errors(self._left_out[k], centre, weights)
-        return errors if (roundings <= _EXACT * errors).all() else None
+        return errors if (roundings <= EXACT * errors).all() else None
 
 
 def _folds_of(masks: Sequence[Mask], n_rows: int) -> tuple[NDArray[np.int64] | None, bool]:
