@@ -78,6 +78,20 @@ def radius_grid(problem: Scaled, radii: int | Vector, eps: float, largest: Calla
     return np.where(values < _LEAST_RADIUS, 0.0, values)
 
 
+def radius_excess(problem: Scaled, radii: int | Vector, values: Vector) -> Vector:
+    """Return by how much a gap grows at most from the radius that was solved to the one that was asked for.
+
+    These are one unless a radius is beyond float64 in the units of the solver: a gap is linear in the radius.
+    """
+    excess = np.ones(values.size)
+    if not isinstance(radii, int):
+        is_beyond = values == LARGEST
+        powers = np.frexp(radii[is_beyond])[1] - problem.units.coef_power - 1023
+        with np.errstate(over="ignore"):
+            excess[is_beyond] = np.ldexp(1.0, np.maximum(powers, 0))
+    return excess
+
+
 def _in_solver_units(values: Vector, power: int) -> Vector:
     """Return 2^power values; what is beyond float64 is beyond all solutions, and the largest number is, too."""
     with np.errstate(over="ignore"):

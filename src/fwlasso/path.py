@@ -20,7 +20,7 @@ from .forms import Ball, Form, Penalty
 from .gram.file_sums import SummedTable
 from .gram.problem import GramProblem, gram_problem
 from .gram.row_sums import row_sums
-from .grid import LARGEST, penalty_grid, radius_grid, user_values
+from .grid import penalty_grid, radius_excess, radius_grid, user_values
 from .iterate import Iterate
 from .options import Options
 from .parallel import Workers
@@ -264,8 +264,11 @@ def path_on(
         wanted = options.certify and ending is not Status.INTERRUPTED
         known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
         gaps, n_passes = certify(problem, forms, outcomes, np.array(known), workers, wanted)
-        # A radius that float64 does not hold in these units is larger than the one that was solved.
-        gaps[(grid.values[: gaps.size] == LARGEST) & (gaps > 0.0)] = np.inf
+        if options.grid_name == "radii":
+            excess = radius_excess(problem, options.grid, grid.values)[: gaps.size]
+            gaps *= excess
+            for k in np.flatnonzero((excess > 1.0) & (gaps > options.tolerance)):
+                outcomes[k] = outcomes[k]._replace(status=Status.PRECISION)
     if run is not None and ending is None:
         run.mark_complete()
 

@@ -1,6 +1,5 @@
 """The points of a path, solved by the solver asked for: point by point, or by the driver of the certified path."""
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,6 +10,7 @@ from . import iterate as iterates
 from .corrective.follow import Guess
 from .forms import Ball, Form, Penalty
 from .gram.problem import GramProblem, solve_on_gram
+from .grid import LARGEST
 from .notices import warn_of_doubt
 from .options import Options
 from .parallel import Workers
@@ -106,27 +106,32 @@ def _solve_on_columns(
     def as_before(iterate: iterates.Iterate) -> iterates.Iterate:
         return iterate._replace(
             weights=np.ldexp(iterate.weights, of_coefs),
-            l1=math.ldexp(iterate.l1, of_coefs),
-            qq=math.ldexp(iterate.qq, 2 * of_y),
-            qy=math.ldexp(iterate.qy, 2 * of_y),
+            l1=_ldexp(iterate.l1, of_coefs),
+            qq=_ldexp(iterate.qq, 2 * of_y),
+            qy=_ldexp(iterate.qy, 2 * of_y),
         )
 
     def tell_before(point: int, iterate: iterates.Iterate, n_iter: int, gap: float, *, done: bool) -> Status | None:
-        return tell(point, as_before(iterate), n_iter, math.ldexp(gap, 2 * of_y), done=done)
+        return tell(point, as_before(iterate), n_iter, _ldexp(gap, 2 * of_y), done=done)
 
     # lambda is in units of y times units of a column, a radius in those of coefficients.
     own = [
-        Ball(math.ldexp(form.radius, -of_coefs))
+        Ball(min(_ldexp(form.radius, -of_coefs), LARGEST))
         if isinstance(form, Ball)
-        else Penalty(math.ldexp(form.weight, -2 * of_y + of_coefs))
+        else Penalty(_ldexp(form.weight, -2 * of_y + of_coefs))
         for form in forms
     ]
     guess = None if start is None else (start[0], np.ldexp(start[1], -of_coefs))
-    solved, ending = solve_certified(columns, own, math.ldexp(goal, -2 * of_y), max_iter, workers, tell_before, guess)
+    solved, ending = solve_certified(columns, own, _ldexp(goal, -2 * of_y), max_iter, workers, tell_before, guess)
     return [
-        outcome._replace(iterate=as_before(outcome.iterate), gap=math.ldexp(outcome.gap, 2 * of_y))
-        for outcome in solved
+        outcome._replace(iterate=as_before(outcome.iterate), gap=_ldexp(outcome.gap, 2 * of_y)) for outcome in solved
     ], ending
+
+
+def _ldexp(value: float, power: int) -> float:
+    """Return 2^power value; what is beyond float64 is infinite."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(value, power))
 
 
 def _is_open(form: Form, outcome: Outcome) -> bool:
@@ -142,7 +147,7 @@ def _stopping(problem: Problem, options: Options) -> Stopping:
     if options.rule == "gap":
         return Stopping(-1.0, options.tolerance * 0.5 * problem.yy)
     if options.rule == "paper":
-        return Stopping(math.ldexp(options.tolerance, -problem.units.coef_power), -1.0, _MAX_IDLE)
+        return Stopping(_ldexp(options.tolerance, -problem.units.coef_power), -1.0, _MAX_IDLE)
     # A coefficient is measured in units of y over units of a column.
     n_varying = np.count_nonzero(problem.norms2)
     column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0
