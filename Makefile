@@ -25,6 +25,7 @@ lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/vulture
+	$(BIN)/vulture src reproduction benchmarks
 
 # Speed and memory against peers, in one run. Needs the data folder for the real sets: make bench DATA=folder
 bench: .venv/.dev .venv-peers/.done
