@@ -25,6 +25,7 @@ lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/vulture
+	$(BIN)/vulture src reproduction benchmarks
 
 # Speed and memory against peers, in one run. Needs the data folder for the real sets: make bench DATA=folder
 bench: .venv/.dev .venv-peers/.done
@@ -33,7 +34,7 @@ bench: .venv/.dev .venv-peers/.done
 # The paper's experiments again: tables, figures and docs/RESULTS.md. It resumes where it stopped. Pyrim and Triazines need
 # the data folder; ARGS adds options such as "--all" or "--set pyrim": make paper DATA=folder ARGS="--seeds 3"
 paper: .venv/.demo
-	$(BIN)/fwlasso paper --out fwlasso-paper $(if $(DATA),--data $(DATA)) $(ARGS)
+	$(BIN)/python -m reproduction --out fwlasso-paper $(if $(DATA),--data $(DATA)) $(ARGS)
 	rm -rf docs/figures && mkdir docs/figures
 	cp fwlasso-paper/RESULTS.md docs/
 	cp $$(grep -o 'figures/[^)]*[.]png' fwlasso-paper/RESULTS.md | sed 's|^|fwlasso-paper/|') docs/figures/
@@ -47,7 +48,7 @@ docs: .venv/.docs
 	$(PYTHON) -m venv .venv
 
 # The peers have an environment of their own: adelie needs numpy below 2. R's glmnet is used where it is installed.
-.venv-peers/.done: src/fwlasso/peers/requirements.txt
+.venv-peers/.done: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers
 	echo '*' > .venv-peers/.gitignore
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<

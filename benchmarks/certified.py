@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fwlasso import LassoPath, lasso_path
-from fwlasso.peers import why_missing
-from fwlasso.peers.accuracy import penalty_gaps
 
 from .equal import NAMES, Arena, Best
 from .measure import Results, best_seconds
+from .peers import why_missing
+from .peers.accuracy import penalty_gaps
 from .problems import N_POINTS, SOURCES
 
 _OUR_RUNS = 5  # between those of a peer
@@ -129,7 +129,7 @@ _MEMORY = """
 import json, sys
 from pathlib import Path
 import fwlasso
-from fwlasso.peers import handover
+from benchmarks.peers import handover
 def status(key):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key))
 X, y, *_ = handover.read(Path(sys.argv[1]))

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from fwlasso import lasso_cv
-from fwlasso.peers.session import PYTHON, why_missing
 
 from .equal import Arena
 from .measure import Results, best_seconds
+from .peers.session import PYTHON, why_missing
 from .problems import SOURCES, Problem, Vector
 
 PROBLEMS = ("synthetic-50000-158", "news20")

@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fwlasso import peers
-from fwlasso.peers import PeerError, handover
-from fwlasso.peers.accuracy import moments, penalty_gaps
-from fwlasso.peers.session import Session
-
+from .peers import PEERS, PeerError, handover
+from .peers.accuracy import moments, penalty_gaps
+from .peers.session import Session
 from .problems import Problem
 
 _TRIES = 6
@@ -40,7 +38,7 @@ RIVALS = {
     "glmnet": Rival(30.0, 0.5),  # likewise
     "pycasso": Rival(3.0, 0.5),
 }
-NAMES = tuple(name for name in peers.PEERS if name in RIVALS)  # LARS has no tolerance to search for
+NAMES = tuple(name for name in PEERS if name in RIVALS)  # LARS has no tolerance to search for
 
 
 class Trial(NamedTuple):

@@ -8,9 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fwlasso.datasets import fetch_paper_set, standins
-from fwlasso.peers.accuracy import Moments
-from fwlasso.peers.handover import Scaled, scale
+from reproduction.data import standins
+from reproduction.data.paper_sets import fetch_paper_set
+
+from .peers.accuracy import Moments
+from .peers.handover import Scaled, scale
 
 N_POINTS = 100
 Vector = NDArray[np.float64]

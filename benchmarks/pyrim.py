@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fwlasso import FractionOfColumns, LassoPath, lasso_path
-from fwlasso.peers import why_missing
-from fwlasso.peers.accuracy import ball_gaps
 
 from .equal import Arena
 from .measure import Results, best_seconds
+from .peers import why_missing
+from .peers.accuracy import ball_gaps
 from .problems import SOURCES
 
 # Published for 1, 2 and 3 %: iterations and dot products; active features are at most 10 % above 27.6.

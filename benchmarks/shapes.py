@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fwlasso.peers import why_missing
-
 from . import certified, choosing
 from .certified import at_most
 from .checkout import HERE, Checkout
 from .equal import NAMES, Arena, Best, calls_in_a_turn
 from .measure import Results, best_seconds
+from .peers import why_missing
 from .problems import N_POINTS, SHAPES, Problem
 
 _SERVE = str(Path(__file__).with_name("serve_ours.py"))

@@ -8,7 +8,6 @@ import matplotlib as mpl
 
 import fwlasso
 import fwlasso.datasets
-import fwlasso.peers
 from fwlasso.bed import Genotypes
 
 mpl.use("agg")
@@ -61,7 +60,7 @@ def _own_members(public: type) -> dict[str, list[str]]:
 
 _CLASSES = [
     getattr(module, name)
-    for module in (fwlasso, fwlasso.datasets, fwlasso.peers)
+    for module in (fwlasso, fwlasso.datasets)
     for name in module.__all__
     if isinstance(getattr(module, name), type)
 ]

@@ -19,6 +19,7 @@ from fwlasso.parallel import Workers
 from fwlasso.problem import Problem, build_problem
 from fwlasso.solvers.registry import SOLVERS
 from fwlasso.solvers.run import Outcome, Solver, Stopping, run
+from reproduction.solvers import BASELINES
 
 # The same cases in every run; the first call of a kernel compiles it, so examples have no deadline.
 settings.register_profile("fwlasso", deadline=None, derandomize=True)
@@ -166,3 +167,10 @@ def python_handles_interrupts():
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)
+
+
+@pytest.fixture
+def baselines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The baselines of the reproduction are solvers of `lasso_path`, until the test is over."""
+    for name, entry in BASELINES.items():
+        monkeypatch.setitem(SOLVERS, name, entry)

@@ -365,7 +365,7 @@ def test_report_of_a_run_without_a_path_tells_what_helps(run, call_main):
 
 # Help and completion -----------------------------------------------------------------------------------------
 
-COMMANDS = ("path", "cv", "predict", "report", "convert", "info", "verify", "demo", "paper")
+COMMANDS = ("path", "cv", "predict", "report", "convert", "info", "verify", "demo")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -377,7 +377,7 @@ def test_help_has_examples_and_exit_codes(command):
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [("fwlasso pa", {"path", "paper"}), ("fwlasso path --solver a", {"afw", "apg", "apg-ball"})],
+    [("fwlasso p", {"path", "predict"}), ("fwlasso path --solver a", {"afw"})],
 )
 def test_shell_completion(line, expected):
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_FWLASSO_COMPLETE": "complete_bash"}

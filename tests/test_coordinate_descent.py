@@ -96,11 +96,10 @@ def test_a_column_that_the_strong_rule_leaves_out_is_taken_in(wide):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("solver", ["cd", "scd", "apg"])
 @pytest.mark.parametrize("stop", ["gap", "change"])
-def test_the_same_penalty_again_is_another_point(wide, solver, stop):
+def test_the_same_penalty_again_is_another_point(wide, stop):
     """The warm start is scaled in between, however little: what is kept of the point before must follow."""
-    settings = {"solver": solver, "stop": stop, "tol": 1e-3, "standardize": True, "random_state": 0}
+    settings = {"solver": "cd", "stop": stop, "tol": 1e-3, "standardize": True}
     X, y = wide
     path = lasso_path(X, y, alphas=[0.3, 0.3, 0.2, 0.2, 0.2], **settings)
     assert path.gaps.max() <= (1e-3 if stop == "gap" else 0.1)

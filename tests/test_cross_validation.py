@@ -153,7 +153,7 @@ def test_the_grid_of_the_path_is_that_of_the_folds(grid, rng):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("solver", ["sfw", "cd", "apg-ball"])
+@pytest.mark.parametrize("solver", ["sfw", "cd", "pfw"])
 def test_other_solvers(solver, rng):
     found = lasso_cv(*dense_problem(rng), solver=solver, stop="gap", tol=1e-3, random_state=0)
     assert found.choice.fold_scores.shape == (100, 5)

@@ -18,7 +18,6 @@ LEFT_OUT = {
     "make ": "builds an environment of its own; make test is what runs this",
     "pip install": "changes the environment that the tests run in",
     "fwlasso --install-completion": "changes the user's shell; tests/test_cli_models.py asks for completions instead",
-    "fwlasso paper": "takes minutes; tests/test_paper_command.py runs it on small sets",
 }
 
 

@@ -244,10 +244,6 @@ METHODS = [
     ("fw", "gap", "radii"),
     ("cd", "change", "alphas"),
     ("cd", "gap", "alphas"),
-    ("scd", "change", "alphas"),
-    ("scd", "gap", "alphas"),
-    ("apg", "gap", "alphas"),
-    ("apg-ball", "gap", "radii"),
     ("afw", "gap", "radii"),
     ("pfw", "gap", "radii"),
 ]

@@ -9,14 +9,11 @@ import pytest
 
 import fwlasso
 from fwlasso import Lasso, lasso_cv, lasso_path
-from fwlasso.notices import warn_of_standin
 
 HOME = Path(fwlasso.__file__).parent
 SPEAKERS = {
     "notices.py": "warnings and the log of the package",
     "cli_show.py": "all that the command line shows",
-    "peers/serve.py": "a process that answers on its stdout",
-    "paper/beyond/footprint.py": "a process that answers on its stdout",
 }
 SPEECH = {"print", "warnings.warn", "typer.echo", "Console", "sys.stdout", "sys.stderr"}
 
@@ -71,9 +68,3 @@ def test_warning_is_told_on_the_line_of_the_user(call):
         call(X, y)
     assert any("did not meet" in str(warning.message) for warning in caught)
     assert {warning.filename for warning in caught} == {__file__}
-
-
-def test_standin_is_warned_of():
-    with pytest.warns(UserWarning, match="a stand-in is used for E2006: there is no file") as caught:
-        warn_of_standin("E2006", FileNotFoundError("there is no file"))
-    assert caught[0].filename == __file__

@@ -35,9 +35,6 @@ def test_the_solver_by_default_is_the_certified_path():
         ("fw", "change", 1e-3, "radii"),
         ("afw", "gap", 1e-4, "radii"),
         ("pfw", "gap", 1e-4, "radii"),
-        ("scd", "gap", 1e-4, "alphas"),
-        ("apg", "gap", 1e-4, "alphas"),
-        ("apg-ball", "gap", 1e-4, "radii"),
     ],
 )
 def test_what_is_left_open_is_settled_by_the_solver(solver, rule, tolerance, grid_name):
@@ -100,7 +97,7 @@ def test_the_certified_path_stops_on_the_gap_only(stop):
         ({"time_limit": np.nan}, "time_limit must be seconds > 0 or None"),
         ({"alphas": 3, "radii": 3}, "give alphas or radii, not both"),
         ({"solver": "cd", "radii": 3}, "radii: solver='cd' solves the penalized form"),
-        ({"solver": "apg-ball", "alphas": 3}, "alphas: solver='apg-ball' solves the constrained form, give radii"),
+        ({"solver": "pfw", "alphas": 3}, "alphas: solver='pfw' solves the constrained form, give radii"),
         ({"solver": ["cd"]}, "solver must be one of"),
     ],
 )

@@ -364,7 +364,7 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch, seen_scans, kind, 
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("solver", ["scd", "apg", "apg-ball", "afw", "pfw"])
+@pytest.mark.parametrize("solver", ["afw", "pfw"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_the_same_bits_by_passes_on_threads(monkeypatch, kind, solver):
     cut_finely(monkeypatch, kind)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fwlasso import Lasso, lasso_path
-from fwlasso.solvers.registry import SOLVERS, STOPS
+from fwlasso.solvers.registry import SOLVERS, STOPS, register
 
 GRIDS = {"alphas": [0.3, 0.1], "radii": [0.5, 1.0]}
 
@@ -58,3 +58,12 @@ def test_rules_have_tolerances_and_defaults_are_what_a_solver_can_do():
     for entry in SOLVERS.values():
         assert set(entry.stops) <= set(STOPS)
         assert set(entry.grids) <= set(GRIDS)
+
+
+def test_a_solver_from_outside_has_a_name_of_its_own(data, monkeypatch):
+    entry = SOLVERS["cd"]._replace(stops=("change",))
+    monkeypatch.setitem(SOLVERS, "mine", entry)
+    register("mine", entry)  # again is as good as once
+    assert lasso_path(*data, alphas=3, solver="mine").settings["stop"] == "change"
+    with pytest.raises(ValueError, match="another solver 'cd'"):
+        register("cd", entry)

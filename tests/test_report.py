@@ -416,7 +416,7 @@ def test_report_of_many_points_is_small(report, tmp_path, rng):
         {"radii": [0.0, 1.0, 3.0]},
         {"radii": None, "alphas": [0.2]},
         {"solver": "sfw", "sample_size": 5, "block_size": 1, "random_state": 7},
-        {"solver": "scd", "radii": None, "alphas": 4, "random_state": np.int64(3)},
+        {"solver": "sfw", "radii": None, "alphas": 4, "random_state": np.int64(3)},
         {"solver": "cd", "radii": None, "alphas": 4, "stop": "change", "certify": False},
     ],
 )
@@ -482,7 +482,7 @@ def test_grid_of_values_is_given_by_them():
         np.testing.assert_array_equal(names["path"].alphas, values)
 
 
-@pytest.mark.parametrize("solver", ["sfw", "scd", "corrective"])
+@pytest.mark.parametrize("solver", ["sfw", "corrective"])
 def test_draws_that_cannot_be_made_again_are_told_of(solver):
     asked = {"solver": solver, "radii": None, "alphas": 4}
     told = "# The columns were drawn without a seed"

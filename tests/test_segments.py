@@ -24,8 +24,6 @@ CALLS = {
     "fw": {"solver": "fw", "radii": 6},
     "pfw": {"solver": "pfw", "radii": 8},
     "cd": {"solver": "cd", "alphas": 13},
-    "scd": {"solver": "scd", "alphas": 6, "tol": 1e-2},
-    "apg": {"solver": "apg", "alphas": 6},
 }
 
 

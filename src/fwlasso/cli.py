@@ -1,4 +1,4 @@
-"""The command line: how its commands, in `cli_path`, `cli_cv`, `cli_model`, `cli_data` and `cli_paper`, are called."""
+"""The command line: how its commands, in `cli_path`, `cli_cv`, `cli_model` and `cli_data`, are called."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ with QuietImports():
     except ModuleNotFoundError as error:  # pragma: no cover
         sys.exit(f"The command line needs {error.name}: pip install 'fwlasso[cli,plot]'")
 
-    from . import __version__, cli_cv, cli_data, cli_model, cli_paper, cli_path
+    from . import __version__, cli_cv, cli_data, cli_model, cli_path
     from .cli_options import EXIT_BAD_INPUT, EXIT_CODES, EXIT_INTERRUPTED, EXIT_TERMINATED
     from .cli_show import put, say_fault
     from .watch import terminating
@@ -28,7 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for commands in (cli_path, cli_cv, cli_model, cli_data, cli_paper):
+for commands in (cli_path, cli_cv, cli_model, cli_data):
     commands.add_commands(app)
 
 

@@ -48,11 +48,6 @@ def warn_of_doubt(text: str) -> None:
     warnings.warn(text, stacklevel=_level_of_user())
 
 
-def warn_of_standin(title: str, why: Exception) -> None:
-    """Warn that data are made up, because the real ones cannot be had."""
-    warn_of_doubt(f"a stand-in is used for {title}: {why}")
-
-
 def _level_of_user() -> int:
     """Return the stacklevel, seen from the caller, of the nearest line that is not of this package."""
     level, frame = 1, sys._getframe(1)

@@ -79,7 +79,7 @@ def lasso_path(
         The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest
         alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
         solution for that last alpha and starts at `eps` times it. By default 100 points, radii for the Frank-Wolfe
-        solvers and "apg-ball", else alphas.
+        solvers, else alphas.
     eps : float, optional
         Ratio of the ends of an automatic grid. By default 1e-2 where there are more features than samples, else 1e-4.
     solver : str, default="corrective"
@@ -87,9 +87,8 @@ def lasso_path(
         columns for every point. It goes one of two ways, told in ``settings["route"]``: "gram", one pass over the rows
         and a path on the Gram matrix of all columns, or "working-set", some 15 passes over the columns. Either name
         asks for that way. "sfw" is stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve both forms.
-        Over radii only: "afw" and "pfw", Frank-Wolfe with away steps and with pairwise steps; "apg-ball", accelerated
-        projected gradient. Over alphas only: "cd", cyclic coordinate descent with the strong rule; "scd", stochastic
-        coordinate descent; "apg", accelerated proximal gradient.
+        Over radii only: "afw" and "pfw", Frank-Wolfe with away steps and with pairwise steps. Over alphas only: "cd",
+        cyclic coordinate descent with the strong rule.
     stop : {"gap", "change", "paper"}, optional
         When a point is done. "gap": the duality gap over all columns is at most tol / 2 ||y||^2: a proof. "change": a
         step changes no coefficient by more than tol ||y|| / (root mean square of the column norms). "paper": by more
@@ -111,8 +110,8 @@ def lasso_path(
     random_state : int, RandomState or None
         Seed of the draws. The same seed gives the same path, for any number of threads.
     max_iter : int, default=10_000
-        Iterations per point: steps, cycles of "cd" over whatever columns, epochs of p draws of "scd"; of "corrective",
-        rounds of descent and Newton steps per solution.
+        Iterations per point: steps, cycles of "cd" over whatever columns; of "corrective", rounds of
+        descent and Newton steps per solution.
     time_limit : float, optional
         Seconds for the solver; then the points solved so far are returned.
     callback : callable, optional

@@ -1,7 +1,7 @@
 """Compile ahead of time, so that the first path of a process starts at once."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ def _warm_up(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
     with Workers(1) as workers:
         for kept in (None, np.arange(_N_ROWS) < 10) if folds else (None,):
             problem = build_problem(as_design(X), y, settings["fit_intercept"], False, workers, kept)
-            for call in _ON_LARGE_DATA[solver]:
+            for call in _on_large_data(solver):
                 call(problem, workers)
 
 
@@ -118,11 +118,9 @@ def _large_samples(problem: Problem, workers: Workers) -> None:
         take_step(problem, form, zero(problem), j, corr, 0, Stopping(-1.0, -1.0))
 
 
-# What paths on small data do not come by, by solver. The certified path finds the end of an automatic grid of radii.
-_ON_LARGE_DATA: dict[str, list[Callable[[Problem, Workers], None]]] = {
-    name: [
-        *([_large_working_set] if name == "corrective" or "radii" in entry.grids else []),
-        *([_large_samples] if name in ("sfw", "fw") else []),
-    ]
-    for name, entry in SOLVERS.items()
-}
+def _on_large_data(solver: str) -> Iterator[Callable[[Problem, Workers], None]]:
+    """Yield what paths on small data do not come by."""
+    if "radii" in SOLVERS[solver].grids:  # the certified path finds the end of an automatic grid of radii
+        yield _large_working_set
+    if solver in ("sfw", "fw"):
+        yield _large_samples

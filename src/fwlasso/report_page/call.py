@@ -8,9 +8,9 @@ import numpy as np
 from ..choice import Choice
 from ..result import LassoPath
 
-# Arguments that shape every path, and those of the solvers that draw columns.
+# Arguments that shape every path, and those of the solver that draws columns.
 _ARGUMENTS = ("solver", "stop", "tol", "standardize", "fit_intercept", "max_iter", "certify")
-_DRAWS = {"sfw": ("sample_size", "block_size", "random_state"), "scd": ("random_state",)}
+_DRAWS = {"sfw": ("sample_size", "block_size", "random_state")}
 
 
 def call_text(path: LassoPath, choice: Choice | None = None) -> str:

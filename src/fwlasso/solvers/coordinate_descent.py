@@ -9,13 +9,13 @@ those that are not optimal are taken in, and it goes on. What the pass finds ser
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
+from .._jit import kernel, part_of_kernel
 from ..certificate import estimate_gap
-from ..forms import ROUNDING, Penalty
+from ..columns import Vector, add_column
+from ..forms import ROUNDING, Penalty, soft_threshold
 from ..iterate import Iterate, correlation, refresh
 from ..problem import Problem
 from ..status import Status
-from .coordinate import minimise_along
 from .covariances import Covariances, cycle_by_covariances
 from .pricing import correlations, largest
 from .run import BURST_BYTES, Advance, Stopping, Task
@@ -187,3 +187,16 @@ def _cycle_over(
         if change <= ROUNDING * largest:  # nothing but rounding
             change = 0.0
     return change, n_cycles
+
+
+@part_of_kernel
+def minimise_along(problem: Problem, j: int, coef: float, corr: float, weight: float, fitted: Vector) -> float:
+    """Return soft(a_j z_j'z_j + z_j'(y - q), lambda) / z_j'z_j, and bring the fitted values q to it.
+
+    `corr` is z_j'(y - q); the column must not be constant.
+    """
+    norm2 = problem.norms2[j]
+    new = soft_threshold(coef * norm2 + corr, weight) / norm2
+    if new != coef:
+        add_column(problem.X, j, new - coef, fitted)
+    return float(new)

@@ -1,15 +1,13 @@
-"""The solvers by name: an algorithm is one file and one line here."""
+"""The solvers by name: an algorithm is one file and one line here, or registered from outside."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from ..sampling import SampleSize
-from .accelerated_gradient import AcceleratedGradient
 from .away_steps import AwayFrankWolfe, away_step, pairwise_step
 from .coordinate_descent import CoordinateDescent
 from .frank_wolfe import FrankWolfe
 from .run import Solver
-from .stochastic_descent import StochasticDescent
 
 #: The stopping rules, and the tolerance of each by default.
 STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4}
@@ -45,7 +43,10 @@ SOLVERS = {
     "afw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(away_step)),
     "pfw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(pairwise_step)),
     "cd": Entry(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
-    "scd": Entry(("alphas",), _ON_GAP, lambda draws: StochasticDescent(draws.seed)),
-    "apg": Entry(("alphas",), _ON_GAP, lambda _: AcceleratedGradient()),
-    "apg-ball": Entry(("radii",), _ON_GAP, lambda _: AcceleratedGradient()),
 }
+
+
+def register(name: str, entry: Entry) -> None:
+    """Let `lasso_path` know a solver from outside the package."""
+    if SOLVERS.setdefault(name, entry) is not entry:
+        raise ValueError(f"name: there is another solver {name!r}")

@@ -1,0 +1,209 @@
+"""What the settings of stochastic Frank-Wolfe do: sample size, block size and stopping rule, on time and true gap.
+
+One of the three is changed at a time, from samples of 1 % in blocks of the default size that stop by the paper's rule.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from fwlasso.sampling import AdaptiveRule, FractionOfColumns, QuantileRule
+
+from ..data.paper_sets import PAPER_SETS
+from ..measuring import run
+from ..methods import Method
+from ..sets import SYNTHETIC, load
+from ..study import Figure, Findings, Part, Record, Setup, Table, Task
+from ..text import number, power, share
+from ..units import STOPPING
+from .curves import MOST_SEEDS
+from .pictures import panels, styles, whole_decades
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+_NAME: Final = "effects"
+_SHARE: Final = 0.01
+_BASE: Final[dict[str, Any]] = {"solver": "sfw", "sample_size": _SHARE, "block_size": None, **STOPPING}
+_SLOWEST: Final = {"stop": "gap", "tol": 1e-3}  # one seed of it is enough
+_SHORT: Final = 1.0  # seconds: shorter runs are made twice, and the better time counts
+_LARGEST: Final = "largest"  # stands for blocks of the whole sample, whose size depends on the set
+
+
+class Setting(NamedTuple):
+    """A change of one factor."""
+
+    factor: str
+    label: str
+    change: dict[str, Any]
+
+
+def _settings() -> list[Setting]:
+    sizes = {f"{100 * size:g} %": size for size in (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)}
+    rules = {"quantile rule": QuantileRule(), "adaptive rule": AdaptiveRule()}
+    blocks = {"single columns": 1, "8": 8, "64": 64, "default": None, "the whole sample": _LARGEST}
+    stops = {
+        "change 1e-2 (paper)": {"stop": "paper", "tol": 1e-2},
+        "change 1e-3 (paper)": {"stop": "paper", "tol": 1e-3},
+        "change 1e-4 (paper)": {"stop": "paper", "tol": 1e-4},
+        "relative change 1e-3": {"stop": "change", "tol": 1e-3},
+        "relative change 1e-4": {"stop": "change", "tol": 1e-4},
+        "gap 1e-2": {"stop": "gap", "tol": 1e-2},
+        "gap 1e-3": _SLOWEST,
+    }
+    return [
+        *(Setting("sample size", label, {"sample_size": size}) for label, size in {**sizes, **rules}.items()),
+        *(Setting("block size", label, {"block_size": size}) for label, size in blocks.items()),
+        *(Setting("stopping rule", label, change) for label, change in stops.items()),
+    ]
+
+
+SETTINGS: Final = _settings()
+
+
+def sets_of(setup: Setup) -> list[str]:
+    """Return one synthetic set and Pyrim, of the sets that are asked for."""
+    synthetic = [name for name in setup.sets if name in SYNTHETIC][:1]
+    return synthetic + [name for name in setup.sets if name == "pyrim"]
+
+
+def tasks(setup: Setup) -> list[Task]:
+    """One task for every set and setting, with all its seeds."""
+    found = []
+    for name in sets_of(setup):
+        for setting in SETTINGS:
+            is_long = setting.change == _SLOWEST
+            n_seeds = 1 if is_long else min(setup.n_seeds, MOST_SEEDS)
+            settings = {what: _plain(value) for what, value in {**_BASE, **setting.change}.items()}
+            run_all = partial(_run, setup, name, setting, n_seeds)
+            found.append(Task(_key(name, setting), 10.0 if is_long else 1.5, run_all, {"seeds": n_seeds, **settings}))
+    return found
+
+
+def _key(name: str, setting: Setting) -> str:
+    """Return the key of a setting; those that change nothing are one."""
+    if setting.change.items() <= _BASE.items():
+        return f"{_NAME}/{name}/base"
+    words = f"{setting.factor} {setting.label}".replace("%", "percent").replace("(", "").replace(")", "")
+    return f"{_NAME}/{name}/{'-'.join(words.split())}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: rules by their name and numbers."""
+    return value if isinstance(value, str | int | float | None) else repr(value)
+
+
+def _run(setup: Setup, name: str, setting: Setting, n_seeds: int) -> Record:
+    """Run all seeds: the time of the solver, and the true gaps, computed afterwards."""
+    loaded = load(name, setup.data, setup.n_threads)
+    settings = {**_BASE, **setting.change}
+    if settings["block_size"] == _LARGEST:
+        settings["block_size"] = FractionOfColumns(_SHARE)(loaded.data.X.shape[1], n_active=0)
+    method = Method("sfw", setting.label, "radii", settings, is_random=True)
+    paths, seconds = [], []
+    for seed in range(n_seeds):
+        path, _, taken = run(loaded, method, seed, setup.n_threads, certify=True)
+        if taken < _SHORT:
+            taken = min(taken, run(loaded, method, seed, setup.n_threads).solve_seconds)
+        paths.append(path)
+        seconds.append(taken)
+    return {
+        "seconds": seconds,
+        "iterations": [int(path.counters.iterations.sum()) for path in paths],
+        "median_gap": [float(np.median(path.gaps)) for path in paths],
+        "largest_gap": [float(path.gaps.max()) for path in paths],
+        "n_active": [float(path.n_active.mean()) for path in paths],
+    }
+
+
+Found = dict[str, dict[str, Record]]  # records of settings, by factor and label
+
+
+def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
+    """Return a table of every set, and a picture of time against gap."""
+    found: dict[str, Found] = {}
+    for name in sets_of(setup):
+        for setting in SETTINGS:
+            if (key := _key(name, setting)) in records:
+                found.setdefault(name, {}).setdefault(setting.factor, {})[setting.label] = records[key]
+    if not found:
+        return Findings([], [], [])
+    tables = [_table(name, of_set) for name, of_set in found.items()]
+    figure = Figure(_NAME, "Time of stochastic Frank-Wolfe against its true gap, by setting", lambda: _draw(found))
+    return Findings(tables, [figure], [line for name, of_set in found.items() for line in _sentences(name, of_set)])
+
+
+def _mean(record: Record, field: str) -> float:
+    return float(np.mean(record[field]))
+
+
+def _table(name: str, of_set: Found) -> Table:
+    fields = ("seconds", "iterations", "median_gap", "largest_gap", "n_active")
+    rows, data = [], []
+    for factor, of_factor in of_set.items():
+        for label, record in of_factor.items():
+            means = {field: _mean(record, field) for field in fields}
+            rows.append(
+                (
+                    f"{factor}: {label}",
+                    number(1e3 * means["seconds"]),
+                    f"{means['iterations']:,.0f}",
+                    power(means["median_gap"], 2),
+                    power(means["largest_gap"], 2),
+                    f"{means['n_active']:.1f}",
+                )
+            )
+            data.append({"factor": factor, "setting": label, "runs": len(record["seconds"]), **means})
+    header = ("setting", "solver (ms)", "iterations", "median gap", "largest gap", "active features")
+    note = (
+        f"One factor is changed at a time, from samples of {share(_SHARE)} in blocks of the default size, stopping at "
+        f"a change of {STOPPING['tol']:g}. Means over the runs; gaps are over all columns, relative to 1/2 ||y||²."
+    )
+    title = f"{PAPER_SETS[name].title}: settings of stochastic Frank-Wolfe"
+    return Table(f"{_NAME}-{name}", title, header, rows, note, data)
+
+
+def _sentences(name: str, of_set: Found) -> list[str]:
+    """Compare the first and the last of every factor that has both."""
+    sentences = []
+    for factor, (first, last) in {
+        "sample size": ("0.25 %", "8 %"),
+        "block size": ("single columns", "default"),
+        "stopping rule": ("change 1e-2 (paper)", "gap 1e-3"),
+    }.items():
+        of_factor = of_set.get(factor, {})
+        if first in of_factor and last in of_factor:
+            seconds, gaps = (
+                [_mean(of_factor[label], field) for label in (first, last)] for field in ("seconds", "median_gap")
+            )
+            sentences.append(
+                f"{PAPER_SETS[name].title}, {factor}: {first} takes {number(1e3 * seconds[0])} ms to a median gap of "
+                f"{power(gaps[0], 2)}, {last} {number(1e3 * seconds[1])} ms to {power(gaps[1], 2)}."
+            )
+    return sentences
+
+
+def _draw(found: Mapping[str, Found]) -> "Picture":
+    shown = [(name, factor) for name, of_set in found.items() for factor in of_set]
+    figure, axes = panels(len(shown), n_columns=max(len(of_set) for of_set in found.values()))
+    for ax, (name, factor) in zip(axes, shown, strict=True):
+        _draw_factor(ax, found[name][factor])
+        ax.set_title(f"{PAPER_SETS[name].title}: {factor}", fontsize="medium")
+    return figure
+
+
+def _draw_factor(ax: "Axes", of_factor: Mapping[str, Record]) -> None:
+    points = [[_mean(record, field) for record in of_factor.values()] for field in ("seconds", "median_gap")]
+    for seconds, gap, label, style in zip(*points, of_factor, styles(), strict=False):
+        ax.loglog([seconds], [gap], label=label, **{**style, "linestyle": "none", "markersize": 8})
+    ax.set_xlabel("time of the solver (s)")
+    ax.set_ylabel("median gap / (1/2 ||y||²)")
+    ax.grid(alpha=0.3)
+    whole_decades(ax)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
+
+
+PART = Part(_NAME, "Sample size, block size and stopping rule", tasks, show)

@@ -1,0 +1,138 @@
+"""How exact every solver is: the true duality gap of every point of its path, by the paper's stopping rule."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from fwlasso.columns import Vector
+
+from ..data.paper_sets import PAPER_SETS
+from ..methods import METHODS, Method
+from ..study import Figure, Findings, Part, Record, Setup, Table, Task
+from ..text import power, share
+from ..units import EPS, STOPPING
+from .curves import curve, path_tasks, runs_of, sets_of, values
+from .pictures import legend_below, line_of, name_axes, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+_NAME: Final = "gaps"
+_EXACT: Final = "certified-radii"  # the optimum for every radius of Frank-Wolfe's grid
+_SHARES: Final = (1e-2, 1e-3, 1e-4, 1e-6)  # the gaps that points are counted above
+_LEAST: Final = 1e-8  # drawn gaps are cut off here
+
+_COMPARED = ("cd", "scd", "apg", "apg-ball", "sfw-1", "sfw-2", "sfw-3", _EXACT)
+_ALL: Final = {
+    **{key: METHODS[key] for key in _COMPARED},
+    **{
+        solver: Method(solver, label, "radii", {"solver": solver, **STOPPING})
+        for solver, label in (("fw", "FW, all columns"), ("afw", "away-step FW"), ("pfw", "pairwise FW"))
+    },
+}
+# Methods that take minutes on some sets, and where they are run; their records by other parts are shown as well.
+_ONLY_ON: Final = {
+    **dict.fromkeys(("scd", "apg", "apg-ball"), ("synthetic-10000-32", "pyrim")),
+    **dict.fromkeys(("sfw-2", "sfw-3", "fw", "afw", "pfw"), ("pyrim",)),
+}
+
+
+def tasks(setup: Setup) -> list[Task]:
+    """One path for every set, solver and seed."""
+    return [
+        task
+        for name in sets_of(setup)
+        for key, method in _ALL.items()
+        if name in _ONLY_ON.get(key, (name,))
+        for task in path_tasks(setup, name, method)
+    ]
+
+
+Runs = dict[str, list[Record]]
+
+
+def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
+    """Return a picture of all sets, a table of each, and what they say about the paper's stopping rule."""
+    found: dict[str, Runs] = {}
+    for name in sets_of(setup):
+        runs = {key: runs_of(records, name, method) for key, method in _ALL.items()}
+        found[name] = {key: of_method for key, of_method in runs.items() if of_method}
+    found = {name: of_set for name, of_set in found.items() if of_set}
+    if not found:
+        return Findings([], [], [])
+    title = f"True duality gap of every point, stopping at a change of {STOPPING['tol']:g}"
+    sentences = [sentence for name, of_set in found.items() for sentence in _sentences(name, of_set)]
+    return Findings([_table(found)], [Figure(_NAME, title, lambda: _draw(found))], sentences)
+
+
+def _shares_above(gaps: Vector) -> list[float]:
+    return [float(np.mean(gaps > limit)) for limit in _SHARES]
+
+
+def _table(found: Mapping[str, Runs]) -> Table:
+    rows, data = [], []
+    for name, of_set in found.items():
+        for key, runs in of_set.items():
+            gaps = values(runs, "gaps")
+            shares = _shares_above(gaps)
+            median, largest = float(np.nanmedian(gaps)), float(np.nanmax(gaps))
+            label = _ALL[key].label
+            rows.append(
+                (
+                    PAPER_SETS[name].title,
+                    label,
+                    f"{len(runs)}",
+                    power(median, 2),
+                    power(largest, 2),
+                    *map(share, shares),
+                )
+            )
+            counted = {f"share_above_{limit:g}": above for limit, above in zip(_SHARES, shares, strict=True)}
+            known: dict[str, Any] = {"set": name, "method": key, "label": label, "runs": len(runs)}
+            data.append({**known, "median_gap": median, "largest_gap": largest, **counted})
+    header = ("set", "method", "runs", "median gap", "largest gap", *(f"above {limit:g}" for limit in _SHARES))
+    note = (
+        "Gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy: of the constrained form for methods "
+        "on the grid of l1 norms, of the penalized form for CD, SCD and SLEP reg. Shares are of points of all runs. "
+        "The certified path stops on its gap, all others by the paper's rule."
+    )
+    return Table(_NAME, "True duality gaps along the path", header, rows, note, data)
+
+
+def _sentences(name: str, of_set: Runs) -> list[str]:
+    """Say how far from the optimum the paper's rule ends."""
+    title = PAPER_SETS[name].title
+    sentences = []
+    for key in ("sfw-1", "cd"):
+        if key in of_set:
+            gaps = values(of_set[key], "gaps")
+            median, largest = (power(float(of(gaps)), 2) for of in (np.nanmedian, np.nanmax))
+            sentences.append(
+                f"{title}, {_ALL[key].label}: by the paper's stopping rule {share(_shares_above(gaps)[0])} of the "
+                f"points have a true gap above {_SHARES[0]:g}; the median gap is {median}, the largest {largest}."
+            )
+    if "sfw-1" in of_set and _EXACT in of_set:
+        ratio = curve(of_set["sfw-1"], "train_mse") / curve(of_set[_EXACT], "train_mse")
+        sentences.append(
+            f"{title}, {_ALL['sfw-1'].label}: the objective at the last point is {ratio[-1]:.2f} times the optimum, at "
+            f"the median point {np.median(ratio):.3f} times."
+        )
+    return sentences
+
+
+def _draw(found: Mapping[str, Runs]) -> "Picture":
+    figure, axes = panels(len(found))
+    for ax, (name, of_set) in zip(axes, found.items(), strict=True):
+        for key, runs in of_set.items():
+            l1, gaps = curve(runs, "l1"), np.nanmedian(values(runs, "gaps"), axis=0)
+            drawn = l1 > 0.0
+            ax.loglog(l1[drawn], np.maximum(gaps[drawn], _LEAST), label=_ALL[key].label, **line_of(key))
+        largest = max(curve(runs, "l1")[-1] for runs in of_set.values())
+        ax.set_xlim(0.8 * EPS * largest, 1.2 * largest)  # a grid of penalties has points near zero
+        name_axes(ax, PAPER_SETS[name].title, "duality gap / (1/2 ||y||²)")
+    legend_below(figure, axes)
+    return figure
+
+
+PART = Part(_NAME, "True duality gaps along the path", tasks, show)

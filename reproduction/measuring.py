@@ -1,0 +1,142 @@
+"""One method on one data set: its cost, measured without certificates, and how exact and how sparse its path is."""
+
+import math
+import statistics
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.peers import PeerError, run_peer
+from benchmarks.peers.accuracy import ball_gaps, penalty_gaps
+from fwlasso.columns import Vector
+from fwlasso.path import lasso_path
+from fwlasso.result import LassoPath
+from fwlasso.status import Status
+from fwlasso.watch import Progress
+
+from .methods import Method
+from .sets import Loaded
+from .study import Record
+from .units import EPS, N_POINTS, UNITS
+
+_SHORT = 5.0  # seconds: shorter runs of methods that are not random are made three times
+_MOST_COEFS = 50_000_000  # of all models of a path: some gigabytes
+
+
+class Measured(NamedTuple):
+    """A path and its median time."""
+
+    path: LassoPath
+    seconds: float
+    solve_seconds: float
+
+
+def measure(loaded: Loaded, method: Method, seed: int, n_threads: int | None) -> Record:
+    """Return the record of a method: one run for a seed, or the median of three where runs are short and all alike."""
+    if method.peer is not None:
+        return _measure_peer(loaded, method)
+    ours = run(loaded, method, seed, n_threads)
+    path = ours.path
+    if path.ending is Status.STOPPED:
+        return {"missing": f"its first {len(path)} models have {path.coefs.nnz:,} coefficients, more than are kept"}
+    gaps_of: Callable[..., Vector] = penalty_gaps if method.grid == "alphas" else ball_gaps
+    grid = path.alphas if method.grid == "alphas" else path.radii
+    return {
+        "seconds": ours.seconds,
+        "solve_seconds": ours.solve_seconds,
+        "iterations": int(path.counters.iterations.sum()),
+        "dot_products": int(path.counters.dot_products),
+        "passes": float(path.counters.passes),
+        "unfinished": sum(not status.converged for status in path.statuses),
+        "gaps": numbers(gaps_of(loaded.data.X, loaded.data.y, path.coefs, grid, known=loaded.moments)),
+        **_models(loaded, path.coefs, path.intercepts),
+    }
+
+
+def run(loaded: Loaded, method: Method, seed: int, n_threads: int | None, **more: Any) -> Measured:
+    """Run a method on its grid in the paper's units, compiled beforehand, without certificates."""
+    X, y = loaded.data.X, loaded.data.y
+    settings: dict[str, Any] = {
+        method.grid: getattr(loaded.grids, method.grid),
+        "certify": False,
+        "random_state": seed,
+        "n_threads": n_threads,
+        **UNITS,
+        **method.settings,
+        **more,
+    }
+    _compile(method.settings["solver"], method.grid, bool(sp.issparse(X)))
+    paths = [_solve(X, y, settings)]
+    while not method.is_random and len(paths) < 3 and paths[0].counters.total_seconds < _SHORT:
+        paths.append(_solve(X, y, settings))
+    whole = statistics.median(path.counters.total_seconds for path in paths)
+    return Measured(paths[-1], whole, statistics.median(path.counters.seconds["solve"] for path in paths))
+
+
+class _Room:
+    """Ends a path whose models together have more coefficients than there is room for."""
+
+    def __init__(self) -> None:
+        self._n_coefs = 0
+
+    def __call__(self, now: Progress) -> bool:
+        self._n_coefs += now.n_active * now.done
+        return self._n_coefs > _MOST_COEFS
+
+
+def _solve(X: Any, y: Vector, settings: dict[str, Any]) -> LassoPath:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # unfinished points are counted in the record
+        path = lasso_path(X, y, callback=_Room(), **settings)
+    if path.ending is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return path
+
+
+@cache
+def _compile(solver: str, grid: str, sparse: bool) -> None:
+    """Run a solver on a small problem of the same kind, so that nothing is compiled while the clock runs."""
+    rng = np.random.default_rng(0)
+    values = np.asfortranarray(rng.standard_normal((20, 40)))
+    X = sp.csc_array(values) if sparse else values
+    _solve(X, values[:, 0] + values[:, 1], {"solver": solver, grid: 5, "standardize": True, "random_state": 0})
+
+
+def _measure_peer(loaded: Loaded, method: Method) -> Record:
+    assert method.peer is not None
+    X, y = loaded.data.X, loaded.data.y
+    units: dict[str, Any] = {"alphas": N_POINTS, "eps": EPS, **UNITS}
+    try:
+        found = run_peer(method.peer, X, y, known=loaded.moments, **units, **method.settings)
+    except PeerError as error:
+        return {"missing": str(error)}
+    return {
+        "seconds": found.seconds,
+        "gaps": numbers(found.gaps),
+        **_models(loaded, found.coefs, found.intercepts),
+    }
+
+
+def _models(loaded: Loaded, coefs: sp.csc_array, intercepts: Vector) -> Record:
+    """Return what is known of every model: l1 norm, active features and errors."""
+    data = loaded.data
+    weights = abs(coefs).multiply(loaded.moments.deviation[:, None])
+    errors = {"train_mse": numbers(loaded.mse(data.X, data.y, coefs, intercepts))}
+    if data.y_test is not None:
+        errors["test_mse"] = numbers(loaded.mse(data.X_test, data.y_test, coefs, intercepts))
+    return {
+        "l1": numbers(np.asarray(weights.sum(axis=0)).ravel()),
+        "n_active": [int(n) for n in np.diff(sp.csc_array(coefs).indptr)],
+        **errors,
+    }
+
+
+def numbers(values: NDArray[Any]) -> list[float | None]:
+    """Return an array as JSON has it: what is not finite is None."""
+    return [float(value) if math.isfinite(value) else None for value in values]

@@ -1,0 +1,41 @@
+"""The methods of the comparison: what they are called, and how `lasso_path` is asked for them."""
+
+from typing import Any, Final, Literal, NamedTuple
+
+from .units import STOPPING
+
+
+class Method(NamedTuple):
+    """A way to compute the path of a data set, in the paper's units."""
+
+    key: str
+    label: str
+    grid: Literal["alphas", "radii"]  # the paper's grid of penalties, or of l1 norms
+    settings: dict[str, Any]  # arguments of `lasso_path`; none for a peer
+    is_random: bool = False
+    peer: str | None = None  # the name of a package of `benchmarks.peers`, and its own tolerance in the settings
+
+
+def _fw(share: float, block_size: int | None) -> dict[str, Any]:
+    return {"solver": "sfw", "sample_size": share, "block_size": block_size, **STOPPING}
+
+
+#: Relative duality gap of the certified path.
+CERTIFIED_GAP: Final = 1e-6
+#: R's glmnet at its own default, a bound of the change of the objective relative to its value at zero.
+GLMNET_THRESH: Final = 1e-7
+
+_ALL = (
+    Method("cd", "CD", "alphas", {"solver": "cd", **STOPPING}),
+    Method("glmnet", "CD, R's glmnet", "alphas", {"tol": GLMNET_THRESH}, peer="glmnet"),
+    Method("scd", "SCD", "alphas", {"solver": "scd", **STOPPING}, is_random=True),
+    Method("apg", "SLEP reg.", "alphas", {"solver": "apg", **STOPPING}),
+    Method("apg-ball", "SLEP const.", "radii", {"solver": "apg-ball", **STOPPING}),
+    Method("sfw-1", "FW 1 %", "radii", _fw(0.01, 1), is_random=True),
+    Method("sfw-2", "FW 2 %", "radii", _fw(0.02, 1), is_random=True),
+    Method("sfw-3", "FW 3 %", "radii", _fw(0.03, 1), is_random=True),
+    Method("sfw-1-blocks", "FW 1 %, blocks of columns", "radii", _fw(0.01, None), is_random=True),
+    Method("certified", "certified path", "alphas", {"solver": "corrective", "tol": CERTIFIED_GAP}),
+    Method("certified-radii", "certified path, FW's grid", "radii", {"solver": "corrective", "tol": CERTIFIED_GAP}),
+)
+METHODS: Final[dict[str, Method]] = {method.key: method for method in _ALL}

@@ -1,0 +1,22 @@
+"""The paper's baselines, which are solvers of `lasso_path` once they are registered."""
+
+from typing import Final
+
+from fwlasso.solvers.registry import Entry, register
+
+from .accelerated_gradient import AcceleratedGradient
+from .stochastic_descent import StochasticDescent
+
+_STOPS: Final = ("gap", "change", "paper")
+
+BASELINES: Final = {
+    "scd": Entry(("alphas",), _STOPS, lambda draws: StochasticDescent(draws.seed)),
+    "apg": Entry(("alphas",), _STOPS, lambda _: AcceleratedGradient()),
+    "apg-ball": Entry(("radii",), _STOPS, lambda _: AcceleratedGradient()),
+}
+
+
+def register_baselines() -> None:
+    """Let `lasso_path` know them by their names."""
+    for name, entry in BASELINES.items():
+        register(name, entry)

@@ -1,0 +1,162 @@
+"""Accelerated gradient descent for both forms (Beck and Teboulle's FISTA, as SLEP has it for the Lasso).
+
+From v = a + beta (a - a') with the point a' before a, a step goes to the proximal point of v + X'(y - X v) / L:
+soft-thresholded for the penalty, projected for the ball. L is doubled until ||X (a - v)||^2 <= L ||a - v||^2, and
+kept along the path. Momentum starts anew where it leads uphill (O'Donoghue and Candes, 2015).
+
+X'q of the last two points is kept, so that X'(y - X v) is a sum of known vectors and every step makes one pass over
+all columns: at the new point, where it gives the duality gap, too.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fwlasso._jit import kernel
+from fwlasso.certificate import estimate_gap
+from fwlasso.columns import Vector
+from fwlasso.forms import ROUNDING, Form, Penalty
+from fwlasso.iterate import Iterate
+from fwlasso.parallel import Workers
+from fwlasso.problem import Problem
+from fwlasso.solvers.pricing import correlations, largest
+from fwlasso.solvers.run import Advance, Task, burst_steps
+from fwlasso.status import Status
+
+from .points import fitted_values, spread
+from .projection import ball_threshold, shrink
+
+# Steps of one burst, however small the data.
+_BURST_STEPS = 100
+
+
+class Point(NamedTuple):
+    """A point with all that a step needs to know of it."""
+
+    coefs: Vector  # a, all p of them
+    fitted: Vector  # q = X a
+    xtq: Vector  # X'q
+
+    def scaled(self, factor: float) -> "Point":
+        """Return factor a."""
+        return self if factor == 1.0 else Point(*(factor * part for part in self))
+
+
+class AcceleratedGradient:
+    """Accelerated proximal gradient, or projected gradient on the ball.
+
+    Dot products are counted as the paper does for SLEP, by products of the matrix with a vector: p for X'q, which
+    a = 0 does not need, and p for X a, though columns without a coefficient are left out of the sum. Every doubling
+    of L is another X a.
+    """
+
+    def __init__(self) -> None:
+        self._lipschitz = 0.0
+        self._form: Form | None = None
+        self._last: Iterate | None = None  # as it was returned
+        self._now = self._before = Point(np.empty(0), np.empty(0), np.empty(0))
+        self._momentum = 1.0
+
+    def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
+        """Return p."""
+        return problem.xty.size
+
+    def advance(self, task: Task, iterate: Iterate) -> Advance:
+        """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
+        problem, form, stopping, max_steps, workers = task
+        n_dots = 0
+        if iterate is not self._last or form != self._form:
+            self._now, n_dots = self._start(problem, iterate, workers)
+            self._before, self._momentum, self._form = self._now, 1.0, form
+        self._lipschitz = self._lipschitz or float(problem.norms2.max(initial=0.0)) or 1.0
+        n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)
+        taken = 0
+        status = None
+        while status is None and taken < n_steps:
+            taken += 1
+            change, dots = self._step(problem, form, workers)
+            n_dots += dots
+            iterate = _iterate(problem, self._now)
+            gap = estimate_gap(problem, form, iterate, largest(problem.xty - self._now.xtq))
+            if gap <= stopping.gap:
+                status = Status.CERTIFIED
+            elif change <= max(stopping.change, 0.0):
+                status = Status.SETTLED
+        self._last = iterate
+        return Advance(iterate, taken, n_dots, gap, status)
+
+    def _start(self, problem: Problem, iterate: Iterate, workers: Workers) -> tuple[Point, int]:
+        """Return the point `iterate`, and the dot products it took: none where it is a multiple of the last one."""
+        if iterate.l1 > 0.0 and self._last is not None and iterate.fitted is self._last.fitted:
+            return self._now.scaled(iterate.scale), 0
+        corrs, n_dots = correlations(problem, iterate, workers)
+        return Point(spread(problem, iterate), iterate.scale * iterate.fitted, problem.xty - corrs), n_dots
+
+    def _step(self, problem: Problem, form: Form, workers: Workers) -> tuple[float, int]:
+        """Take a step; return the largest change of a coefficient and the number of dot products."""
+        now, before = self._now, self._before
+        momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self._momentum**2))
+        beta = (self._momentum - 1.0) / momentum
+        # L need not be more than the sum of all z_j'z_j: beyond it a test that fails is one of rounding.
+        enough = float(problem.norms2.sum())
+        n_dots = 0
+        while True:
+            coefs = np.empty(now.coefs.size)
+            _descend(problem.xty, now, before, beta, self._lipschitz, coefs)
+            _move_to_proximal_point(form, coefs, self._lipschitz)
+            fitted = fitted_values(problem, coefs, workers)
+            n_dots += coefs.size
+            length2, change, uphill = _compare(coefs, now.coefs, before.coefs, beta)
+            image = (fitted - now.fitted - beta * (now.fitted - before.fitted))[:-1]
+            if image @ image <= self._lipschitz * length2 * (1.0 + 1e-12) or self._lipschitz >= enough:
+                break
+            self._lipschitz *= 2.0
+        point = Point(coefs, fitted, np.zeros(coefs.size))
+        corrs, n_priced = correlations(problem, _iterate(problem, point), workers)
+        self._now, self._before = point._replace(xtq=problem.xty - corrs), now
+        self._momentum = 1.0 if uphill > 0.0 else momentum
+        return change, n_dots + n_priced
+
+
+def _move_to_proximal_point(form: Form, coefs: Vector, lipschitz: float) -> None:
+    """Move the coefficients towards zero, by the penalty or to the ball."""
+    if isinstance(form, Penalty):
+        shrink(coefs, form.weight / lipschitz)
+        return
+    shrink(coefs, float(ball_threshold(np.abs(coefs), form.radius)))
+    l1 = float(np.abs(coefs).sum())
+    if l1 > form.radius:  # a small radius is lost in the rounding of large coefficients
+        coefs *= form.radius / l1
+
+
+def _iterate(problem: Problem, point: Point) -> Iterate:
+    """Return the point as an iterate: S = a'X'q and F = a'X'y."""
+    active = np.flatnonzero(point.coefs)
+    weights = point.coefs[active]
+    qq, qy = float(weights @ point.xtq[active]), float(weights @ problem.xty[active])
+    return Iterate(active, weights, point.fitted, active.size, 1.0, max(qq, 0.0), qy, float(np.abs(weights).sum()), 0)
+
+
+@kernel
+def _descend(xty: Vector, now: Point, before: Point, beta: float, lipschitz: float, out: Vector) -> None:
+    """Fill v + X'(y - X v) / L for v = a + beta (a - a')."""
+    for j in range(out.size):
+        v = now.coefs[j] + beta * (now.coefs[j] - before.coefs[j])
+        xtq = now.xtq[j] + beta * (now.xtq[j] - before.xtq[j])
+        out[j] = v + (xty[j] - xtq) / lipschitz
+
+
+@kernel
+def _compare(new: Vector, now: Vector, before: Vector, beta: float) -> tuple[float, float, float]:
+    """Return ||new - v||^2, the largest change from `now`, and (v - new)'(new - now)."""
+    length2 = change = uphill = 0.0
+    largest_coef = 0.0
+    for j in range(new.size):
+        v = now[j] + beta * (now[j] - before[j])
+        length2 += (new[j] - v) ** 2
+        change = max(change, abs(new[j] - now[j]))
+        uphill += (v - new[j]) * (new[j] - now[j])
+        largest_coef = max(largest_coef, abs(new[j]))
+    if change <= ROUNDING * largest_coef:  # nothing but rounding
+        change = 0.0
+    return length2, change, uphill

@@ -1,0 +1,96 @@
+"""What the runs of a method on a data set come to: means over the seeds."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fwlasso.columns import Vector
+
+from .methods import METHODS, Method
+from .study import Record
+
+
+class Mean(NamedTuple):
+    """A mean over runs, and their standard deviation: 0 for a single one."""
+
+    value: float
+    deviation: float
+
+
+class Summary(NamedTuple):
+    """A method on a data set. Curves are means over the runs, point by point; what a peer does not tell is None."""
+
+    method: Method
+    n_runs: int
+    seconds: Mean
+    solve_seconds: Mean | None
+    iterations: Mean | None
+    dot_products: Mean | None
+    n_active: Mean  # of the mean over the points
+    largest_gap: float
+    median_gap: float
+    unfinished: float  # points that did not meet the stopping rule
+    l1: Vector
+    active: Vector
+    train_mse: Vector
+    test_mse: Vector | None
+
+    @property
+    def best(self) -> int:
+        """The point with the smallest test error; the last one where there is no test set."""
+        return len(self.l1) - 1 if self.test_mse is None else int(np.argmin(self.test_mse))
+
+
+def summarize(records: Mapping[str, Record], prefix: str) -> dict[str, Summary]:
+    """Return a summary of every method that has records with keys ``prefix/method/seed``, in the order of `METHODS`."""
+    runs: dict[str, list[Record]] = {}
+    for key, record in records.items():
+        head, _, rest = key.partition(f"{prefix}/")
+        method, _, _seed = rest.partition("/")
+        if not head and method in METHODS and "missing" not in record:
+            runs.setdefault(method, []).append(record)
+    return {key: _summary(method, runs[key]) for key, method in METHODS.items() if key in runs}
+
+
+def _summary(method: Method, runs: Sequence[Record]) -> Summary:
+    gaps = np.array([run["gaps"] for run in runs], dtype=float)
+    return Summary(
+        method,
+        len(runs),
+        seconds=_mean_of([run["seconds"] for run in runs]),
+        solve_seconds=_mean(runs, "solve_seconds"),
+        iterations=_mean(runs, "iterations"),
+        dot_products=_mean(runs, "dot_products"),
+        n_active=_mean_of([float(np.mean(run["n_active"])) for run in runs]),
+        largest_gap=float(np.nanmax(gaps)),
+        median_gap=float(np.nanmedian(gaps)),
+        unfinished=float(np.mean([run.get("unfinished", 0) for run in runs])),
+        l1=_curve(runs, "l1"),
+        active=_curve(runs, "n_active"),
+        train_mse=_curve(runs, "train_mse"),
+        test_mse=_curve(runs, "test_mse") if "test_mse" in runs[0] else None,
+    )
+
+
+def _mean(runs: Sequence[Record], name: str) -> Mean | None:
+    return _mean_of([run[name] for run in runs]) if name in runs[0] else None
+
+
+def _mean_of(values: Sequence[float]) -> Mean:
+    return Mean(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+
+
+def _curve(runs: Sequence[Record], name: str) -> Vector:
+    return np.asarray(np.mean(np.array([run[name] for run in runs], dtype=float), axis=0))
+
+
+class Result(NamedTuple):
+    """All methods on a data set."""
+
+    name: str
+    title: str  # says so where it is a stand-in
+    is_standin: bool
+    variance: float  # of y: the mean square error of the empty model
+    found: dict[str, Summary]
+    missing: dict[str, str]  # methods that could not be run here, and why

@@ -1,0 +1,150 @@
+"""Tables of the study: ours beside the published figures; Markdown to read, CSV to go on with."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from fwlasso.datasets.compressed import write_text
+
+from . import published
+from .methods import METHODS
+from .published import Cost
+from .study import Table
+from .summary import Mean, Result, Summary
+from .text import counted, number, percent, power
+
+
+def cost_table(result: Result) -> Table:
+    """Return time, iterations, dot products, active features and speed-up of every method, published ones beside."""
+    name, title, found = result.name, result.title, result.found
+    paper = published.COSTS[name]
+    cd = found.get("cd")
+    rows, data = [], []
+    for key, summary in found.items():
+        theirs = paper.get(key)
+        speed_up = None if cd is None else cd.seconds.value / summary.seconds.value
+        their_speed_up = published.SPEED_UPS[name].get(key)
+        rows.append(
+            (
+                summary.method.label,
+                _cell(summary.seconds, theirs and theirs.seconds),
+                _cell(summary.iterations, theirs and theirs.iterations),
+                _cell(summary.dot_products, theirs and theirs.dot_products, power),
+                _cell(summary.n_active, theirs and theirs.n_active),
+                _cell(None if speed_up is None else Mean(speed_up, 0.0), their_speed_up),
+            )
+        )
+        data.append(_cost_numbers(summary, theirs, speed_up, their_speed_up))
+    rows += [(METHODS[key].label, f"not run: {why}", "", "", "", "") for key, why in result.missing.items()]
+    runs = sorted({summary.n_runs for summary in found.values() if summary.method.is_random})
+    note = (
+        "In brackets the published figure and our deviation from it. Time is of the whole call without certificates; "
+        "the paper's machine was another one. Random methods: mean ± standard deviation over "
+        f"{' or '.join(counted(n, 'run') for n in runs)}. The last column is time of CD over time of the method."
+    )
+    header = ("method", "time, s", "iterations", "dot products", "active features", "speed-up over CD")
+    return Table(f"cost-{name}", f"{title}: cost and sparsity of a path of 100 points", header, rows, note, data)
+
+
+def _cell(ours: Mean | None, theirs: float | None, form: Callable[..., str] = number) -> str:
+    if ours is None:
+        return "-"
+    text = form(ours.value) + (f" ± {form(ours.deviation, 2)}" if ours.deviation else "")
+    return text if theirs is None else f"{text} ({form(theirs)}, {percent(ours.value / theirs - 1.0)})"
+
+
+def _cost_numbers(
+    summary: Summary, theirs: Cost | None, speed_up: float | None, their_speed_up: float | None
+) -> dict[str, Any]:
+    line: dict[str, Any] = {"method": summary.method.key, "label": summary.method.label, "runs": summary.n_runs}
+    for name in Cost._fields:
+        ours: Mean | None = getattr(summary, name)
+        paper = None if theirs is None else getattr(theirs, name)
+        line[name] = None if ours is None else ours.value
+        line[f"{name}_std"] = None if ours is None else ours.deviation
+        line[f"{name}_published"] = paper
+        line[f"{name}_deviation_percent"] = None if ours is None or not paper else 100.0 * (ours.value / paper - 1.0)
+    line["solve_seconds"] = None if summary.solve_seconds is None else summary.solve_seconds.value
+    return {**line, "speed_up_over_cd": speed_up, "speed_up_published": their_speed_up}
+
+
+def accuracy_table(result: Result) -> Table:
+    """Return the true gaps of every method, and its errors at the best point."""
+    variance = result.variance
+    rows, data = [], []
+    for summary in result.found.values():
+        best = summary.best
+        train = float(summary.train_mse[best])
+        test = None if summary.test_mse is None else float(summary.test_mse[best])
+        rows.append(
+            (
+                summary.method.label,
+                power(summary.median_gap, 2),
+                power(summary.largest_gap, 2),
+                number(summary.unfinished),
+                f"{best + 1}",
+                number(float(summary.l1[best])),
+                number(float(summary.active[best])),
+                number(train / variance),
+                "-" if test is None else number(test / variance),
+            )
+        )
+        data.append(
+            {
+                "method": summary.method.key,
+                "label": summary.method.label,
+                "runs": summary.n_runs,
+                "median_gap": summary.median_gap,
+                "largest_gap": summary.largest_gap,
+                "unfinished_points": summary.unfinished,
+                "best_point": best + 1,
+                "l1_norm_at_best": float(summary.l1[best]),
+                "active_at_best": float(summary.active[best]),
+                "train_mse_at_best": train,
+                "test_mse_at_best": test,
+                "variance_of_y": variance,
+            }
+        )
+    header = (
+        "method", "median gap", "largest gap", "unfinished points", "best point", "its l1 norm", "active", "train MSE",
+        "test MSE",
+    )  # fmt: skip
+    note = (
+        "Gaps are true duality gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy after the time "
+        "was taken. Unfinished points met no stopping rule within 10,000 iterations. The best point has the smallest "
+        "test error; it is the last one where there is no test set. Errors are divided by the variance of y."
+    )
+    return Table(f"accuracy-{result.name}", f"{result.title}: true gaps and errors", header, rows, note, data)
+
+
+def to_markdown(table: Table) -> str:
+    """Return a table as GitHub shows it: columns of numbers to the right."""
+    columns = zip(*table.rows, strict=True) if table.rows else ()
+    rules = ["---:" if any(map(_is_number, column)) else "---" for column in columns]
+    lines = [table.header, rules or ["---"] * len(table.header), *table.rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines) + "\n"
+
+
+def _is_number(cell: str) -> bool:
+    return cell[:1].isdigit() or cell[1:2].isdigit()
+
+
+def to_csv(table: Table) -> str:
+    """Return a table with commas between: the plain numbers where there are some."""
+    lines: Iterable[Iterable[Any]] = [table.header, *table.rows]
+    if table.data is not None:
+        header = list(dict.fromkeys(name for line in table.data for name in line))
+        lines = [header, *([line.get(name) for name in header] for line in table.data)]
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(lines)
+    return stream.getvalue()
+
+
+def write_table(table: Table, folder: Path) -> None:
+    """Write NAME.md and NAME.csv."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = f"# {table.title}\n\n{to_markdown(table)}\n{table.note}\n"
+    write_text(folder / f"{table.name}.md", text)
+    write_text(folder / f"{table.name}.csv", to_csv(table))

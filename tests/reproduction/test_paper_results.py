@@ -1,0 +1,275 @@
+"""Summaries, tables, claims and figures from small made-up results."""
+
+import csv
+import io
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from fwlasso.sampling import FractionOfColumns
+from reproduction import published
+from reproduction.claims import active_at, large_claims
+from reproduction.data.paper_sets import PAPER_SETS
+from reproduction.figures import error_figure, sparsity_figure, write_figure
+from reproduction.methods import METHODS
+from reproduction.sets import FILES, LARGE, SYNTHETIC
+from reproduction.study import Case, Claim, Table
+from reproduction.summary import Result, summarize
+from reproduction.tables import accuracy_table, cost_table, to_csv, to_markdown, write_table
+from reproduction.text import listed, number, power
+
+mpl.use("Agg")
+
+N_POINTS = 12
+RADII = np.geomspace(0.01, 1.0, N_POINTS)
+
+
+def made_record(key, name="pyrim", scale=1.0, *, test=False, active=None):
+    """A record with the published figures times `scale`."""
+    costs = published.COSTS[name]
+    cost = costs.get(key.removesuffix("-blocks"), costs["cd"])
+    n_active = np.linspace(0.0, 2.0, N_POINTS) * (cost.n_active * scale if active is None else active)
+    record = {
+        "seconds": cost.seconds * scale,
+        "gaps": (0.01 * RADII).tolist(),
+        "l1": RADII.tolist(),
+        "n_active": n_active.tolist(),
+        "train_mse": (2.0 - RADII).tolist(),
+    }
+    if key != "glmnet":
+        record |= {
+            "solve_seconds": 0.9 * cost.seconds * scale,
+            "iterations": int(cost.iterations * scale),
+            "dot_products": int(cost.dot_products * scale),
+            "unfinished": 1,
+        }
+    return record | ({"test_mse": (1.0 + (RADII - 0.1) ** 2).tolist()} if test else {})
+
+
+def made_result(name="pyrim", scales=None, *, is_standin=False, test=False, missing=None, **more):
+    scales = scales or {}
+    records = {
+        f"large/{name}/{key}/0": {**made_record(key, name, scales.get(key, 1.0), test=test), **more.get(key, {})}
+        for key in METHODS
+        if key not in (missing or {})
+    }
+    found = summarize(records, f"large/{name}")
+    return Result(name, "Pyrim (stand-in)" if is_standin else "Pyrim", is_standin, 2.0, found, missing or {})
+
+
+def claim_of(start, *results):
+    """The claim that begins so."""
+    return next(claim for claim in large_claims(results) if claim.text.startswith(start))
+
+
+# Published figures -------------------------------------------------------------------------------------------
+
+
+def test_every_large_set_has_published_costs_of_known_methods():
+    assert set(published.COSTS) == set(published.SPEED_UPS) == set(published.SHARES) == set(LARGE) == set(FILES)
+    for name in LARGE:
+        assert set(published.COSTS[name]) < set(METHODS)
+        assert set(published.SPEED_UPS[name]) == {"sfw-1", "sfw-2", "sfw-3"}
+    assert set(published.SAMPLE_SIZES) == set(SYNTHETIC)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_published_speed_ups_are_those_of_the_published_times(name):
+    cd = published.COSTS[name]["cd"].seconds
+    for key, speed_up in published.SPEED_UPS[name].items():
+        assert cd / published.COSTS[name][key].seconds == pytest.approx(speed_up, abs=0.1)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_published_sample_sizes_are_shares_of_the_columns(name):
+    sizes = [FractionOfColumns(share)(PAPER_SETS[name].p, 0) for share in (0.01, 0.02, 0.03)]
+    np.testing.assert_allclose(sizes, published.SHARES[name], atol=1)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_published_dot_products_are_samples_times_iterations(name):
+    """Of FW one more sample for each of the hundred points; of SCD, an iteration is p columns."""
+    p = PAPER_SETS[name].p
+    for key, size in zip(("sfw-1", "sfw-2", "sfw-3"), published.SHARES[name], strict=True):
+        cost = published.COSTS[name][key]
+        assert cost.dot_products == pytest.approx(size * (cost.iterations + 100), rel=0.05)
+    scd = published.COSTS[name]["scd"]
+    assert scd.dot_products == pytest.approx(p * scd.iterations, rel=0.01)
+
+
+# Summaries ---------------------------------------------------------------------------------------------------
+
+
+def test_a_summary_is_the_mean_over_runs():
+    records = {f"large/pyrim/sfw-1/{seed}": made_record("sfw-1", scale=1.0 + seed) for seed in range(3)}
+    records["large/pyrim/glmnet/0"] = {"missing": "no R"}
+    records["other/pyrim/cd/0"] = made_record("cd")
+    (summary,) = summarize(records, "large/pyrim").values()
+    cost = published.COSTS["pyrim"]["sfw-1"]
+    assert summary.n_runs == 3
+    assert summary.seconds.value == pytest.approx(2.0 * cost.seconds)
+    assert summary.seconds.deviation == pytest.approx(cost.seconds)
+    assert summary.n_active.value == pytest.approx(2.0 * cost.n_active)
+    assert (summary.largest_gap, summary.median_gap) == pytest.approx((0.01, 0.01 * np.median(RADII)))
+    assert summary.best == N_POINTS - 1
+
+
+def test_the_best_point_has_the_smallest_test_error():
+    (summary,) = summarize({"large/pyrim/cd/0": made_record("cd", test=True)}, "large/pyrim").values()
+    assert summary.best == int(np.argmin(np.abs(RADII - 0.1)))
+
+
+def test_active_features_between_points():
+    (summary,) = summarize({"large/pyrim/cd/0": made_record("cd", active=10.0)}, "large/pyrim").values()
+    middle = 0.5 * (RADII[3] + RADII[4])
+    assert active_at(summary, np.array([middle]))[0] == pytest.approx(0.5 * (summary.active[3] + summary.active[4]))
+
+
+# Tables ------------------------------------------------------------------------------------------------------
+
+
+def test_costs_stand_beside_the_published_ones():
+    result = made_result(scales={"sfw-1": 2.0}, missing={"glmnet": "R is not installed"})
+    table = cost_table(result)
+    rows = {row[0]: row for row in table.rows}
+    assert rows["CD"][1] == "6.22 (6.22, +0 %)"
+    assert rows["FW 1 %"][2] == "554 (277, +100 %)"
+    assert rows["FW 1 %"][3] == "1.52e6 (7.61e5, +100 %)"
+    assert rows["FW 1 %"][5] == "13.6 (27.3, -50 %)"
+    assert rows["CD, R's glmnet"][1] == "not run: R is not installed"
+    assert all(len(row) == len(table.header) for row in table.rows)
+
+
+def test_csv_has_plain_numbers():
+    lines = list(csv.DictReader(io.StringIO(to_csv(cost_table(made_result(scales={"sfw-1": 2.0}))))))
+    fw = next(line for line in lines if line["method"] == "sfw-1")
+    assert float(fw["iterations"]) == 554
+    assert float(fw["iterations_deviation_percent"]) == pytest.approx(100.0)
+    assert fw["iterations_std"] == "0.0"
+    peer = next(line for line in lines if line["method"] == "glmnet")
+    assert peer["iterations"] == ""
+
+
+def test_errors_are_relative_to_the_variance():
+    with_test, without = accuracy_table(made_result(test=True)), accuracy_table(made_result())
+    assert with_test.rows[0][-1] == "0.500"
+    assert without.rows[0][-2:] == ("0.500", "-")
+    assert with_test.data[0]["test_mse_at_best"] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_table_is_written_in_both_forms(tmp_path):
+    table = Table("name", "Title", ("a", "b"), [("x|y", "1")], "Note.")
+    write_table(table, tmp_path / "tables")
+    text = (tmp_path / "tables" / "name.md").read_text()
+    assert text.startswith("# Title\n")
+    assert "| x/y | 1 |" in text
+    assert "Note." in text
+    assert (tmp_path / "tables" / "name.csv").read_text() == "a,b\nx|y,1\n"
+    assert to_markdown(table).splitlines()[1] == "| --- | ---: |"
+
+
+def test_numbers():
+    assert [number(value) for value in (0.0, 1e-3, 999.6, 130303, 2e7, float("nan"))] == [
+        "0", "0.00100", "1,000", "130,303", "2e7", "-",
+    ]  # fmt: skip
+    assert power(0.0) == "0e0"
+    assert listed([]) == ""
+
+
+# Claims ------------------------------------------------------------------------------------------------------
+
+
+def test_published_figures_reproduce_themselves():
+    held = {claim.text: claim.verdict for claim in large_claims([made_result()])}
+    assert held.pop(next(text for text in held if text.startswith("CD and FW come to the same best"))) == "Not measured"
+    assert set(held.values()) == {"Reproduced"}
+
+
+@pytest.mark.parametrize(
+    ("start", "scales"),
+    [
+        ("Dot products: FW 1 % below", {"cd": 2.0}),
+        ("Dot products: SCD below", {"apg-ball": 0.2}),
+        ("Iterations of FW", {"sfw-2": 1.3}),
+        ("Dot products of FW", {"sfw-3": 0.7}),
+        ("FW has as few active", {"sfw-1": 1.2}),
+        ("FW 1 %, single columns as in the paper, is faster than our CD", {"sfw-1": 1.5}),
+        ("FW 1 %, single columns as in the paper, is faster than R's", {"glmnet": 0.5}),
+        ("On the paper's grids FW", {"sfw-3": 3.0}),
+        ("SLEP's models", {"apg": 0.01}),
+        ("FW finds sparser models", {"cd": 0.1}),
+    ],
+)
+def test_a_claim_that_fails_is_reported_as_failing(start, scales):
+    claim = claim_of(start, made_result(scales=scales))
+    assert claim.verdict == "Not reproduced"
+    assert claim.sentence.startswith("**Not reproduced.**")
+    assert "*Pyrim*, no: " in claim.sentence
+
+
+def test_sentences_carry_the_numbers():
+    assert "554 for 277 (+100 %)" in claim_of("Iterations of FW", made_result(scales={"sfw-1": 2.0})).sentence
+    assert "277 for 277 (+0 %)" in claim_of("Iterations of FW", made_result()).sentence
+
+
+def test_an_objective_above_the_minimum_fails_and_says_by_how_much():
+    above = {"train_mse": (1.1 * (2.0 - RADII)).tolist()}
+    claim = claim_of("The objective falls", made_result(**{"sfw-1": above}))
+    assert claim.verdict == "Not reproduced"
+    assert "1.10 at the end" in claim.sentence
+
+
+def test_a_worse_best_test_error_fails():
+    worse = {"test_mse": [2.0] * N_POINTS}
+    assert claim_of("CD and FW come", made_result(test=True)).verdict == "Reproduced"
+    claim = claim_of("CD and FW come", made_result(test=True, **{"sfw-2": worse}))
+    assert claim.verdict == "Not reproduced"
+    assert "FW 2 % +100 %" in claim.sentence
+
+
+def test_stand_ins_are_not_held_against_published_figures():
+    standin = made_result(is_standin=True)
+    assert claim_of("Iterations of FW", standin).verdict == "Not measured"
+    assert claim_of("Dot products: FW 1 % below", standin).verdict == "Reproduced"
+
+
+def test_a_method_that_was_not_run_leaves_a_claim_unmeasured():
+    result = made_result(missing={"scd": "not run", "glmnet": "no R"})
+    assert claim_of("Dot products: FW 1 % below", result).verdict == "Not measured"
+    assert claim_of("FW 1 %, single columns as in the paper, is faster than R's", result).verdict == "Not measured"
+
+
+def test_a_claim_may_hold_in_part():
+    claim = Claim("Text.", [Case("A", True, "one"), Case("B", False, "two")])
+    assert claim.sentence == "**Reproduced in part.** Text. *A*, yes: one. *B*, no: two."
+
+
+# Figures -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("test", [True, False])
+def test_figures_have_labels_lines_and_no_empty_panels(test, tmp_path):
+    result = made_result(test=test)
+    for make, n_panels in ((sparsity_figure, 1), (error_figure, 4 if test else 2)):
+        figure = make(result)
+        canvas = figure.draw()
+        assert len(canvas.axes) == n_panels
+        for ax in canvas.axes:
+            assert "units of y" in ax.get_xlabel()
+            assert ax.get_ylabel()
+            assert len(ax.lines) >= 4
+            labels = [text.get_text() for text in ax.get_legend().get_texts()]
+            assert "FW 1 %" in labels
+            assert len(set(labels)) == len(labels) == len(ax.lines)
+        write_figure(figure, tmp_path)
+        assert {file.name for file in tmp_path.glob(f"{figure.name}.*")} == {f"{figure.name}.png", f"{figure.name}.svg"}
+
+
+def test_the_title_says_what_is_a_stand_in():
+    assert "stand-in" in sparsity_figure(made_result(is_standin=True)).title
+
+
+def test_figures_do_without_methods_that_were_not_run():
+    result = made_result(missing=dict.fromkeys(("scd", "apg", "apg-ball", "glmnet"), "not run"))
+    assert [len(ax.lines) for ax in error_figure(result).draw().axes] == [3, 4]
