@@ -147,6 +147,6 @@ def test_a_claim_is_never_below_the_truth(seed, m, p, mean, storage, units):
             most += 4.0 * moved(given, form, wide, standardized=standardize)  # claims hold for both residuals
             assert 0.0 <= blur <= gap
             # Else the dual point is zero, or the residual is rounding, of which a claim takes the worst.
-            is_told = np.linalg.norm(r) > 1e-10 * float(given.y_size + given.sizes @ np.abs(a))
+            is_told = np.linalg.norm(r) > 1e-7 * float(given.y_size + given.sizes @ np.abs(a))
             if isinstance(form, Ball) or (is_told and case.problem.y[:-1] @ r > 0.0):
-                assert claimed <= truth + most
+                assert claimed <= truth * (1.0 + 1e-6) + most
