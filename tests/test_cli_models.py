@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.io import mmwrite
 from sklearn.linear_model import LinearRegression
 
 import test_cli
@@ -153,41 +152,28 @@ def predictions(*arguments):
 
 
 def write_kinds(folder):
-    """The same rows in files of every kind, without and with a response."""
-    write_csv(folder / "rows.csv")
+    """The same rows with and without a response and names; test_convert.py has files of every kind."""
     (folder / "bare.csv").write_text("\n".join(",".join(line) for line in [NAMES, *X.astype(str).tolist()]) + "\n")
-    order = [NAMES[j] for j in range(P - 1, -1, -1)]
-    rows = [",".join(line) for line in [order, *X[:, ::-1].astype(str).tolist()]]
+    rows = [",".join(line) for line in [NAMES[::-1], *X[:, ::-1].astype(str).tolist()]]
     (folder / "order.csv").write_text("\n".join(rows) + "\n")
-    import pandas as pd
-
-    pd.DataFrame(X, columns=NAMES).to_parquet(folder / "bare.parquet")
     write_svm(folder / "rows.svm")
     np.save(folder / "bare.npy", X)
-    np.savez(folder / "bare.npz", X=X)
-    np.savez(folder / "rows.npz", X=X, y=Y)
     sp.save_npz(folder / "sparse.npz", sp.csr_array(X))
-    mmwrite(folder / "bare.mtx", sp.coo_array(X))
     write_store(folder / "rows.store", X, Y, feature_names=NAMES)
 
 
 KINDS = {
-    "rows.csv": False,
     "bare.csv": False,
     "order.csv": False,
-    "bare.parquet": False,
     "rows.svm": True,
     "bare.npy": False,
-    "bare.npz": False,
-    "rows.npz": True,
     "sparse.npz": False,
-    "bare.mtx": False,
     "rows.store": True,
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_of_every_kind_are_predicted(run, kind):
+def test_rows_are_predicted(run, kind):
     write_kinds(run.parent)
     model = LinearModel.load(run / "model.json")
     np.testing.assert_allclose(predictions("run", kind), model.predict(X), rtol=1e-12)

@@ -8,9 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import scipy.sparse as sp
 from pyarrow.parquet import write_table
-from scipy.io import mmwrite
 from typer.testing import CliRunner
 
 import test_cli
@@ -217,16 +215,6 @@ def test_a_response_of_two_values_is_told(tmp_path, name):
 
 
 # What is there, and what is not ------------------------------------------------------------------------------
-
-
-def test_a_packed_matrix_is_predicted_as_it_is_read(tmp_path):
-    mmwrite(tmp_path / "a.mtx", sp.coo_array(X))
-    np.save(tmp_path / "y.npy", Y)
-    packed = tmp_path / "a.mtx.xz"
-    packed.write_bytes(lzma.compress((tmp_path / "a.mtx").read_bytes()))
-    call("path", packed, "--alphas", 5, "--quiet", "--out", tmp_path / "run")
-    found = call_json("predict", tmp_path / "run", packed, "--point", 4)["predictions"]
-    assert found == call_json("predict", tmp_path / "run", tmp_path / "a.mtx", "--point", 4)["predictions"]
 
 
 @pytest.mark.parametrize("command", ["path", "cv", "info", "convert", "predict"])

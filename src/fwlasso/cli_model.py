@@ -14,7 +14,7 @@ from .cli_keep import load_choice
 from .cli_show import Detail, put, put_json, telling
 from .columns import Vector
 from .datasets.compressed import write_text
-from .datasets.new_rows import read_new_rows
+from .datasets.files import read_new_rows
 from .model_files import load_path, load_predictor
 from .problem import as_response
 from .report import write_report

@@ -11,8 +11,8 @@ from ..progress import Tell, silent
 from ..store import Store, open_store
 from .arrow_files import Wanted
 from .atomic import replacing_folder
+from .files import open_source
 from .fill import Indices, Selection
-from .open import open_source
 from .write import as_float_type, build, require_place
 
 
@@ -73,8 +73,8 @@ def convert(
     with replacing_folder(folder) as place:
         scratch = place / "scratch"
         scratch.mkdir()
-        wanted = Wanted(target, _names(columns), exclude)
-        with open_source(file, wanted, scratch, tell, zero_based) as opened:
+        wanted = Wanted(target, _names(columns), exclude, zero_based)
+        with open_source(file, wanted, scratch, tell) as opened:
             m, p = opened.shape
             selection = Selection(
                 _select(rows, m, opened.sample_names, "rows"), _select(columns, p, opened.feature_names, "columns")
