@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 import test_cli
 from fwlasso import LassoPath, LinearModel, cli
 from fwlasso.datasets import arrow_files, convert, read_table
-from fwlasso.onnx_models import OnnxModel
 from test_cli import BAD_INPUT, NAMES, X, Y, call, call_json, plain, write_csv
 
 call_main = test_cli.call_main
@@ -227,7 +226,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch, call_main, com
     arguments = {"convert": (name, "store"), "predict": ("run", name, "--point", 2)}.get(command, (name,))
     exit_code, stdout, stderr = call_main(command, *arguments)
     assert (exit_code, stdout, stderr) == (BAD_INPUT, "", f"fwlasso: {name}: no such file")
-    for read in (read_table, lambda name: convert(name, "store"), LassoPath.load, LinearModel.load, OnnxModel):
+    for read in (read_table, lambda name: convert(name, "store"), LassoPath.load, LinearModel.load):
         with pytest.raises(FileNotFoundError, match=name):
             read(name)
 

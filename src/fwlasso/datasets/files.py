@@ -244,4 +244,4 @@ def read_new_rows(file: str | Path, target: str | None, known: Features, zero_ba
         table = _read(reader, file, Wanted(target, columns, needs_response=False))
         if table.y is not None:
             _check_response(table)
-        return NewRows(match_columns(table, known.n_features or 0, known.first_index), table.y, table.feature_names)
+        return NewRows(match_columns(table, known.n_features, known.first_index), table.y, table.feature_names)

@@ -29,7 +29,7 @@ class NewRows(NamedTuple):
 class Features(NamedTuple):
     """What a model knows of its features."""
 
-    n_features: int | None
+    n_features: int
     names: Sequence[str] | None = None  # of those that it uses
     first_index: int | None = None  # what its data called the first one, if they were LIBSVM text
 
@@ -48,9 +48,8 @@ def bed_rows(file: Path, known: Features, zero_based: bool | None) -> NewRows:
 def libsvm_rows(file: Path, known: Features, zero_based: bool | None) -> NewRows:
     """Read LIBSVM text for a model."""
     rows = read_libsvm_rows(file, known.first_index, zero_based)
-    p = known.n_features
-    is_foreign = p is None or (known.first_index is None and rows.X.shape[1] > p)
-    return NewRows(rows.X if is_foreign else fit_columns(rows.X, p or 0), rows.y)
+    is_foreign = known.first_index is None and rows.X.shape[1] > known.n_features
+    return NewRows(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
 
 
 def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | None) -> Table:
