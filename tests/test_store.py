@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from fwlasso import Lasso, lasso_path
-from fwlasso.datasets import append_columns, atomic, fill, open_store, read_table, verify_store, write_store
+from fwlasso.datasets import atomic, fill, open_store, read_table, verify_store, write_store
 from fwlasso.design import as_design
 from fwlasso.parallel import Workers
 from fwlasso.problem import build_problem
@@ -110,14 +110,14 @@ def test_empty_columns(tmp_path, n_columns):
     assert lasso_path(store, alphas=3).coefs.shape == (5, 3)
 
 
-def test_unsorted_and_repeated_entries_are_mended_while_writing(tmp_path):
-    rows, columns = np.array([3, 1, 1, 0, 3, 2]), np.array([0, 0, 0, 2, 2, 2])
-    given = sp.coo_array((np.arange(1.0, 7.0), (rows, columns)), shape=(M, 3))
-    store = write_store(tmp_path / "store", given, Y)
-    np.testing.assert_array_equal(store.X.toarray(), given.toarray())
-    assert store.X.nnz == 5
-    assert as_design(store.X).conversion is None
-    verify_store(tmp_path / "store")
+@pytest.mark.parametrize("rows", [[3, 1, 0, 2, 4], [0, 1, 1, 2, 3]], ids=["unsorted", "repeated"])
+def test_unsorted_and_repeated_entries_are_refused(tmp_path, rows):
+    given = sp.coo_array((np.arange(1.0, 6.0), (rows, [2, 2, 2, 3, 3])), shape=(M, 4))
+    with pytest.raises(ValueError, match=r"column 2 are not in the order .*X\.sum_duplicates\(\)"):
+        write_store(tmp_path / "store", given, Y)
+    given = sp.csc_array(given)
+    given.sum_duplicates()
+    np.testing.assert_array_equal(write_store(tmp_path / "store", given, Y).X.toarray(), given.toarray())
 
 
 def test_frame_keeps_its_names(tmp_path):
@@ -219,43 +219,12 @@ def test_path_needs_a_small_share_of_a_store_in_memory(tmp_path, solver):
     assert gap <= 1e-4
 
 
-# More columns ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", ["column-major", "csr", "coo"])
-def test_appended_columns_come_behind(folder, form):
-    more = FORMS[form](X[:, ::-1])
-    names = [f"new {j}" for j in range(P)]
-    store = append_columns(folder, more, names)
-    was_sparse = (folder / "indptr.npy").exists()
-    assert sp.issparse(store.X) == was_sparse
-    np.testing.assert_array_equal(dense(verify_store(folder).X), np.hstack([X, X[:, ::-1]]))
-    assert store.feature_names == (*NAMES, *names)
-    np.testing.assert_array_equal(store.y, Y)
-
-
 def test_a_store_that_is_open_stays_as_it_was(folder):
     before = open_store(folder)
     write_store(folder, np.ones((3, 2)), np.arange(3.0))
     np.testing.assert_array_equal(dense(before.X), X)
     assert before.feature_names == NAMES
     assert open_store(folder).shape == (3, 2)
-
-
-@pytest.mark.parametrize(
-    ("more", "names", "message"),
-    [
-        (X[:5], ["a"] * P, "X has 5 rows, the store .* has 30"),
-        (X, None, "feature_names: the store .* has some"),
-        (X, ["a"], "feature_names: there are 1 for 40"),
-        (X, [1] * P, "feature_names must be texts"),
-        (np.full((M, 1), np.nan), ["a"], "expected a finite float64, found nan in row 0, column 'a'"),
-    ],
-)
-def test_bad_columns_leave_the_store_as_it_was(folder, more, names, message):
-    with pytest.raises(ValueError, match=message):
-        append_columns(folder, more, names)
-    np.testing.assert_array_equal(dense(verify_store(folder).X), X)
 
 
 # What is refused ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from .libsvm_dump import dump_libsvm
 from .paper_sets import PAPER_SETS, PaperSet, PaperSetSize, fetch_paper_set
 from .plink import BedFile, open_bed
 from .products import product_features, product_names
-from .write import append_columns, write_store
+from .write import write_store
 
 __all__ = [
     "PAPER_SETS",
@@ -25,7 +25,6 @@ __all__ = [
     "Store",
     "Table",
     "UnreachableError",
-    "append_columns",
     "convert",
     "dump_libsvm",
     "fetch_paper_set",

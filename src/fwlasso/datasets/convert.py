@@ -31,7 +31,8 @@ def convert(
     r"""Convert a file to a store, block by block.
 
     The store appears when it is complete, in one step; one that was there before is replaced in the same step. Text
-    and packed files are unpacked beside it on the way, which takes as much space on the disk again.
+    and packed files are unpacked beside it on the way, which takes as much space on the disk again;
+    the entries of Matrix Market text are put in order in memory.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def convert(
                 _select(rows, m, opened.sample_names, "rows"), _select(columns, p, opened.feature_names, "columns")
             )
             try:
-                build(place, [opened], selection, dtype, tell)
+                build(place, opened, selection, dtype, tell)
             except ValueError as error:
                 raise error if str(file) in str(error) else ValueError(f"{file}: {error}") from error
         shutil.rmtree(scratch)

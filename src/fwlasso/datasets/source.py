@@ -136,7 +136,7 @@ def from_compressed(data: Any, indices: Any, indptr: NDArray[Any], *, by_rows: b
 
 
 def from_coordinates(rows: Any, columns: Any, data: Any) -> EntryBlocks:
-    """Return a matrix of entries in any order; equal places are summed."""
+    """Return a matrix of entries, those of every column in the order of its rows."""
     n_entries = int(data.shape[0])
 
     def blocks() -> Iterator[Entries]:

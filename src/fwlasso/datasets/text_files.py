@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..progress import Step, Tell
@@ -14,7 +15,7 @@ from .arrow_files import Wanted
 from .binary_files import BESIDE, from_table, response_beside
 from .compressed import unpacked
 from .libsvm import read_libsvm
-from .source import Desk, Rectangle, Source, from_compressed, from_coordinates
+from .source import Desk, Rectangle, Source, from_compressed, from_matrix
 from .write import create_array
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
@@ -77,7 +78,10 @@ def _read_matrix_market(file: Path, packed: Any, stream: Any, desk: Desk) -> Sou
     n_found = 0
     for block in numbers:
         n_found += len(block)
-        i, j = block[:, 0].astype(np.int64) - 1, block[:, 1].astype(np.int64) - 1
+        places = block[:, :2]
+        if not ((places >= 1) & (places <= header.shape) & (places == np.floor(places))).all():
+            raise ValueError(f"{file}: an index is no number within the shape {header.shape}")
+        i, j = places.T.astype(np.int64) - 1
         value = np.ones(len(block)) if header.is_pattern else block[:, 2]
         for spool, part in ((rows, i), (columns, j), (data, value)):
             spool.append(part)
@@ -88,7 +92,8 @@ def _read_matrix_market(file: Path, packed: Any, stream: Any, desk: Desk) -> Sou
     if n_found != header.n_entries:
         raise ValueError(f"{file}: expected {header.n_entries} entries, found {n_found}")
     n = data.size
-    return Source(header.shape, np.dtype(np.float64), from_coordinates(rows.map(n), columns.map(n), data.map(n)))
+    entries = sp.coo_array((data.map(n), (rows.map(n), columns.map(n))), shape=header.shape)
+    return from_matrix(entries.tocsc())  # in order, and those of one place summed
 
 
 def _read_header(file: Path, stream: Any) -> _Header:
