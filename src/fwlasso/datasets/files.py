@@ -206,7 +206,7 @@ def _read(reader: Reader, file: Path, wanted: Wanted) -> Table:
         return reader.read(file, wanted)
     with ExitStack() as stack:
         source = reader.open(file, wanted, Desk(None, silent, stack))
-        _, arrays = fill(source, Selection(), source.dtype, _in_memory, silent)
+        arrays = fill(source, Selection(), source.dtype, _in_memory, silent)
     X = arrays.get("X")
     if X is None:
         X = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=source.shape)

@@ -33,13 +33,13 @@ class Selection(NamedTuple):
 
 def fill(
     source: Source, selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: Tell
-) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Fill the arrays of a store; return its kind and the arrays."""
+) -> dict[str, NDArray[Any]]:
+    """Fill the arrays of a store, and return them by name: X, or data, indices and indptr."""
     if isinstance(source.matrix, Rectangle):
         X = allocate("X", dtype, selection.shape(source))
         _fill_dense(source, selection, X, tell)
-        return "dense", {"X": X}
-    return "csc", _fill_sparse(source, selection, dtype, allocate, tell)
+        return {"X": X}
+    return _fill_sparse(source, selection, dtype, allocate, tell)
 
 
 def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: Tell) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..problem import as_response
 from ..progress import Tell, silent
-from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, is_store, open_store
+from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, file_name, is_store, open_store
 from .atomic import replacing_folder, sync
 from .fill import Selection, fill
 from .source import Source, from_matrix
@@ -96,24 +96,20 @@ def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: T
             maps.append(array)
         return np.asarray(array)
 
-    kind, arrays = fill(source, selection, as_float_type(dtype) or source.dtype, allocate, tell)
+    arrays = fill(source, selection, as_float_type(dtype) or source.dtype, allocate, tell)
     arrays["y"] = allocate("y", np.float64, (m,))
     arrays["y"][:] = y if selection.rows is None else y[selection.rows]
     for array in maps:
         array.flush()
-    described = {
-        name: {"file": f"{name}.npy", "dtype": array.dtype.str, "shape": list(array.shape)}
-        for name, array in arrays.items()
-    }
+    files = list(arrays)
     first_index = source.first_index
     if first_index is not None and selection.columns is not None:  # columns are no longer where their indices say
         names, first_index = tuple(str(j + first_index) for j in range(source.shape[1])), None
     if names is not None:
         kept = names if selection.columns is None else [names[j] for j in selection.columns]
-        (place / f"{NAMES}.json").write_text(json.dumps(kept), encoding="utf-8")
-        described[NAMES] = {"file": f"{NAMES}.json"}
-    about = {"kind": kind, "shape": [m, p], "target": source.target, "first_index": first_index}
-    _seal(place, about, described, tell)
+        (place / file_name(NAMES)).write_text(json.dumps(kept), encoding="utf-8")
+        files.append(NAMES)
+    _seal(place, {"shape": [m, p], "target": source.target, "first_index": first_index}, files, tell)
 
 
 def create_array(file: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -156,16 +152,18 @@ def as_float_type(dtype: Any) -> np.dtype[Any] | None:
     return chosen
 
 
-def _seal(place: Path, about: dict[str, Any], files: dict[str, dict[str, Any]], tell: Tell) -> None:
+def _seal(place: Path, about: dict[str, Any], names: list[str], tell: Tell) -> None:
     """Write the manifest, with sizes and digests, and wait until everything is on the disk."""
-    sizes = {name: (place / entry["file"]).stat().st_size for name, entry in files.items()}
-    done, total = 0, sum(sizes.values())
-    for name, entry in files.items():
-        with (place / entry["file"]).open("rb") as file:
-            entry |= {"bytes": sizes[name], "sha256": digest(file, tell, "checksums", done, total)}
+    files = {name: place / file_name(name) for name in names}
+    sizes = {name: file.stat().st_size for name, file in files.items()}
+    done, entries = 0, {}
+    for name, file in files.items():
+        with file.open("rb") as stream:
+            found = digest(stream, tell, "checksums", done, sum(sizes.values()))
+        entries[name] = {"bytes": sizes[name], "sha256": found}
         done += sizes[name]
-        sync(place / entry["file"])
-    manifest = {"format": FORMAT, "version": VERSION, **about, "files": files}
+        sync(file)
+    manifest = {"format": FORMAT, "version": VERSION, **about, "files": entries}
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     sync(place / MANIFEST)
 
