@@ -17,7 +17,7 @@ from fwlasso.bed import Bed, Genotypes
 from fwlasso.cli import app
 from fwlasso.columns import column_entries, column_moments, nbytes, shape
 from fwlasso.corrective.duplicates import Duplicates
-from fwlasso.datasets import append_columns, convert, open_bed, read_table, write_store
+from fwlasso.datasets import convert, open_bed, read_table, write_store
 from fwlasso.design import as_design
 from fwlasso.parallel import Workers, n_chunks
 from fwlasso.problem import build_problem
@@ -364,9 +364,6 @@ def test_genotypes_are_not_made_a_store(file, tmp_path):
     with pytest.raises(ValueError, match="X: packed genotypes need no store"):
         write_store(tmp_path / "store", bed.X, bed.phenotype)
     assert not (tmp_path / "store").exists()
-    write_store(tmp_path / "store", np.ones((6, 1)), np.arange(6.0))
-    with pytest.raises(ValueError, match="X: packed genotypes need no store"):
-        append_columns(tmp_path / "store", bed.X)
     done = CliRunner().invoke(app, ["convert", str(file), str(tmp_path / "new")])
     assert done.exit_code != 0
     assert "need no store" in str(done.exception)

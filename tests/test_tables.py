@@ -8,15 +8,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import scipy.sparse as sp
 from pyarrow.parquet import write_table
-from scipy.io import mmwrite
 from typer.testing import CliRunner
 
 import test_cli
 from fwlasso import LassoPath, LinearModel, cli
 from fwlasso.datasets import arrow_files, convert, read_table
-from fwlasso.onnx_models import OnnxModel
 from test_cli import BAD_INPUT, NAMES, X, Y, call, call_json, plain, write_csv
 
 call_main = test_cli.call_main
@@ -219,16 +216,6 @@ def test_a_response_of_two_values_is_told(tmp_path, name):
 # What is there, and what is not ------------------------------------------------------------------------------
 
 
-def test_a_packed_matrix_is_predicted_as_it_is_read(tmp_path):
-    mmwrite(tmp_path / "a.mtx", sp.coo_array(X))
-    np.save(tmp_path / "y.npy", Y)
-    packed = tmp_path / "a.mtx.xz"
-    packed.write_bytes(lzma.compress((tmp_path / "a.mtx").read_bytes()))
-    call("path", packed, "--alphas", 5, "--quiet", "--out", tmp_path / "run")
-    found = call_json("predict", tmp_path / "run", packed, "--point", 4)["predictions"]
-    assert found == call_json("predict", tmp_path / "run", tmp_path / "a.mtx", "--point", 4)["predictions"]
-
-
 @pytest.mark.parametrize("command", ["path", "cv", "info", "convert", "predict"])
 @pytest.mark.parametrize("name", ["none.csv", "none.svm", "none", "none.parquet", "none.bed"])
 def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch, call_main, command, name):
@@ -239,7 +226,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch, call_main, com
     arguments = {"convert": (name, "store"), "predict": ("run", name, "--point", 2)}.get(command, (name,))
     exit_code, stdout, stderr = call_main(command, *arguments)
     assert (exit_code, stdout, stderr) == (BAD_INPUT, "", f"fwlasso: {name}: no such file")
-    for read in (read_table, lambda name: convert(name, "store"), LassoPath.load, LinearModel.load, OnnxModel):
+    for read in (read_table, lambda name: convert(name, "store"), LassoPath.load, LinearModel.load):
         with pytest.raises(FileNotFoundError, match=name):
             read(name)
 

@@ -2,11 +2,9 @@
 
 import json
 
-import joblib
 import numpy as np
 import pytest
 from bed_reader import to_bed
-from sklearn.linear_model import LinearRegression
 
 import test_cli
 from attack.storages import pack
@@ -14,7 +12,6 @@ from fwlasso import Lasso, LassoPath, LinearModel, lasso_cv, lasso_path
 from fwlasso.bed import Genotypes, Variant, Variants
 from fwlasso.datasets import open_bed, read_table
 from fwlasso.datasets.sealed import seal
-from fwlasso.onnx_models import save_onnx
 from test_cli import BAD_INPUT, call, call_json
 
 call_main = test_cli.call_main
@@ -319,17 +316,6 @@ def test_runs_and_reports_carry_the_variants_and_predict_other_files(tmp_path, c
 def model_file(path, tmp_path_factory):
     path[5].save(file := tmp_path_factory.mktemp("model") / "model.json")
     return file
-
-
-def test_a_model_in_onnx_has_no_variants(path, tmp_path, call_main):
-    save_onnx(path[5], tmp_path / "model.onnx")
-    joblib.dump(LinearRegression().fit(X, Y), tmp_path / "model.pkl")
-    write(tmp_path)
-    for name in ("model.onnx", "model.pkl"):
-        exit_code, stdout, stderr = call_main("predict", tmp_path / name, tmp_path / "cohort.bed")
-        assert (exit_code, stdout) == (BAD_INPUT, "")
-        assert "cohort.bed: genotypes need a model that knows its variants" in stderr
-        assert "model.json" in stderr
 
 
 def test_phenotypes_that_are_missing_are_no_part_of_scores(model_file, tmp_path):

@@ -14,12 +14,14 @@ from .cli_keep import load_choice
 from .cli_show import Detail, put, put_json, telling
 from .columns import Vector
 from .datasets.compressed import write_text
-from .datasets.new_rows import read_new_rows
-from .model_files import load_path, load_predictor
+from .datasets.files import read_new_rows
+from .datasets.new_rows import Features
+from .model_files import load_model, load_path
 from .problem import as_response
 from .report import write_report
 from .runs import REPORT, read_run
 from .scoring import r2_scores, squared_errors
+from .table import Table
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -31,9 +33,7 @@ def add_commands(app: typer.Typer) -> None:
 def predict(
     model: Annotated[
         Path,
-        typer.Argument(
-            metavar="MODEL", help="The folder of a run, model.json, path.npz, .onnx, .joblib or .pkl: see below."
-        ),
+        typer.Argument(metavar="MODEL", help="The folder of a run, model.json or path.npz."),
     ],
     data: Annotated[Path, typer.Argument(metavar="DATA", help=f"{given.KINDS}, with or without a response.")],
     point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
@@ -48,8 +48,7 @@ def predict(
 ) -> None:
     """Predict the rows of DATA, one a line below the word "prediction"; where the response is known, tell R2 and RMSE.
 
-    The model of a run is the one chosen with --validation or by fwlasso cv. Columns with names are found by name. A
-    pickle (.joblib, .pkl) RUNS ANY CODE that is in it: open none that you do not trust.
+    The model of a run is the one chosen with --validation or by fwlasso cv. Columns with names are found by name.
 
     For example:
 
@@ -57,15 +56,17 @@ def predict(
 
     fwlasso predict result new.csv --point 30 --out predictions.csv
     """
-    predictor = load_predictor(model, point, alpha)
+    fitted = load_model(model, point, alpha)
+    response = fitted.about.get("target")
+    features = Features(fitted.n_features, fitted.feature_names, fitted.first_index)
     detail = Detail(as_json, quiet)
     run = read_run(model) if model.is_dir() else None
     if run is not None and not run.is_kept:
         detail.tell(f"{model}: this run ended early; --resume goes on", "yellow")
     with telling(detail):
-        rows = read_new_rows(data, target, predictor.features, zero_based)
+        rows = read_new_rows(data, target, features, zero_based)
         try:
-            values = predictor.predict(rows)
+            values = fitted.predict(Table(rows.X, np.empty(0), rows.feature_names))
             scores = {}
             if rows.y is not None:
                 known = ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) and target is None else slice(None)
@@ -75,13 +76,13 @@ def predict(
     if out is not None:
         write_text(out, _as_csv(values))
     if as_json:
-        put_json({"response": predictor.target, "predictions": values.tolist(), **scores, "notices": detail.notices})
+        put_json({"response": response, "predictions": values.tolist(), **scores, "notices": detail.notices})
         return
     if out is None:
         put(_as_csv(values))
     about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
     where = f" in {escape(str(out))}" if out is not None else ""
-    what = f" of {escape(predictor.target)}" if predictor.target else ""
+    what = f" of {escape(str(response))}" if response else ""
     told = f"{values.size:,} predictions{what}{where}{': ' if about else ''}{about}"
     (detail.aside() if out is None else detail.front()).print(told, soft_wrap=True)
 

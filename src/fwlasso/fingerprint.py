@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .bed import Variants
 from .columns import Vector, shape
 from .design import Design
-from .store import Store, written_digests
+from .store import Store
 
 # Bytes copied at a time where an array does not lie in a row.
 _CHUNK_BYTES = 1 << 26
@@ -30,7 +30,7 @@ def fingerprint(
         }
         kind = type(design.columns).__name__.lower()
     else:
-        parts = {name: sha for name, sha in written_digests(store).items() if name not in _OF_RESPONSE}
+        parts = {name: sha for name, sha in store.digests.items() if name not in _OF_RESPONSE}
         kind = "store"
     m, p = shape(design.columns)
     known = {} if variants is None else {"variants (chromosome, position, A1, A2)": _crc_of_text(variants)}

@@ -2,20 +2,16 @@
 
 A folder holds ``manifest.json`` and ``.npy`` files: ``X`` in column-major order, or ``data``, ``indices`` and
 ``indptr`` of a CSC matrix, and ``y``. Names of features are a JSON list in ``feature_names.json``. The manifest tells
-shape, type, size and SHA-256 of every file. Nothing is ever unpickled, and nothing outside the folder is opened.
+the shape, and size and SHA-256 of every file. Nothing is ever unpickled.
 `fwlasso.datasets.write_store` and `convert` make stores.
 """
 
-import errno
 import hashlib
 import json
-import math
 import mmap
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +25,9 @@ MANIFEST = "manifest.json"
 NAMES = "feature_names"  # of the entry in the manifest
 
 _FLOATS, _INDICES = ("<f8", "<f4"), ("<i4", "<i8")
-_LARGEST_MANIFEST = 1 << 20  # bytes; a real one has some two thousand
+_DENSE, _SPARSE = {"X", "y"}, {"data", "indices", "indptr", "y"}
+_TRIES = 5  # to open a store that others replace
+_LARGEST_MANIFEST = 1 << 20  # bytes; a real one has some thousand
 _CHUNK = 1 << 22  # bytes read at a time for a digest
 
 
@@ -46,14 +44,17 @@ class Store:
         Decoded when it is first asked for.
     target, first_index
         As in a `fwlasso.datasets.Table`.
+    digests : dict
+        The SHA-256 that was written with every array and the names.
     """
 
     folder: Path
     X: Any
     y: NDArray[np.float64]
-    _names: NDArray[np.uint8] | None = None
-    target: str | None = None
-    first_index: int | None = None
+    _names: NDArray[np.uint8] | None
+    target: str | None
+    first_index: int | None
+    digests: dict[str, str]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -100,24 +101,18 @@ def open_store(folder: str | Path) -> Store:
     ((3, 3), ('a', 'b', 'c'))
     """
     folder = Path(folder)
-    # Everything is opened from this folder, whatever its name stands for a moment later: never a mix of two stores.
-    place = _open_folder(folder)
-    try:
-        manifest = read_manifest(folder, place)
-        arrays = {name: _map_entry(folder, place, name, entry) for name, entry in manifest["files"].items()}
-    finally:
-        os.close(place)
-    m, p = manifest["shape"]
-    if manifest["kind"] == "dense":
-        X = arrays["X"]
-    else:
-        indptr, n_entries = arrays["indptr"], arrays["indices"].size
-        if arrays["data"].size != n_entries or indptr[0] != 0 or indptr[-1] != n_entries:
-            _refuse(folder, "data, indices and indptr do not fit each other")
-        X = sp.csc_array((m, p), dtype=arrays["data"].dtype)
-        # The constructor would copy int64 indices to int32.
-        X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], indptr
-    return Store(folder, X, arrays["y"], arrays.get(NAMES), manifest.get("target"), manifest.get("first_index"))
+    for _ in range(_TRIES):
+        manifest, store, error = read_manifest(folder), None, None
+        try:
+            store = _map_store(folder, manifest)
+        except (ValueError, FileNotFoundError) as found:
+            error = found
+        if read_manifest(folder) != manifest:  # it was replaced meanwhile: never a mix of two stores
+            continue
+        if error is not None:
+            raise error
+        return cast(Store, store)
+    raise ValueError(f"{folder} is replaced again and again while it is opened")
 
 
 def verify_store(folder: str | Path, progress: Tell | None = None) -> Store:
@@ -149,18 +144,14 @@ def verify_store(folder: str | Path, progress: Tell | None = None) -> Store:
     (3, 3)
     """
     store = open_store(folder)
-    place = _open_folder(store.folder)
-    try:
-        files = read_manifest(store.folder, place)["files"]
-        total, done = sum(entry["bytes"] for entry in files.values()), 0
-        for entry in files.values():
-            with _open_file(store.folder, place, entry["file"]) as file:
-                found = digest(file, progress or silent, "verifying", done, total)
-            if found != entry["sha256"]:
-                _refuse(store.folder, f"{entry['file']} was altered: its SHA-256 is not that of the manifest")
-            done += entry["bytes"]
-    finally:
-        os.close(place)
+    files = {name: store.folder / file_name(name) for name in store.digests}
+    total, done = sum(file.stat().st_size for file in files.values()), 0
+    for name, file in files.items():
+        with file.open("rb") as stream:
+            found = digest(stream, progress or silent, "verifying", done, total)
+        if found != store.digests[name]:
+            _refuse(store.folder, f"{file.name} was altered: its SHA-256 is not that of the manifest")
+        done += file.stat().st_size
     _ = store.feature_names
     return store
 
@@ -170,14 +161,9 @@ def as_store(X: Any) -> Store | None:
     return open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store) else None
 
 
-def written_digests(store: Store) -> dict[str, str]:
-    """Return the SHA-256 of every file of a store, as its manifest has them."""
-    place = _open_folder(store.folder)
-    try:
-        files = read_manifest(store.folder, place)["files"]
-    finally:
-        os.close(place)
-    return {name: entry["sha256"] for name, entry in files.items()}
+def file_name(name: str) -> str:
+    """Return the file of an array, or of the names."""
+    return f"{name}.json" if name == NAMES else f"{name}.npy"
 
 
 def digest(file: BinaryIO, tell: Tell, what: str, done: int, total: int) -> str:
@@ -195,21 +181,24 @@ def is_store(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
-def read_manifest(folder: Path, place: int) -> dict[str, Any]:
-    """Return the manifest of an open folder, if it is one of ours and of a version that is known."""
-    try:
-        with _open_file(folder, place, MANIFEST) as file:
-            text = file.read(_LARGEST_MANIFEST + 1)
-    except FileNotFoundError:
-        raise ValueError(f"{folder} is not a store: there is no {MANIFEST}") from None
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a folder, if it is one of ours and of a version that is known."""
+    if not folder.exists():
+        raise FileNotFoundError(f"{folder}: no such store")
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is not a store, but a file: fwlasso.datasets.read_table reads it")
+    if not is_store(folder):
+        raise ValueError(f"{folder} is not a store: there is no {MANIFEST}")
+    with (folder / MANIFEST).open("rb") as file:
+        text = file.read(_LARGEST_MANIFEST + 1)
     try:
         manifest = json.loads(text) if len(text) <= _LARGEST_MANIFEST else None
-    except ValueError:
+    except (ValueError, RecursionError):
         manifest = None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ValueError(f"{folder} is not a store: {MANIFEST} is not that of one")
     version = manifest.get("version")
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         _refuse(folder, f"the manifest has no version, but {version!r}")
     if version > VERSION:
         _refuse(folder, f"it was written by a newer version of fwlasso (format {version}, known is {VERSION})")
@@ -219,108 +208,70 @@ def read_manifest(folder: Path, place: int) -> dict[str, Any]:
 
 def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     shape, files = manifest.get("shape"), manifest.get("files")
-    if not _is_shape(shape) or len(shape) != 2 or not isinstance(files, dict):  # type: ignore[arg-type]
+    is_shape = isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape)
+    if not is_shape or not isinstance(files, dict):
         _refuse(folder, "the manifest has no shape or no files")
     target, first_index = manifest.get("target"), manifest.get("first_index")
     if not isinstance(target, str | None) or first_index not in (None, 0, 1):
         _refuse(folder, f"the manifest has no target or first index, but {target!r} and {first_index!r}")
-    m, p = shape  # type: ignore[misc]
-    kinds: dict[str, dict[str, tuple[tuple[str, ...], list[int] | None]]] = {
-        "dense": {"X": (_FLOATS, [m, p])},
-        "csc": {"data": (_FLOATS, None), "indices": (_INDICES, None), "indptr": (_INDICES, [p + 1])},
-    }
-    kind = str(manifest.get("kind"))
-    if kind not in kinds:
-        _refuse(folder, f"kind must be dense or csc, found {kind!r}")
-    expected = kinds[kind] | {"y": (("<f8",), [m])}
-    if set(files) - {NAMES} != set(expected):
-        _refuse(folder, f"the files must be {', '.join(expected)}, found {', '.join(map(str, files))}")
+    if set(files) - {NAMES} not in (_DENSE, _SPARSE):
+        _refuse(folder, f"the files must be those of a dense or a sparse matrix, found {', '.join(files)}")
     for name, entry in files.items():
-        known = isinstance(entry, dict) and isinstance(entry.get("file"), str)
-        if not known or not isinstance(entry.get("bytes"), int) or not isinstance(entry.get("sha256"), str):
-            _refuse(folder, f"{name} has no file, size or digest in the manifest")
-        if name == NAMES:
-            continue
-        dtypes, wanted = expected[name]
-        if entry.get("dtype") not in dtypes:
-            _refuse(folder, f"{name} must be of type {' or '.join(dtypes)}, found {entry.get('dtype')!r}")
-        found = entry.get("shape")
-        if not _is_shape(found) or (found != wanted if wanted else len(found) != 1):  # type: ignore[arg-type]
-            _refuse(folder, f"{name} must be of shape {wanted or '[number of entries]'}, found {found!r}")
+        if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or type(entry.get("sha256")) is not str:
+            _refuse(folder, f"{name} has no size or digest in the manifest")
 
 
-def _is_shape(shape: Any) -> bool:
-    return isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
+def _map_store(folder: Path, manifest: dict[str, Any]) -> Store:
+    """Map the files that a manifest tells of, and see that they fit it and each other."""
+    m, p = manifest["shape"]
+    expected: dict[str, tuple[tuple[str, ...], tuple[int, ...] | None]] = {
+        "X": (_FLOATS, (m, p)),
+        "y": (("<f8",), (m,)),
+        "data": (_FLOATS, None),
+        "indices": (_INDICES, None),
+        "indptr": (_INDICES, (p + 1,)),
+    }
+    files = manifest["files"]
+    arrays = {name: _map_file(folder, name, entry["bytes"]) for name, entry in files.items()}
+    names = arrays.pop(NAMES, None)
+    for name, array in arrays.items():
+        dtypes, shape = expected[name]
+        fits = array.shape == shape or (shape is None and array.ndim == 1)
+        if array.dtype.str not in dtypes or not fits or not array.flags.f_contiguous:
+            found = f"{array.dtype}, {array.shape}"
+            _refuse(folder, f"{file_name(name)} is of another shape, order or type than that of the store: {found}")
+    X: Any = arrays.get("X")
+    if X is None:
+        indptr, n_entries = arrays["indptr"], arrays["indices"].size
+        if arrays["data"].size != n_entries or indptr[0] != 0 or indptr[-1] != n_entries:
+            _refuse(folder, "data.npy, indices.npy and indptr.npy do not fit each other")
+        X = sp.csc_array((m, p), dtype=arrays["data"].dtype)
+        # The constructor would copy int64 indices to int32.
+        X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], indptr
+    digests = {name: entry["sha256"] for name, entry in files.items()}
+    return Store(folder, X, arrays["y"], names, manifest.get("target"), manifest.get("first_index"), digests)
 
 
-def _map_entry(folder: Path, place: int, name: str, entry: dict[str, Any]) -> NDArray[Any]:
-    """Map a file of the manifest, after a look at its header and its size."""
-    file_name, n_bytes = entry["file"], entry["bytes"]
-    try:
-        file = _open_file(folder, place, file_name)
-    except FileNotFoundError:
-        _refuse(folder, f"{file_name} is missing")
-    with file:
-        size = os.fstat(file.fileno()).st_size
-        if size != n_bytes:
-            _refuse(folder, f"{file_name} has {size} bytes instead of {n_bytes}: it was truncated or altered")
-        if name == NAMES:
-            return map_file(file, folder / file_name, np.dtype(np.uint8), (n_bytes,), "C", 0)
-        dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
-        order = "F" if len(shape) == 2 else "C"
-        try:
-            np.lib.format.read_magic(file)
-            found = np.lib.format.read_array_header_1_0(file)
-        except ValueError as error:
-            _refuse(folder, f"{file_name} is not an array: {error}")
-        if found[0] != shape or found[2] != dtype or (found[1] is not (order == "F") and math.prod(shape) > 0):
-            _refuse(folder, f"{file_name} is of another shape, order or type than the manifest says")
-        offset = file.tell()
-        if size != offset + math.prod(shape) * dtype.itemsize:
-            _refuse(folder, f"{file_name} has {size} bytes, which does not fit its shape")
-        return map_file(file, folder / file_name, dtype, shape, order, offset)
-
-
-def map_file(
-    file: BinaryIO, name: Path, dtype: np.dtype[Any], shape: tuple[int, ...], order: Any, offset: int
-) -> NDArray[Any]:
-    """Map an array in an open file for reading, and tell the system that it will be read in a row.
+def _map_file(folder: Path, name: str, n_bytes: int) -> NDArray[Any]:
+    """Map a file for reading, and tell the system that it will be read in a row.
 
     A pass over the data reads columns in order: pages are then read ahead, and those read are the first to go where
     memory is short.
     """
-    if math.prod(shape) == 0:  # nothing to map
-        return np.empty(shape, dtype, order)
-    array = np.memmap(file, dtype=dtype, mode="r", shape=shape, order=order, offset=offset)
-    array.filename = str(name)  # type: ignore[attr-defined]  # for processes that map it again, as joblib's do
+    file = folder / file_name(name)
+    if not file.is_file():
+        _refuse(folder, f"{file.name} is {'not a file' if file.exists() else 'missing'}")
+    size = file.stat().st_size
+    if size != n_bytes:
+        _refuse(folder, f"{file.name} has {size} bytes instead of {n_bytes}: it was truncated or altered")
+    try:
+        with np.errstate(over="ignore"):  # a header can claim any shape
+            array = np.memmap(file, np.uint8, "r") if name == NAMES else np.lib.format.open_memmap(file, mode="r")
+    except (ValueError, TypeError, OverflowError) as error:
+        _refuse(folder, f"{file.name} is not an array: {error}")
     if hasattr(mmap, "MADV_SEQUENTIAL"):
-        array._mmap.madvise(mmap.MADV_SEQUENTIAL)  # type: ignore[attr-defined]
+        array._mmap.madvise(mmap.MADV_SEQUENTIAL)  # type: ignore[union-attr]
     return array
-
-
-def _open_folder(folder: Path) -> int:
-    try:
-        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{folder}: no such store") from None
-    except NotADirectoryError:
-        raise ValueError(f"{folder} is not a store, but a file: fwlasso.datasets.read_table reads it") from None
-
-
-def _open_file(folder: Path, place: int, name: str) -> BinaryIO:
-    """Open a plain file of an open folder; no path, no link."""
-    if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
-        _refuse(folder, f"the file {name!r} of the manifest is not in the folder")
-    try:
-        number = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK):
-            _refuse(folder, f"{name} is a link")
-        raise
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        _refuse(folder, f"{name} is not a file")
-    return os.fdopen(number, "rb")
 
 
 def _refuse(folder: Path, why: str) -> NoReturn:

@@ -10,14 +10,13 @@ from .libsvm import load_libsvm
 from .libsvm_dump import dump_libsvm
 from .plink import BedFile, open_bed
 from .products import product_features, product_names
-from .write import append_columns, write_store
+from .write import write_store
 
 __all__ = [
     "BedFile",
     "Step",
     "Store",
     "Table",
-    "append_columns",
     "convert",
     "dump_libsvm",
     "load_diabetes_products",

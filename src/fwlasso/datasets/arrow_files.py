@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..progress import Step, Tell
 from .compressed import unpacked
 from .optional import optional
-from .source import BLOCK_BYTES, Rectangle, Source, Spool
+from .source import BLOCK_BYTES, Desk, Rectangle, Source, from_dense
 
 #: The name that stands for what is piped in: a csv.
 STDIN = Path("-")
@@ -29,67 +29,27 @@ _STREAM_BYTES, _COLUMNS_TOGETHER, _STREAM_ROWS = 8 << 20, 8, 1 << 16
 _LEAVE_OUT = "leave the column out with --exclude (exclude= in Python)"
 _DELIMITERS = ",;\t"
 
-#: Matrix, response, names of the features and of the response.
-Arrays = tuple[NDArray[np.float64], NDArray[np.float64], tuple[str, ...], str]
-
 
 class Wanted(NamedTuple):
-    """Columns of a table by name: the response, by default the last one, and which of the others are features."""
+    """What is asked of a file. Of tables the columns by name: the response, by default the last one, and features."""
 
     target: str | None = None
     columns: Sequence[str] | None = None  # by default all but those left out
     exclude: Sequence[str] = ()
+    zero_based: bool | Literal["auto"] = "auto"
+    needs_response: bool = True  # rows to predict need none
 
 
-def read_csv(file: Path, wanted: Wanted) -> Arrays:
-    """Read a csv into memory."""
-    with _open_csv(file) as text:
-        columns = Chosen.of(file, text.names, wanted)
-        table = text.read((*columns.features, columns.target))
-    return _matrix(file, table, columns.features, 2), _numbers(file, table, columns.target, 2), *columns
-
-
-def read_parquet(file: Path, wanted: Wanted) -> Arrays:
-    """Read a parquet file into memory."""
-    opened = _open_parquet(file)
-    columns = Chosen.of(file, list(opened.schema_arrow.names), wanted)
-    table = opened.read(columns=[*columns.features, columns.target])
-    return _matrix(file, table, columns.features, 1), _numbers(file, table, columns.target, 1), *columns
-
-
-def read_features(file: Path, known: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Read columns into memory, none of which is the response: those that a model knows, or all if it knows none."""
-    if file.suffix.lower() == ".parquet":
-        opened = _open_parquet(file)
-        return _read_features(file, opened, list(opened.schema_arrow.names), known, first_row=1)
-    with _open_csv(file) as text:
-        return _read_features(file, text, text.names, known, first_row=2)
-
-
-def _read_features(
-    file: Path, opened: Any, there: list[str], known: Sequence[str], first_row: int
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    names = tuple(dict.fromkeys(known or there))  # a model that has one twice has a word on it itself
-    missing = sorted(set(names) - set(_distinct(file, there)))
-    if missing:
-        raise ValueError(f"{file}: there is no column {missing[0]!r}, one of the {len(names)} that the model uses")
-    return _matrix(file, opened.read(columns=list(names)), names, first_row), names
-
-
-def open_csv(file: Path, wanted: Wanted, scratch: Path, tell: Tell) -> Source:
-    """Return a csv as a source: its numbers are unpacked to a file, row by row, while it is parsed once."""
-    values, y = Spool(scratch / "values", np.float64), Spool(scratch / "y", np.float64)
-    with stream_csv(file, wanted, tell) as (columns, blocks):
+def open_csv(file: Path, wanted: Wanted, desk: Desk) -> Source:
+    """Return a csv as a source: its numbers are unpacked, row by row, while it is parsed once."""
+    values, y, m = desk.spool("values", np.float64), desk.spool("y", np.float64), 0
+    with stream_csv(file, wanted, desk.tell) as (columns, blocks):
         for block, response in blocks:
             y.append(response)
             values.append(block.T)
-    if not y.size:
-        raise ValueError(f"{file}: there are no rows")
-    shape = y.size, len(columns.features)
-    matrix = Rectangle(values.map(*shape), shape[1] < shape[0])
-    return Source(
-        shape, np.dtype(np.float64), matrix, y.map(y.size), feature_names=columns.features, target=columns.target
-    )
+            m += block.shape[1]
+    matrix = from_dense(values.map(_some_rows(file, m), len(columns.features)))
+    return _table(columns, matrix, y.map(m) if y.size else None, m, np.float64)
 
 
 #: Some rows: their numbers, a row of the array for every column, and the response.
@@ -104,7 +64,7 @@ def stream_csv(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Chosen
 
         def blocks() -> Iterator[Block]:
             what, row = f"reading {file.name}", 2
-            for batch in text.batches((*columns.features, columns.target)):
+            for batch in text.batches(columns.names):
                 yield columns.numbers(file, batch, row)
                 row += batch.num_rows
                 tell(Step(what, text.packed.tell(), text.n_bytes))
@@ -124,7 +84,7 @@ def stream_parquet(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Ch
         columns = Chosen.of(file, list(table.schema_arrow.names), wanted)
 
         def blocks() -> Iterator[Block]:
-            names, row = [*columns.features, columns.target], 1
+            names, row = columns.names, 1
             for group in range(table.num_row_groups):
                 n_rows = table.metadata.row_group(group).num_rows
                 n_bytes = 8 * n_rows * len(names)
@@ -152,19 +112,26 @@ def _unpack_group(
             at += batch.num_rows
 
 
-def open_parquet(file: Path, wanted: Wanted) -> Source:
+def open_parquet(file: Path, wanted: Wanted, desk: Desk) -> Source:
     """Return a parquet file as a source, read by blocks of columns."""
-    table = _open_parquet(file)
+    table = desk.stack.enter_context(_open_parquet(file))
     columns = Chosen.of(file, list(table.schema_arrow.names), wanted)
-    m = table.metadata.num_rows
+    m = _some_rows(file, table.metadata.num_rows)
+    values = _ParquetColumns(file, table, columns.features, m)
+    y = None if columns.target is None else values.read([columns.target])[:, 0]
+    floats = {str(field.type) for field in table.schema_arrow if field.name in set(columns.features)}
+    return _table(columns, Rectangle(values, False), y, m, np.float32 if floats == {"float"} else np.float64)
+
+
+def _some_rows(file: Path, m: int) -> int:
     if not m:
         raise ValueError(f"{file}: there are no rows")
-    values = _ParquetColumns(file, table, columns.features, m)
-    y = values.read([columns.target])[:, 0]
-    floats = {str(field.type) for field in table.schema_arrow if field.name in set(columns.features)}
-    dtype = np.dtype(np.float32 if floats == {"float"} else np.float64)
-    matrix = Rectangle(values, False)
-    return Source((m, len(columns.features)), dtype, matrix, y, feature_names=columns.features, target=columns.target)
+    return m
+
+
+def _table(columns: "Chosen", matrix: Rectangle, y: NDArray[Any] | None, m: int, dtype: Any) -> Source:
+    shape = m, len(columns.features)
+    return Source(shape, np.dtype(dtype), matrix, y, feature_names=columns.features, target=columns.target)
 
 
 class _ParquetColumns:
@@ -191,11 +158,18 @@ class Chosen(NamedTuple):
     """The columns of a table, told apart."""
 
     features: tuple[str, ...]
-    target: str
+    target: str | None  # None for rows to predict
+
+    @property
+    def names(self) -> list[str]:
+        """All names, that of the response last."""
+        return [*self.features, *([] if self.target is None else [self.target])]
 
     @classmethod
     def of(cls, file: Path, names: list[str], wanted: Wanted) -> "Chosen":
         """Find what is wanted among the names."""
+        if wanted.target is None and not wanted.needs_response:
+            return cls(_features(file, names, wanted.columns), None)
         target, there = _distinct(file, names)[-1] if wanted.target is None else wanted.target, set(names)
         for name in (target, *(wanted.columns or ()), *wanted.exclude):
             if name not in there:
@@ -209,13 +183,22 @@ class Chosen(NamedTuple):
 
     def numbers(self, file: Path, batch: Any, first_row: int) -> Block:
         """Return what is in a batch of a table."""
-        names = [*self.features, self.target]
+        names, p = self.names, len(self.features)
         if all(str(kind) == "double" for kind in batch.schema.types) and not any(c.null_count for c in batch.columns):
             values = batch.select(names).to_tensor(row_major=False).to_numpy().T
             if np.isfinite(values).all():
-                return values[:-1], values[-1]
+                return values[:p], values[p:].reshape(-1)
         values = np.array([_numbers(file, batch, name, first_row) for name in names])
-        return values[:-1], values[-1]
+        return values[:p], values[p:].reshape(-1)
+
+
+def _features(file: Path, there: list[str], known: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns that a model knows, all if it knows none; a model that has one twice has a word on it."""
+    names = tuple(dict.fromkeys(known or there))
+    missing = sorted(set(names) - set(_distinct(file, there)))
+    if missing:
+        raise ValueError(f"{file}: there is no column {missing[0]!r}, one of the {len(names)} that the model uses")
+    return names
 
 
 def _distinct(file: Path, names: list[str]) -> list[str]:
@@ -242,15 +225,6 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(name or "''" for name in (names if len(names) <= 10 else [*names[:5], "...", *names[-5:]]))
 
 
-def _matrix(file: Path, table: Any, names: tuple[str, ...], first_row: int) -> NDArray[np.float64]:
-    if not table.num_rows:
-        raise ValueError(f"{file}: there are no rows")
-    X = np.empty((table.num_rows, len(names)), order="F")
-    for j, name in enumerate(names):
-        X[:, j] = _numbers(file, table, name, first_row)
-    return X
-
-
 class _Csv(NamedTuple):
     """An open csv, with its first row read."""
 
@@ -261,12 +235,6 @@ class _Csv(NamedTuple):
     names: list[str]
     delimiter: str
     decimal: str
-
-    def read(self, columns: Sequence[str]) -> Any:
-        """Return some columns of all rows."""
-        pa = optional("pyarrow", ".csv")
-        schema = pa.schema([(name, pa.float64()) for name in columns])
-        return pa.Table.from_batches(list(self.batches(columns)), schema)
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Yield blocks of rows. What is not a number is told by row and column."""

@@ -11,8 +11,8 @@ from ..progress import Tell, silent
 from ..store import Store, open_store
 from .arrow_files import Wanted
 from .atomic import replacing_folder
+from .files import open_source
 from .fill import Indices, Selection
-from .open import open_source
 from .write import as_float_type, build, require_place
 
 
@@ -30,8 +30,9 @@ def convert(
 ) -> Store:
     r"""Convert a file to a store, block by block.
 
-    The store appears when it is complete, in one step; one that was there before is replaced in the same step. Text
-    and packed files are unpacked beside it on the way, which takes as much space on the disk again.
+    The store appears when it is complete, in one step; one that was there before goes a moment earlier. Text
+    and packed files are unpacked beside it on the way, which takes as much space on the disk again;
+    the entries of Matrix Market text are put in order in memory.
 
     Parameters
     ----------
@@ -73,14 +74,14 @@ def convert(
     with replacing_folder(folder) as place:
         scratch = place / "scratch"
         scratch.mkdir()
-        wanted = Wanted(target, _names(columns), exclude)
-        with open_source(file, wanted, scratch, tell, zero_based) as opened:
+        wanted = Wanted(target, _names(columns), exclude, zero_based)
+        with open_source(file, wanted, scratch, tell) as opened:
             m, p = opened.shape
             selection = Selection(
                 _select(rows, m, opened.sample_names, "rows"), _select(columns, p, opened.feature_names, "columns")
             )
             try:
-                build(place, [opened], selection, dtype, tell)
+                build(place, opened, selection, dtype, tell)
             except ValueError as error:
                 raise error if str(file) in str(error) else ValueError(f"{file}: {error}") from error
         shutil.rmtree(scratch)

@@ -1,29 +1,32 @@
 """Reading a table from a store, or from a file whose kind is told by the ending of its name."""
 
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..bed import Genotypes
-from ..progress import silent
+from ..progress import Tell, silent
 from ..store import open_store
 from ..table import Table
-from .arrow_files import STDIN, Wanted, listed, read_csv, read_parquet
-from .atomic import is_full, speaking_of
+from .arrow_files import STDIN, Wanted, listed, open_csv, open_parquet
+from .atomic import is_full
+from .binary_files import from_table, open_h5ad, open_npz, read_npy, read_npz, response_beside
 from .compressed import is_packed
-from .libsvm import read_libsvm
+from .fill import Selection, fill
+from .new_rows import Features, NewRows, bed_rows, libsvm_rows, match_columns
 from .plink import open_bed
+from .source import NO_STORE, Desk, Source
+from .text_files import open_libsvm, open_matrix_market, read_libsvm_table
 
 #: Endings of the names of LIBSVM files.
 LIBSVM = (".svm", ".libsvm", ".svmlight", ".txt")
-#: The file of the response beside a matrix.
-BESIDE = "y.npy"
 #: Endings of the names of tables with named columns.
 TABLES = (".csv", ".tsv", ".parquet")
 _MISSING_CODES = " (in a .fam -9 means missing, and so does 0 beside 1 and 2: controls are 1, cases 2)"
@@ -79,20 +82,17 @@ def read_table(
     (('age', 'dose'), array([3., 6.]))
     """
     file = Path(file)
-    wanted = Wanted(target, columns, exclude)
-    if file.is_dir():
-        store = open_store(file)
-        if target is not None:
-            raise ValueError(f"target: {file} is a store, which has its response")
-        return _select(Table(store.X, store.y, store.feature_names, store.target, store.first_index), file, wanted)
-    ending = ending_of(file)
+    wanted = Wanted(target, columns, exclude, zero_based)
+    reader = _reader_of(file)
     with naming(file):
-        if ending in TABLES:
-            return Table(*(read_parquet if ending == ".parquet" else read_csv)(file, wanted))
-        table = _read_libsvm(file, target, zero_based) if ending in LIBSVM else _READERS[ending](file, target)
-        if table.X.shape[:1] != (np.size(table.y),):
-            raise ValueError(f"the response has {np.size(table.y)} values, and X is of shape {table.X.shape}")
-    return _select(table, file, wanted)
+        table = _read(reader, file, wanted)
+        _check_response(table)
+    return table if not file.is_dir() and ending_of(file) in TABLES else _select(table, file, wanted)
+
+
+def _check_response(table: Table) -> None:
+    if table.X.shape[:1] != (np.size(table.y),):
+        raise ValueError(f"the response has {np.size(table.y)} values, and X is of shape {table.X.shape}")
 
 
 def _select(table: Table, file: Path, wanted: Wanted) -> Table:
@@ -130,80 +130,15 @@ def ending_of(file: Path) -> str:
         raise FileNotFoundError(f"{file}: no such file")
     name, packed = Path(file.name.lower()), is_packed(file)
     ending = Path(name.stem).suffix if packed else name.suffix
-    if ending not in (*LIBSVM, *_READERS, *TABLES) or (packed and ending not in _PACKABLE):
-        raise ValueError(f"{file}: the ending of the name must be one of {', '.join((*LIBSVM, *_READERS, *TABLES))}")
+    if ending not in READERS or (packed and ending not in _PACKABLE):
+        raise ValueError(f"{file}: the ending of the name must be one of {', '.join(READERS)}")
     return ending
 
 
-def _read_libsvm(file: Path, target: str | None, zero_based: bool | Literal["auto"]) -> Table:
-    if target is not None:
-        raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
-    X, y, first_index = read_libsvm(file, zero_based)
-    return Table(X, y, first_index=first_index)
-
-
-def _read_npz(file: Path, target: str | None) -> Table:
-    if not zipfile.is_zipfile(file):  # numpy leaves such a file open
-        raise ValueError(f"{file}: not an npz file")
-    with np.load(file, allow_pickle=False) as arrays:
-        if "X" in arrays:
-            if (target or "y") not in arrays:
-                raise ValueError(f"{file}: there is no array {target or 'y'!r}")
-            return Table(arrays["X"], arrays[target or "y"], target=target or "y")
-        is_sparse = "format" in arrays
-    if not is_sparse:
-        raise ValueError(f"{file}: expected arrays X and y, or a matrix written by scipy.sparse.save_npz")
-    return Table(sp.load_npz(file), response_beside(file, target), target=target or BESIDE)
-
-
-def _read_npy(file: Path, target: str | None) -> Table:
-    X = np.load(file, mmap_mode="r", allow_pickle=False)
-    return Table(X, response_beside(file, target), target=target or BESIDE)
-
-
-def response_beside(file: Path, target: str | None) -> NDArray[np.float64]:
-    """Return the response in the file `target` of the same folder, ``y.npy`` by default."""
-    beside = file.parent / (target or BESIDE)
-    if not beside.is_file():
-        raise FileNotFoundError(f"{beside}: no such file; it should hold the response for {file.name}")
-    try:
-        if beside.suffix == ".txt":
-            return np.loadtxt(beside, ndmin=1)
-        with beside.open("rb") as stream:
-            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
-    except ValueError as error:
-        raise ValueError(
-            f"{beside}, the response for {file}: {error}; expected "
-            "an array in a .npy file, or a number a line in a .txt"
-        ) from None
-
-
-def _read_source(file: Path, target: str | None) -> Table:
-    """Read a file by the block readers that stores are made with, into memory."""
-    from tempfile import TemporaryDirectory
-
-    from .fill import Selection, fill
-    from .open import open_source
-
-    def allocate(_name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-        return np.empty(shape, dtype, "F")
-
-    with (
-        TemporaryDirectory() as scratch,
-        speaking_of(Path(scratch)),
-        open_source(file, Wanted(target), Path(scratch)) as source,
-    ):
-        _, arrays = fill([source], Selection(), source.dtype, allocate, silent)
-    X = arrays.get("X")
-    if X is None:
-        X = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=source.shape)
-    return Table(X, np.asarray(source.y), source.feature_names, source.target)
-
-
-def _read_bed(file: Path, target: str | None) -> Table:
+def _read_bed(file: Path, wanted: Wanted) -> Table:
     bed = open_bed(file)
-    if target is not None:
-        return Table(bed.X, response_beside(file, target), bed.feature_names, target)
+    if wanted.target is not None:
+        return Table(bed.X, response_beside(file, wanted), bed.feature_names, wanted.target)
     if bed.phenotype is None:
         raise ValueError(
             f"{file}: its .fam has no phenotypes; give a .npy or .txt file of them as target{_MISSING_CODES}"
@@ -217,10 +152,96 @@ def _read_bed(file: Path, target: str | None) -> Table:
     return Table(bed.X, bed.phenotype, bed.feature_names, f"the phenotype in {file.with_suffix('.fam').name}")
 
 
-_READERS: dict[str, Callable[[Path, str | None], Table]] = {
-    ".npz": _read_npz,
-    ".npy": _read_npy,
-    ".mtx": _read_source,
-    ".h5ad": _read_source,
-    ".bed": _read_bed,
-}
+def _refuse_bed(file: Path, _wanted: Wanted, _desk: Desk) -> NoReturn:
+    raise ValueError(f"{file}: {NO_STORE}")
+
+
+def _read_store(folder: Path, wanted: Wanted) -> Table:
+    store = open_store(folder)
+    if wanted.target is not None:
+        raise ValueError(f"target: {folder} is a store, which has its response")
+    return Table(store.X, store.y, store.feature_names, store.target, store.first_index)
+
+
+# One table of readers ----------------------------------------------------------------------------------------
+
+
+class Reader(NamedTuple):
+    """How a kind of file is read; what is missing is made of `open`."""
+
+    open: Callable[[Path, Wanted, Desk], Source]  # in blocks
+    read: Callable[[Path, Wanted], Table] | None = None  # into memory, or mapped
+    rows: Callable[[Path, Features, bool | None], NewRows] | None = None  # for a model, with the response that it has
+
+
+def _mapped(read: Callable[[Path, Wanted], Table]) -> Reader:
+    """Return the reader of what is mapped, or in memory as a whole."""
+    return Reader(lambda file, wanted, _desk: from_table(read(file, wanted)), read)
+
+
+#: The readers by the ending of the name; a folder is a store.
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        **dict.fromkeys(LIBSVM, Reader(open_libsvm, read_libsvm_table, libsvm_rows)),
+        ".npz": Reader(open_npz, read_npz),
+        ".npy": _mapped(read_npy),
+        ".mtx": Reader(open_matrix_market),
+        ".h5ad": Reader(open_h5ad),
+        ".bed": Reader(_refuse_bed, _read_bed, bed_rows),
+        ".csv": Reader(open_csv),
+        ".tsv": Reader(open_csv),
+        ".parquet": Reader(open_parquet),
+    }
+)
+_STORE = _mapped(_read_store)
+
+
+def _reader_of(file: Path) -> Reader:
+    return _STORE if file.is_dir() else READERS[ending_of(file)]
+
+
+def _read(reader: Reader, file: Path, wanted: Wanted) -> Table:
+    """Read a file into memory. Without `wanted.needs_response` the response may be None."""
+    if reader.read is not None:
+        return reader.read(file, wanted)
+    with ExitStack() as stack:
+        source = reader.open(file, wanted, Desk(None, silent, stack))
+        arrays = fill(source, Selection(), source.dtype, _in_memory, silent)
+    X = arrays.get("X")
+    if X is None:
+        X = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=source.shape)
+    y: Any = None if source.y is None else np.asarray(source.y)
+    return Table(X, y, source.feature_names, source.target)
+
+
+def _in_memory(_name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    return np.empty(shape, dtype, "F")
+
+
+@contextmanager
+def open_source(file: Path, wanted: Wanted, scratch: Path, tell: Tell = silent) -> Iterator[Source]:
+    """Open a file or a store as a source, for the time of the context; `scratch` is an empty folder to unpack to."""
+    with ExitStack() as stack:
+        with naming(file):
+            source = _reader_of(file).open(file, wanted, Desk(scratch, tell, stack))
+        yield source
+
+
+def read_new_rows(file: str | Path, target: str | None, known: Features, zero_based: bool | None = None) -> NewRows:
+    """Read rows for a model.
+
+    Of tables, the columns that the model uses are read, if it knows their names. Without a `target`, tables, arrays and
+    matrices need no response; what a file has of it in any case (LIBSVM, stores, the y of an npz, the phenotypes of a
+    bed) is read.
+    """
+    file = Path(file)
+    reader = _reader_of(file)
+    with naming(file):
+        if reader.rows is not None and target is None:
+            return reader.rows(file, known, zero_based)
+        is_table = not file.is_dir() and ending_of(file) in TABLES
+        columns = (known.names or None) if is_table else None
+        table = _read(reader, file, Wanted(target, columns, needs_response=False))
+        if table.y is not None:
+            _check_response(table)
+        return NewRows(match_columns(table, known.n_features, known.first_index), table.y, table.feature_names)

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..progress import Step, Tell
-from .source import BLOCK_BYTES, BLOCK_ENTRIES, EntryBlocks, Rectangle, Source, cuts
+from .source import BLOCK_BYTES, Entries, EntryBlocks, Rectangle, Source, cuts
 
 Indices: TypeAlias = NDArray[np.int64]
 #: Makes an array of a name, type and shape, in column-major order: in a file, or in memory.
@@ -33,26 +32,23 @@ class Selection(NamedTuple):
 
 
 def fill(
-    parts: list[Source], selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: Tell
-) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Fill the arrays of a store with sources side by side, all dense or all sparse; return its kind and the arrays."""
-    if isinstance(parts[0].matrix, Rectangle):
-        m, _ = selection.shape(parts[0])
-        ends = np.cumsum([0, *(selection.shape(part)[1] for part in parts)]).tolist()
-        X = allocate("X", dtype, (m, ends[-1]))
-        done = 0
-        for part, lo, hi in zip(parts, ends[:-1], ends[1:], strict=True):
-            done = _fill_dense(part, selection, X[:, lo:hi], tell, done, X.size)
-        return "dense", {"X": X}
-    return "csc", _fill_sparse(parts, selection, dtype, allocate, tell)
+    source: Source, selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: Tell
+) -> dict[str, NDArray[Any]]:
+    """Fill the arrays of a store, and return them by name: X, or data, indices and indptr."""
+    if isinstance(source.matrix, Rectangle):
+        X = allocate("X", dtype, selection.shape(source))
+        _fill_dense(source, selection, X, tell)
+        return {"X": X}
+    return _fill_sparse(source, selection, dtype, allocate, tell)
 
 
-def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: Tell, done: int, total: int) -> int:
-    """Copy a dense source to `out`; return the numbers written so far."""
+def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: Tell) -> None:
+    """Copy a dense source to `out`."""
     assert isinstance(source.matrix, Rectangle)
     values, by_rows = source.matrix
     m, p = source.shape
     rows, columns = selection
+    done = 0
     if by_rows:
         places = _places(rows, m)
         for lo, hi in cuts(m, BLOCK_BYTES // max(1, p * out.itemsize)):
@@ -65,8 +61,8 @@ def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: T
             _require_finite(block, source, wanted + lo, columns)
             out[slice(lo, hi) if rows is None else places[lo:hi][wanted], :] = block
             done += block.size
-            tell(Step("copying", done, total))
-        return done
+            tell(Step("copying", done, out.size))
+        return
     for lo, hi in cuts(out.shape[1], BLOCK_BYTES // max(1, m * out.itemsize)):
         part = slice(lo, hi) if columns is None else columns[lo:hi]
         block = np.asarray(values[:, part])
@@ -74,8 +70,7 @@ def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: T
         _require_finite(block, source, rows, np.arange(lo, hi) if columns is None else columns[lo:hi])
         out[:, lo:hi] = block
         done += block.size
-        tell(Step("copying", done, total))
-    return done
+        tell(Step("copying", done, out.size))
 
 
 def _floats(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -93,69 +88,76 @@ def _require_finite(block: NDArray[Any], source: Source, rows: Indices | None, c
 
 
 def _refuse_value(value: Any, source: Source, row: int, column: int) -> NoReturn:
-    name = column if source.feature_names is None else repr(source.feature_names[column])
-    raise ValueError(f"X: expected a finite {np.asarray(value).dtype}, found {value} in row {row}, column {name}")
+    found = f"found {value} in row {row}, column {_name(source, column)}"
+    raise ValueError(f"X: expected a finite {np.asarray(value).dtype}, {found}")
+
+
+def _name(source: Source, column: int) -> str:
+    return str(column) if source.feature_names is None else repr(source.feature_names[column])
 
 
 # Sparse ------------------------------------------------------------------------------------------------------
 
 
 def _fill_sparse(
-    parts: list[Source], selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: Tell
+    source: Source, selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: Tell
 ) -> dict[str, NDArray[Any]]:
-    m, p = selection.shape(parts[0])[0], sum(selection.shape(part)[1] for part in parts)
-    row_of = _places(selection.rows, parts[0].shape[0])
-    total = sum(part.matrix.n_entries for part in parts if isinstance(part.matrix, EntryBlocks))
-    column_of, offset = [], 0
-    for part in parts:
-        column_of.append(_places(selection.columns, part.shape[1], offset))
-        offset += selection.shape(part)[1]
+    """Count the entries of every column, then put them into their places."""
+    assert isinstance(source.matrix, EntryBlocks)
+    m, p = selection.shape(source)
+    row_of, column_of = _places(selection.rows, source.shape[0]), _places(selection.columns, source.shape[1])
+    done, total = 0, source.matrix.n_entries
 
     bounds = np.zeros(p + 1, np.int64)
-    for done, part, places, block in _blocks(parts, column_of):
-        if not _count(block[0], block[1], row_of, places, bounds):
-            raise ValueError(f"X is not a valid sparse matrix: an index is outside the shape {part.shape}")
+    for block in source.matrix.blocks():
+        rows, columns = _as_indices(block)
+        if not _count(rows, columns, row_of, column_of, bounds):
+            raise ValueError(f"X is not a valid sparse matrix: an index is outside the shape {source.shape}")
+        done += block[2].shape[0]
         tell(Step("counting", done, total))
     np.cumsum(bounds, out=bounds)
-    n_entries = int(bounds[-1])
+    n_entries, done = int(bounds[-1]), 0
     data = allocate("data", dtype, (n_entries,))
     indices = allocate("indices", _index_type(m), (n_entries,))
     free = bounds[:-1].copy()
-    for done, part, places, (rows, columns, values) in _blocks(parts, column_of):
-        numbers = _floats(values, dtype).copy()
+    for block in source.matrix.blocks():
+        rows, columns = _as_indices(block)
+        numbers = _floats(np.asarray(block[2]), dtype).copy()
         if not np.isfinite(numbers).all():
             k = int(np.flatnonzero(~np.isfinite(numbers))[0])
-            _refuse_value(numbers[k], part, int(rows[k]), int(columns[k]))
-        _place(rows, columns, numbers, row_of, places, free, data, indices)
+            _refuse_value(numbers[k], source, int(rows[k]), int(columns[k]))
+        _place(rows, columns, numbers, row_of, column_of, free, data, indices)
+        done += numbers.size
         tell(Step("filling", done, total))
-    if not _increasing(indices, bounds):
-        n_left = _tidy(data, indices, bounds, m, tell)
-        if n_left < n_entries:
-            data = _shortened("data", data, n_left, allocate)
-            indices = _shortened("indices", indices, n_left, allocate)
-            n_entries = n_left
+    if selection.rows is not None and (np.diff(selection.rows) < 0).any():
+        _sort_columns(data, indices, bounds)
+    _require_order(source, selection, indices, bounds)
     indptr = allocate("indptr", _index_type(n_entries), (p + 1,))
     indptr[:] = bounds
     return {"data": data, "indices": indices, "indptr": indptr}
 
 
-def _blocks(parts: list[Source], column_of: list[Indices]) -> Any:
-    """Yield the blocks of all parts, with the entries read so far."""
-    done = 0
-    for part, places in zip(parts, column_of, strict=True):
-        assert isinstance(part.matrix, EntryBlocks)
-        for rows, columns, values in part.matrix.blocks():
-            done += values.shape[0]
-            # One type of index, writable as the numbers are: one compiled kernel.
-            yield done, part, places, (np.array(rows, np.int64), np.array(columns, np.int64), np.asarray(values))
+def _as_indices(block: Entries) -> tuple[Indices, Indices]:
+    """Return rows and columns of one type, writable as the numbers are: one compiled kernel."""
+    return np.array(block[0], np.int64), np.array(block[1], np.int64)
 
 
-def _places(selected: Indices | None, n: int, offset: int = 0) -> Indices:
+def _require_order(source: Source, selection: Selection, indices: NDArray[Any], bounds: Indices) -> None:
+    j = _first_unordered(indices, bounds)
+    if j >= 0:
+        column = j if selection.columns is None else int(selection.columns[j])
+        raise ValueError(
+            f"X: the entries of column {_name(source, column)} are not in the order of their rows, or two are of one "
+            "place: a sparse matrix of scipy is put in order by X.sum_duplicates()"
+        )
+
+
+def _places(selected: Indices | None, n: int) -> Indices:
     """Return where each of n rows or columns goes; -1 for those that are left out."""
     if selected is None:
-        return np.arange(offset, offset + n)
+        return np.arange(n)
     places = np.full(n, -1, np.int64)
-    places[selected] = np.arange(offset, offset + selected.size)
+    places[selected] = np.arange(selected.size)
     return places
 
 
@@ -196,34 +198,20 @@ def _place(
 
 
 @kernel
-def _increasing(indices: NDArray[Any], bounds: Indices) -> bool:
+def _sort_columns(data: NDArray[Any], indices: NDArray[Any], bounds: Indices) -> None:
+    """Sort the entries of every column by row."""
+    for j in range(bounds.size - 1):
+        lo, hi = bounds[j], bounds[j + 1]
+        order = np.argsort(indices[lo:hi])
+        data[lo:hi] = data[lo:hi][order]
+        indices[lo:hi] = indices[lo:hi][order]
+
+
+@kernel
+def _first_unordered(indices: NDArray[Any], bounds: Indices) -> int:
+    """Return the first column whose rows do not increase, -1 if there is none."""
     for j in range(bounds.size - 1):
         for k in range(bounds[j] + 1, bounds[j + 1]):
             if indices[k] <= indices[k - 1]:
-                return False
-    return True
-
-
-def _tidy(data: NDArray[Any], indices: NDArray[Any], bounds: Indices, m: int, tell: Tell) -> int:
-    """Sort the entries of every column by row and sum those of one place, in place; return how many are left."""
-    p, n_entries, written, lo = bounds.size - 1, int(bounds[-1]), 0, 0
-    while lo < p:
-        hi = max(lo + 1, int(np.searchsorted(bounds, bounds[lo] + BLOCK_ENTRIES, "right")) - 1)
-        start, stop = int(bounds[lo]), int(bounds[hi])
-        some = data[start:stop].copy(), indices[start:stop].copy(), bounds[lo : hi + 1] - start
-        block = sp.csc_array(some, shape=(m, hi - lo))
-        block.sum_duplicates()
-        end = written + block.nnz  # never beyond `stop`
-        data[written:end], indices[written:end] = block.data, block.indices
-        bounds[lo:hi] = block.indptr[:-1] + written
-        written, lo = end, hi
-        tell(Step("sorting", stop, n_entries))
-    bounds[p] = written
-    return written
-
-
-def _shortened(name: str, values: NDArray[Any], size: int, allocate: Allocate) -> NDArray[Any]:
-    shorter = allocate(name, values.dtype, (size,))
-    for lo, hi in cuts(size, BLOCK_ENTRIES):
-        shorter[lo:hi] = values[lo:hi]
-    return shorter
+                return j
+    return -1

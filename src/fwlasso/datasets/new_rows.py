@@ -1,6 +1,5 @@
 """Reading further rows for a model that is there: with its number of features, and with or without a response."""
 
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 from ..notices import warn_of_doubt
 from ..store import Store
 from ..table import Table
-from .arrow_files import read_features
-from .compressed import unpacked
-from .files import LIBSVM, TABLES, ending_of, naming, read_table, response_beside
 from .libsvm import read_libsvm
 from .plink import open_bed
 
@@ -33,46 +29,27 @@ class NewRows(NamedTuple):
 class Features(NamedTuple):
     """What a model knows of its features."""
 
-    n_features: int | None
+    n_features: int
     names: Sequence[str] | None = None  # of those that it uses
     first_index: int | None = None  # what its data called the first one, if they were LIBSVM text
 
 
-def read_new_rows(file: str | Path, target: str | None, known: Features, zero_based: bool | None = None) -> NewRows:
-    """Read rows for a model.
-
-    Of tables, the columns that the model uses are read, if it knows their names. Without a `target`, tables, arrays and
-    matrices need no response; what a file has of it in any case (LIBSVM, stores, the y of an npz, the phenotypes of a
-    bed) is read.
-    """
-    file = Path(file)
-    ending = None if file.is_dir() else ending_of(file)
-    with naming(file):
-        if ending in TABLES and target is None:
-            X, names = read_features(file, known.names or ())
-            return NewRows(X, None, names)
-        if ending in (".npy", ".npz", ".mtx") and target is None:
-            return _read_matrix(file, ending)
-        if ending in LIBSVM and target is None:
-            return _read_libsvm(file, known, zero_based)
-        if ending == ".bed":
-            bed = open_bed(file)
-            y = bed.phenotype if target is None else response_beside(file, target)
-            if target is None and y is not None and np.isnan(y).any():
-                n_known = np.count_nonzero(~np.isnan(y))
-                warn_of_doubt(f"{file}: scores are of the {n_known} of {y.size} samples with a phenotype in its .fam")
-            return NewRows(bed.X, y, bed.feature_names)
-        columns = (known.names or None) if ending in TABLES else None
-        table = read_table(file, target, columns=columns)
-        X = match_columns(table, known.n_features or 0, known.first_index)
-        return NewRows(X, table.y, table.feature_names)
+def bed_rows(file: Path, known: Features, zero_based: bool | None) -> NewRows:
+    """Open genotypes for a model."""
+    bed = open_bed(file)
+    if bed.phenotype is not None and np.isnan(bed.phenotype).any():
+        n_known = np.count_nonzero(~np.isnan(bed.phenotype))
+        warn_of_doubt(
+            f"{file}: scores are of the {n_known} of {bed.phenotype.size} samples with a phenotype in its .fam"
+        )
+    return NewRows(bed.X, bed.phenotype, bed.feature_names)
 
 
-def _read_libsvm(file: Path, known: Features, zero_based: bool | None) -> NewRows:
+def libsvm_rows(file: Path, known: Features, zero_based: bool | None) -> NewRows:
+    """Read LIBSVM text for a model."""
     rows = read_libsvm_rows(file, known.first_index, zero_based)
-    p = known.n_features
-    is_foreign = p is None or (known.first_index is None and rows.X.shape[1] > p)
-    return NewRows(rows.X if is_foreign else fit_columns(rows.X, p or 0), rows.y)
+    is_foreign = known.first_index is None and rows.X.shape[1] > known.n_features
+    return NewRows(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
 
 
 def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | None) -> Table:
@@ -125,21 +102,3 @@ def fit_columns(X: Any, n_features: int) -> Any:
     n_ignored = np.count_nonzero(np.diff(X.indptr[n_features:]))
     warn_of_doubt(f"{n_ignored:,} features that the model does not know are ignored")
     return X[:, :n_features]
-
-
-def _read_matrix(file: Path, ending: str) -> NewRows:
-    if ending == ".npy":
-        return NewRows(np.load(file, mmap_mode="r", allow_pickle=False), None)
-    if ending == ".mtx":
-        from scipy.io import mmread
-
-        with file.open("rb") as packed, unpacked(packed, file) as plain:
-            return NewRows(sp.csc_array(mmread(plain)), None)
-    if not zipfile.is_zipfile(file):  # numpy leaves such a file open
-        raise ValueError(f"{file}: not an npz file")
-    with np.load(file, allow_pickle=False) as arrays:
-        if "X" in arrays:
-            return NewRows(arrays["X"], arrays.get("y"))
-        if "format" not in arrays:
-            raise ValueError(f"{file}: expected an array X, or a matrix written by scipy.sparse.save_npz")
-    return NewRows(sp.load_npz(file), None)

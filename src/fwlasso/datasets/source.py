@@ -4,6 +4,7 @@ Nothing here holds the whole matrix. Arrays may be memory maps or datasets of an
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,6 +16,7 @@ from ..bed import Bed
 from ..columns import Csc, shape
 from ..design import as_design
 from ..indices import check_indices
+from ..progress import Tell
 
 #: Bytes of a block of a dense matrix.
 BLOCK_BYTES = 64 << 20
@@ -134,7 +136,7 @@ def from_compressed(data: Any, indices: Any, indptr: NDArray[Any], *, by_rows: b
 
 
 def from_coordinates(rows: Any, columns: Any, data: Any) -> EntryBlocks:
-    """Return a matrix of entries in any order; equal places are summed."""
+    """Return a matrix of entries, those of every column in the order of its rows."""
     n_entries = int(data.shape[0])
 
     def blocks() -> Iterator[Entries]:
@@ -158,21 +160,41 @@ def cuts(n: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 class Spool:
-    """A file that an array is appended to piece by piece, and then mapped: for lengths that are not known ahead."""
+    """An array that is appended to piece by piece, in a file or in memory: for lengths that are not known ahead."""
 
-    def __init__(self, file: Path, dtype: Any) -> None:
+    def __init__(self, file: Path | None, dtype: Any) -> None:
         self._file, self._dtype = file, np.dtype(dtype)
+        self._pieces: list[NDArray[Any]] = []
         self.size = 0
 
     def append(self, values: NDArray[Any]) -> None:
         """Append an array in row-major order."""
         piece = np.asarray(values, self._dtype)
+        self.size += piece.size
+        if self._file is None:
+            self._pieces.append(piece)
+            return
         with self._file.open("ab") as file:
             file.write(piece.tobytes())
-        self.size += piece.size
 
     def map(self, *shape: int) -> NDArray[Any]:
-        """Return all that was appended as a read-only array."""
+        """Return all that was appended, once."""
         if self.size == 0:
             return np.empty(shape, self._dtype)
-        return np.memmap(self._file, self._dtype, "r", shape=shape)
+        if self._file is not None:
+            return np.memmap(self._file, self._dtype, "r", shape=shape)
+        whole = np.concatenate(self._pieces)
+        self._pieces.clear()
+        return whole.reshape(shape)
+
+
+class Desk(NamedTuple):
+    """Where a file is opened as a source."""
+
+    scratch: Path | None  # an empty folder to unpack to; None for memory
+    tell: Tell
+    stack: ExitStack  # of what is open as long as the source is
+
+    def spool(self, name: str, dtype: Any) -> Spool:
+        """Return an array to append to."""
+        return Spool(None if self.scratch is None else self.scratch / name, dtype)

@@ -3,27 +3,43 @@
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..progress import Step, Tell
+from ..table import Table
+from .arrow_files import Wanted
+from .binary_files import BESIDE, from_table, response_beside
+from .compressed import unpacked
 from .libsvm import read_libsvm
-from .source import Rectangle, Source, Spool, from_compressed, from_coordinates
+from .source import Desk, Rectangle, Source, from_compressed, from_matrix
 from .write import create_array
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
 
 
-def open_libsvm(file: Path, zero_based: bool | Literal["auto"], scratch: Path, tell: Tell) -> Source:
+def read_libsvm_table(file: Path, wanted: Wanted) -> Table:
+    """Read LIBSVM text into memory."""
+    if wanted.target is not None:
+        raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
+    X, y, first_index = read_libsvm(file, wanted.zero_based)
+    return Table(X, y, first_index=first_index)
+
+
+def open_libsvm(file: Path, wanted: Wanted, desk: Desk) -> Source:
     """Return LIBSVM text as a source."""
+    scratch = desk.scratch
+    if scratch is None or wanted.target is not None:
+        return from_table(read_libsvm_table(file, wanted))
     names = (scratch / str(k) for k in itertools.count())
 
     def allocate(size: int, dtype: Any) -> NDArray[Any]:
         return create_array(next(names), dtype, (size,))
 
-    X, y, first_index = read_libsvm(file, zero_based, tell, allocate)
+    X, y, first_index = read_libsvm(file, wanted.zero_based, desk.tell, allocate)
     matrix = from_compressed(X.data, X.indices, X.indptr, by_rows=False)
     return Source(X.shape, X.dtype, matrix, y, first_index=first_index)
 
@@ -38,24 +54,34 @@ class _Header(NamedTuple):
     n_entries: int
 
 
-def open_matrix_market(file: Path, packed: Any, stream: Any, y: NDArray[Any], scratch: Path, tell: Tell) -> Source:
+def open_matrix_market(file: Path, wanted: Wanted, desk: Desk) -> Source:
     """Return Matrix Market text as a source, coordinates or an array of real numbers."""
+    y = response_beside(file, wanted)
+    with file.open("rb") as packed, unpacked(packed, file) as stream:
+        source = _read_matrix_market(file, packed, stream, desk)
+    return source._replace(y=y, target=wanted.target or BESIDE)
+
+
+def _read_matrix_market(file: Path, packed: Any, stream: Any, desk: Desk) -> Source:
     header = _read_header(file, stream)
     m, p = header.shape
-    numbers = _number_blocks(file, packed, stream, 1 if header.is_dense else 3 - header.is_pattern, tell)
+    numbers = _number_blocks(file, packed, stream, 1 if header.is_dense else 3 - header.is_pattern, desk.tell)
     if header.is_dense:
-        values = Spool(scratch / "values", np.float64)
+        values = desk.spool("values", np.float64)
         for block in numbers:
             values.append(block)
         if values.size != m * p:
             raise ValueError(f"{file}: expected {m * p} numbers, found {values.size}")
-        return Source(header.shape, np.dtype(np.float64), Rectangle(values.map(p, m).T, False), y)
-    data = Spool(scratch / "data", np.float64)
-    rows, columns = Spool(scratch / "rows", np.int64), Spool(scratch / "columns", np.int64)
+        return Source(header.shape, np.dtype(np.float64), Rectangle(values.map(p, m).T, False))
+    data = desk.spool("data", np.float64)
+    rows, columns = desk.spool("rows", np.int64), desk.spool("columns", np.int64)
     n_found = 0
     for block in numbers:
         n_found += len(block)
-        i, j = block[:, 0].astype(np.int64) - 1, block[:, 1].astype(np.int64) - 1
+        places = block[:, :2]
+        if not ((places >= 1) & (places <= header.shape) & (places == np.floor(places))).all():
+            raise ValueError(f"{file}: an index is no number within the shape {header.shape}")
+        i, j = places.T.astype(np.int64) - 1
         value = np.ones(len(block)) if header.is_pattern else block[:, 2]
         for spool, part in ((rows, i), (columns, j), (data, value)):
             spool.append(part)
@@ -66,7 +92,8 @@ def open_matrix_market(file: Path, packed: Any, stream: Any, y: NDArray[Any], sc
     if n_found != header.n_entries:
         raise ValueError(f"{file}: expected {header.n_entries} entries, found {n_found}")
     n = data.size
-    return Source(header.shape, np.dtype(np.float64), from_coordinates(rows.map(n), columns.map(n), data.map(n)), y)
+    entries = sp.coo_array((data.map(n), (rows.map(n), columns.map(n))), shape=header.shape)
+    return from_matrix(entries.tocsc())  # in order, and those of one place summed
 
 
 def _read_header(file: Path, stream: Any) -> _Header:

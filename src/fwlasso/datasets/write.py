@@ -1,4 +1,4 @@
-"""Writing stores: whole, or with more columns."""
+"""Writing stores."""
 
 import json
 import math
@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..problem import as_response
 from ..progress import Tell, silent
-from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, is_store, open_store
+from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, file_name, is_store, open_store
 from .atomic import replacing_folder, sync
 from .fill import Selection, fill
-from .source import BLOCK_ENTRIES, EntryBlocks, Rectangle, Source, cuts, from_matrix
+from .source import Source, from_matrix
 
 
 def write_store(
@@ -31,13 +30,14 @@ def write_store(
 ) -> Store:
     """Write a matrix and a response to a store.
 
-    The folder appears when it is complete, in one step. A store that was there before is replaced in the same step.
+    The folder appears when it is complete, in one step. A store that was there before goes a moment earlier.
 
     Parameters
     ----------
     folder : path
     X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, of shape (m, p)
-        Dense stays dense, sparse stays sparse. Arrays and sparse matrices are read block by block, memory maps, too.
+        Dense stays dense, sparse stays sparse; its entries are in order, as after ``X.sum_duplicates()``. Arrays and
+        sparse matrices are read block by block, memory maps, too.
     y : array of shape (m,)
     feature_names : sequence of str, optional
         By default the names of a frame, else none.
@@ -65,62 +65,7 @@ def write_store(
     if feature_names is not None:
         source = source._replace(feature_names=_as_names(feature_names, "feature_names"))
     with replacing_folder(folder) as place:
-        build(place, [source], Selection(), dtype, progress or silent)
-    return open_store(folder)
-
-
-def append_columns(
-    folder: str | Path, X: Any, feature_names: Sequence[str] | None = None, *, progress: Tell | None = None
-) -> Store:
-    """Put more columns behind those of a store; the new store takes the place of the old one in one step.
-
-    Parameters
-    ----------
-    folder : path
-        A store; it stays dense or sparse, and of its type.
-    X : array, scipy sparse matrix or array, or frame, of shape (m, q)
-    feature_names : sequence of str, optional
-        Those of the new columns, by default those of a frame. Needed if, and only if, the store has names.
-    progress : callable, optional
-        Called with a `Step` after every block.
-
-    Returns
-    -------
-    Store
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tempfile import TemporaryDirectory
-    >>> from fwlasso.datasets import append_columns, write_store
-    >>> with TemporaryDirectory() as place:
-    ...     _ = write_store(f"{place}/data", np.eye(3), [1.0, 2.0, 3.0])
-    ...     append_columns(f"{place}/data", np.ones((3, 2))).shape
-    (3, 5)
-    """
-    folder = require_place(folder)
-    store = open_store(folder)
-    old = from_matrix(store.X, store.y, store.feature_names)
-    old = old._replace(target=store.target, first_index=store.first_index)
-    dense = isinstance(old.matrix, Rectangle)
-    new = from_matrix(X)
-    if not dense and isinstance(new.matrix, Rectangle):
-        new = new._replace(matrix=_nonzeros(new.matrix, new.shape))
-    elif dense and isinstance(new.matrix, EntryBlocks):
-        new = new._replace(matrix=Rectangle(_DenseView(sp.csc_array(X)), by_rows=False))
-    if new.shape[0] != old.shape[0]:
-        raise ValueError(f"X has {new.shape[0]} rows, the store {folder} has {old.shape[0]}")
-    added = new.feature_names if feature_names is None else _as_names(feature_names, "feature_names")
-    if added is None and old.feature_names is not None:
-        raise ValueError(f"feature_names: the store {folder} has some, and the new columns need some, too")
-    if added is not None and old.feature_names is None:
-        raise ValueError(f"feature_names: the store {folder} has none, and the new columns cannot have any")
-    both = (*(old.feature_names or ()), *(added or ())) or None
-    if added is not None and len(added) != new.shape[1]:
-        raise ValueError(f"feature_names: there are {len(added)} for {new.shape[1]} columns")
-    with replacing_folder(folder) as place:
-        parts = [old, new._replace(feature_names=added)]
-        build(place, parts, Selection(), old.dtype, progress or silent, both)
+        build(place, source, Selection(), dtype, progress or silent)
     return open_store(folder)
 
 
@@ -134,21 +79,13 @@ def require_place(folder: str | Path) -> Path:
     return folder
 
 
-def build(
-    place: Path,
-    parts: list[Source],
-    selection: Selection,
-    dtype: Any,
-    tell: Tell,
-    feature_names: tuple[str, ...] | None = None,
-) -> None:
-    """Write a store to an empty folder, from sources side by side. The response is that of the first."""
-    first = parts[0]
-    m, p = selection.shape(first)[0], sum(selection.shape(part)[1] for part in parts)
-    y = as_response(first.y, first.shape[0])
-    names = _as_names(feature_names or first.feature_names, "feature_names")
-    if names is not None and len(names) != sum(part.shape[1] for part in parts):
-        raise ValueError(f"feature_names: there are {len(names)} for {p} columns")
+def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: Tell) -> None:
+    """Write a store to an empty folder."""
+    m, p = selection.shape(source)
+    y = as_response(source.y, source.shape[0])
+    names = _as_names(source.feature_names, "feature_names")
+    if names is not None and len(names) != source.shape[1]:
+        raise ValueError(f"feature_names: there are {len(names)} for {source.shape[1]} columns")
     if m == 0 or p == 0:
         raise ValueError(f"X has {m} rows and {p} columns: there must be some of both")
     maps: list[np.memmap[Any, Any]] = []
@@ -159,24 +96,20 @@ def build(
             maps.append(array)
         return np.asarray(array)
 
-    kind, arrays = fill(parts, selection, as_float_type(dtype) or first.dtype, allocate, tell)
+    arrays = fill(source, selection, as_float_type(dtype) or source.dtype, allocate, tell)
     arrays["y"] = allocate("y", np.float64, (m,))
     arrays["y"][:] = y if selection.rows is None else y[selection.rows]
     for array in maps:
         array.flush()
-    described = {
-        name: {"file": f"{name}.npy", "dtype": array.dtype.str, "shape": list(array.shape)}
-        for name, array in arrays.items()
-    }
-    first_index = first.first_index
+    files = list(arrays)
+    first_index = source.first_index
     if first_index is not None and selection.columns is not None:  # columns are no longer where their indices say
-        names, first_index = tuple(str(j + first_index) for j in range(first.shape[1])), None
+        names, first_index = tuple(str(j + first_index) for j in range(source.shape[1])), None
     if names is not None:
         kept = names if selection.columns is None else [names[j] for j in selection.columns]
-        (place / f"{NAMES}.json").write_text(json.dumps(kept), encoding="utf-8")
-        described[NAMES] = {"file": f"{NAMES}.json"}
-    about = {"kind": kind, "shape": [m, p], "target": first.target, "first_index": first_index}
-    _seal(place, about, described, tell)
+        (place / file_name(NAMES)).write_text(json.dumps(kept), encoding="utf-8")
+        files.append(NAMES)
+    _seal(place, {"shape": [m, p], "target": source.target, "first_index": first_index}, files, tell)
 
 
 def create_array(file: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -219,16 +152,18 @@ def as_float_type(dtype: Any) -> np.dtype[Any] | None:
     return chosen
 
 
-def _seal(place: Path, about: dict[str, Any], files: dict[str, dict[str, Any]], tell: Tell) -> None:
+def _seal(place: Path, about: dict[str, Any], names: list[str], tell: Tell) -> None:
     """Write the manifest, with sizes and digests, and wait until everything is on the disk."""
-    sizes = {name: (place / entry["file"]).stat().st_size for name, entry in files.items()}
-    done, total = 0, sum(sizes.values())
-    for name, entry in files.items():
-        with (place / entry["file"]).open("rb") as file:
-            entry |= {"bytes": sizes[name], "sha256": digest(file, tell, "checksums", done, total)}
+    files = {name: place / file_name(name) for name in names}
+    sizes = {name: file.stat().st_size for name, file in files.items()}
+    done, entries = 0, {}
+    for name, file in files.items():
+        with file.open("rb") as stream:
+            found = digest(stream, tell, "checksums", done, sum(sizes.values()))
+        entries[name] = {"bytes": sizes[name], "sha256": found}
         done += sizes[name]
-        sync(place / entry["file"])
-    manifest = {"format": FORMAT, "version": VERSION, **about, "files": files}
+        sync(file)
+    manifest = {"format": FORMAT, "version": VERSION, **about, "files": entries}
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     sync(place / MANIFEST)
 
@@ -240,28 +175,3 @@ def _as_names(names: Any, argument: str) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in texts):
         raise ValueError(f"{argument} must be texts")
     return texts
-
-
-class _DenseView:
-    """Columns of a sparse matrix, dense when they are asked for."""
-
-    def __init__(self, X: sp.csc_array) -> None:
-        self._X = X
-
-    def __getitem__(self, places: tuple[slice, Any]) -> NDArray[Any]:
-        return np.asarray(self._X[:, places[1]].toarray())
-
-
-def _nonzeros(matrix: Rectangle, shape: tuple[int, int]) -> EntryBlocks:
-    """Return the nonzero entries of a dense matrix, by blocks of columns."""
-    m, p = shape
-    size = BLOCK_ENTRIES // max(1, m)
-
-    def blocks() -> Any:
-        for lo, hi in cuts(p, size):
-            block = np.asarray(matrix.values[:, lo:hi])
-            columns, rows = np.nonzero(block.T)
-            yield rows, columns + lo, block[rows, columns]
-
-    n_entries = sum(int(np.count_nonzero(matrix.values[:, lo:hi])) for lo, hi in cuts(p, size))
-    return EntryBlocks(blocks, n_entries)
