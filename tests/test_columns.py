@@ -57,6 +57,11 @@ def combine(X, a, v):
         add_column(X, j, a[j], v)
 
 
+@pytest.fixture
+def case(every_case: Case) -> Case:
+    return every_case
+
+
 def test_dot_column_is_the_product_with_the_formed_column(case: Case, rng):
     v = rng.standard_normal(case.Z.shape[0])
     np.testing.assert_allclose(dots(case.problem.X, sample_vector(v)), case.Z.T @ v, rtol=1e-10, atol=1e-12)

@@ -12,12 +12,6 @@ from fwlasso.corrective.descent import Work, descend, listed_places, price, refr
 PENALIZED = -1.0  # a radius that asks for nothing
 
 
-@pytest.fixture(params=["dense64", "csc32"])
-def storage(request):
-    """A storage that is copied as dense rows, and one that is compressed."""
-    return request.param
-
-
 def columns_of(case: Case) -> np.ndarray:
     """All columns that are not constant, in reverse."""
     return np.flatnonzero(case.problem.norms2 > 0.0)[::-1].copy()

@@ -13,12 +13,6 @@ from fwlasso.parallel import Workers
 PENALIZED = -1.0  # a radius that asks for nothing
 
 
-@pytest.fixture(params=["dense64", "csc32"])
-def storage(request):
-    """A storage that is copied as dense rows, and one that is compressed."""
-    return request.param
-
-
 def take_steps(case: Case, columns: np.ndarray, coefs: np.ndarray, weight: float) -> tuple[np.ndarray, float, float]:
     """Take Newton's steps and what they ask for; return the coefficients, and the objective before and after."""
     copies, members = copied(case.problem, columns), np.arange(columns.size)

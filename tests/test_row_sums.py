@@ -207,7 +207,7 @@ def test_the_bounds_of_moments_hold(kind, m, units, rng):
         assert (found.norms <= 10.0 * np.sqrt(found.gram.diagonal())).all()
 
 
-def test_moments_of_all_storages_are_those_of_the_formed_columns(case, storage, units, rng):
+def test_moments_of_all_storages_are_those_of_the_formed_columns(storage, units, rng):
     y = rng.standard_normal(30)
     values = held(storage, random_values(rng, 30, 40))
     (sums,) = sums_of(STORAGES[storage](values), y, UNITS[units][0])

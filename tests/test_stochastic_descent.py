@@ -50,6 +50,7 @@ def test_a_warm_start_is_taken(case: Case):
     assert again.n_iter <= 5 < first.n_iter
 
 
-def test_the_constrained_form_is_refused(case: Case):
+def test_the_constrained_form_is_refused():
+    case = make_case(np.eye(3), np.ones(3))
     with pytest.raises(TypeError, match="penalized"):
         solve_point(case, StochasticDescent(0), Ball(1.0), on_gap(case, 1e-3))
