@@ -102,6 +102,8 @@ def test_page_is_well_formed_and_may_fetch_nothing(report, path):
     assert any("default-src 'none'" in value for name, value in page.attributes if name == "content")
     for table in page.tables:
         assert len({len(row) for row in table}) == 1
+    texts = [text for tag, texts in page.texts.items() if tag != "script" for text in texts]
+    assert any(f"{path.intercepts[-1]:.6g}" in text for text in texts)
 
 
 def test_every_point_has_its_row(report, path):
