@@ -44,14 +44,6 @@ def test_what_is_converted_is_converted_once_and_said(convert, said, rng):
     np.testing.assert_array_equal(formed(design.columns), values)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_keep_their_names(frame, rng):
-    values = rng.standard_normal((4, 3))
-    design = as_design(frame({name: values[:, j] for j, name in enumerate("abc")}))
-    assert design.feature_names == ("a", "b", "c")
-    np.testing.assert_array_equal(design.columns.values.T, values)
-
-
 def test_sparse_frames_stay_sparse():
     frame = pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, 0.0]}).astype(pd.SparseDtype(float, 0.0))
     design = as_design(frame)

@@ -2,7 +2,6 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
@@ -76,26 +75,6 @@ def test_a_certified_path_is_as_exact_as_it_says(solver, grid, data):
                 for b, c in ((path.coef(k), path.intercepts[k]), (best.coef_, best.intercept_))
             ]
             assert -1e-9 <= (objectives[0] - objectives[1]) / half_yy <= path.gaps[k] + 1e-9
-
-
-@pytest.mark.parametrize("options", [{"tol": 1e-12}, {"solver": "sfw", "sample_size": 20}], ids=["corrective", "sfw"])
-def test_storages_agree(data, options):
-    values, y = data
-    settings = {"radii": [0.5, 1.5], "standardize": True, "random_state": 1, **options}
-    reference = lasso_path(np.asfortranarray(values), y, **settings).coefs.toarray()
-    for X in (np.ascontiguousarray(values), sp.csr_matrix(values), sp.csc_array(values), pd.DataFrame(values)):
-        np.testing.assert_allclose(lasso_path(X, y, **settings).coefs.toarray(), reference, rtol=1e-9, atol=1e-12)
-
-
-@BOTH
-def test_read_only_memory_maps_are_used_as_they_are(data, tmp_path, solver):
-    values, y = data
-    np.save(tmp_path / "X.npy", np.asfortranarray(values))
-    X = np.load(tmp_path / "X.npy", mmap_mode="r")
-    path = lasso_path(X, y, radii=[1.0], solver=solver, random_state=0)
-    assert path.settings["conversion"] is None
-    in_memory = lasso_path(values, y, radii=[1.0], solver=solver, random_state=0)
-    np.testing.assert_array_equal(path.coefs.toarray(), in_memory.coefs.toarray())
 
 
 @BOTH
@@ -443,11 +422,6 @@ def test_passes_include_the_search_for_the_largest_radius(data, solver):
 def test_a_constant_response_has_no_active_feature(rng, solver, grid):
     X, y = rng.standard_normal((300, 40)), np.full(300, 0.1)
     assert lasso_path(X, y, solver=solver, random_state=0, **{grid: 5}).n_active.max() == 0
-
-
-def test_missing_values_in_nullable_columns_are_refused():
-    with pytest.raises(ValueError, match=r"X has missing values|X contains NaN"):
-        lasso_path(pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}), np.arange(3.0))
 
 
 def test_least_squares_by_coordinate_descent_ends(rng):
