@@ -383,17 +383,15 @@ def test_load_refuses_damaged_paths(tmp_path):
             LassoPath.load(file)
 
 
-def test_load_refuses_other_npz(tmp_path):
-    np.savez(tmp_path / "other.npz", X=X, y=Y)
-    with pytest.raises(ValueError, match=r"other\.npz: not a fwlasso-path"):
-        LassoPath.load(tmp_path / "other.npz")
-
-
-@pytest.mark.parametrize("write", [lambda file: np.save(file, X), lambda file: file.write_text("hello")])
+@pytest.mark.parametrize(
+    "write",
+    [lambda file: np.save(file, X), lambda file: file.write_text("hello"), lambda file: np.savez(file, X=X, y=Y)],
+)
 def test_load_refuses_other_files(tmp_path, write):
     write(tmp_path / "other.npy")
-    with pytest.raises(ValueError, match=r"other\.npy: not a fwlasso-path"):
-        LassoPath.load(tmp_path / "other.npy")
+    (file,) = tmp_path.iterdir()
+    with pytest.raises(ValueError, match=r"other\.npy.*: not a fwlasso-path"):
+        LassoPath.load(file)
 
 
 def test_load_refuses_another_format(tmp_path, path):
@@ -417,19 +415,6 @@ def test_settings_are_those_of_the_call(solver):
     json.dumps(settings)
 
 
-@pytest.mark.parametrize(
-    ("solver", "expected"),
-    [
-        ("corrective", {"stop": "gap", "tol": 1e-4, "grid": "alphas"}),
-        ("sfw", {"stop": "change", "tol": 1e-3, "grid": "radii"}),
-        ("cd", {"stop": "gap", "tol": 1e-4, "grid": "alphas"}),
-    ],
-)
-def test_settings_tell_what_was_left_to_the_solver(solver, expected):
-    settings = lasso_path(X, Y, solver=solver, random_state=0).settings
-    assert {"solver": solver, **expected}.items() <= settings.items()
-
-
 def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():
     class Listener:
         def __init__(self):
@@ -441,8 +426,3 @@ def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():
     listener = Listener()
     assert len(solve(radii=3, callback=listener.listen)) == 3
     assert set(listener.points) == {0, 1, 2}
-
-
-def test_a_frame_with_its_columns_in_another_order_is_refused(path):
-    with pytest.raises(ValueError, match="another order"):
-        path.predict(pd.DataFrame(X, columns=NAMES)[list(NAMES[::-1])])
