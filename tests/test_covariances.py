@@ -1,6 +1,6 @@
 import numpy as np
 
-from conftest import Case
+from conftest import Case, make_case
 from fwlasso.iterate import refresh, zero
 from fwlasso.solvers import covariances
 from fwlasso.solvers.coordinate_descent import _cycle_over
@@ -12,7 +12,20 @@ def test_more_columns_than_fit_are_forgotten(case: Case, monkeypatch):
     known, G = Covariances(), case.Z.T @ case.Z
     for columns in (np.arange(5), np.arange(3, 8), np.arange(20, 26)):
         np.testing.assert_allclose(known.among(case.problem, columns), G[np.ix_(columns, columns)], atol=1e-9)
+    assert known.n_missing(np.arange(20, 26)) == 0
+    assert known.n_missing(np.arange(5)) == 15  # they would have to be bought again
     assert not known.pay_off(case.problem, np.arange(7))
+
+
+def test_they_are_bought_once_as_much_is_spent(rng):
+    case, known, columns = make_case(rng.standard_normal((30, 40)), np.ones(30)), Covariances(), np.array([1, 2, 3])
+    assert not known.pay_off(case.problem, columns)
+    known.spend(5)
+    assert not known.pay_off(case.problem, columns)
+    known.spend(1)
+    assert known.pay_off(case.problem, columns)
+    known.among(case.problem, columns[:2])
+    assert known.n_missing(columns[1:]) == 2 + 1
 
 
 def test_a_cycle_is_the_same_by_covariances_and_by_residuals(case: Case, rng):
