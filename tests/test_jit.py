@@ -21,9 +21,9 @@ from numba.core.errors import TypingError
 import fwlasso
 from fwlasso import _jit, notices
 from fwlasso._jit import IN_ORDER, by_type, kernel
-from fwlasso.columns import Csc, Dense, column_moments, dot_column, shape
+from fwlasso.columns import Csc, Dense, add_column, column_moments, column_shift, dot_column, shape
 from fwlasso.design import as_design
-from fwlasso.forms import Ball, duality_gap, line_search
+from fwlasso.forms import Ball, best_scale, duality_gap, line_search
 from fwlasso.iterate import correlation, zero
 from fwlasso.oracle import scan_active
 from fwlasso.parallel import Workers
@@ -381,7 +381,8 @@ def test_dispatch_refuses_unknown_types(stranger):
 
 
 def test_protocols_refuse_unknown_types():
-    for function, n_more in ((dot_column, 2), (column_moments, 1), (shape, 0), (line_search, 6), (duality_gap, 5)):
+    of_columns = (dot_column, 2), (add_column, 3), (column_moments, 1), (column_shift, 1), (shape, 0)
+    for function, n_more in (*of_columns, (line_search, 6), (duality_gap, 5), (best_scale, 3)):
         with pytest.raises(KeyError):
             function(Unknown(1.0), *[0.0] * n_more)
 
