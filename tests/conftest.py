@@ -138,6 +138,18 @@ def storage(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(params=["raw", "standardized"])
+def some_units(request: pytest.FixtureRequest) -> str:
+    """For whoever reaches X by the column protocol alone, which test_columns.py proves of all."""
+    return request.param
+
+
+@pytest.fixture(params=["dense64", "csc32"])
+def some_storage(request: pytest.FixtureRequest) -> str:
+    """As above."""
+    return request.param
+
+
 @pytest.fixture
 def data(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Thirty samples, forty columns, a response of three of them with noise."""
@@ -145,12 +157,23 @@ def data(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return values, values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
 
 
-@pytest.fixture
-def case(storage: str, units: str, rng: np.random.Generator) -> Case:
-    """Thirty samples, forty columns, in every storage and every unit."""
+def random_case(storage: str, units: str, rng: np.random.Generator) -> Case:
+    """Thirty samples, forty columns."""
     values = held(storage, random_values(rng, 30, 40))
     y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
     return make_case(values, y, storage, units)
+
+
+@pytest.fixture
+def case(some_storage: str, some_units: str, rng: np.random.Generator) -> Case:
+    """Two storages in two units."""
+    return random_case(some_storage, some_units, rng)
+
+
+@pytest.fixture
+def every_case(storage: str, units: str, rng: np.random.Generator) -> Case:
+    """All storages in all units."""
+    return random_case(storage, units, rng)
 
 
 @pytest.fixture

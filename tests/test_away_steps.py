@@ -3,13 +3,12 @@ import pytest
 
 from conftest import Case, all_coefs, make_case, on_gap, solve_point
 from fwlasso import lasso_path
-from fwlasso.forms import Ball, Penalty
+from fwlasso.forms import Ball
 from fwlasso.iterate import objective, refresh, zero
 from fwlasso.parallel import Workers
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
 from fwlasso.solvers.run import Stopping, Task
 from fwlasso.status import Status
-from test_certificate import independent_gap
 
 NEVER = Stopping(-1.0, -1.0, 1)
 STEPS = pytest.mark.parametrize("take_step", [away_step, pairwise_step], ids=["away", "pairwise"])
@@ -28,25 +27,6 @@ def test_every_iterate_is_feasible_and_the_objective_falls(case: Case, take_step
             assert objective(case.problem, iterate) == pytest.approx(loss, rel=1e-7)
             assert iterate.l1 == pytest.approx(np.abs(a).sum(), rel=1e-9)
             last = loss
-
-
-@STEPS
-@pytest.mark.parametrize("radius", [0.1, 2.5])
-def test_its_certificates_are_true(case: Case, take_step, radius):
-    outcome = solve_point(case, AwayFrankWolfe(take_step), Ball(radius), on_gap(case, 1e-6))
-    assert outcome.status is Status.CERTIFIED
-    gap = independent_gap(case, Ball(radius), all_coefs(outcome.iterate, 40))
-    assert gap <= 2e-6 * 0.5 * case.problem.yy + 1e-12
-
-
-@STEPS
-def test_the_gap_falls_geometrically(rng, take_step):
-    """Five more digits take about as many steps as the first five; Frank-Wolfe would take 100,000 times as many."""
-    case = make_case(rng.standard_normal((60, 15)), 3 * rng.standard_normal(60))
-    coarse, fine = (
-        solve_point(case, AwayFrankWolfe(take_step), Ball(1.0), on_gap(case, tol)).n_iter for tol in (1e-5, 1e-10)
-    )
-    assert fine <= 4 * coarse + 20
 
 
 @STEPS
@@ -90,9 +70,3 @@ def test_a_step_is_one_pass(rng, take_step):
     outcome = solve_point(make_case(X, y), AwayFrankWolfe(take_step), Ball(1.0), Stopping(1e-3, -1.0, 1))
     assert outcome.status is Status.SETTLED
     assert outcome.n_dots <= 101 * outcome.n_iter
-
-
-@STEPS
-def test_the_penalized_form_is_refused(case: Case, take_step):
-    with pytest.raises(TypeError, match="constrained"):
-        solve_point(case, AwayFrankWolfe(take_step), Penalty(1.0), on_gap(case, 1e-3))

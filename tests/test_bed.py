@@ -11,7 +11,7 @@ from bed_reader import to_bed
 from typer.testing import CliRunner
 
 from attack.storages import impute, pack
-from conftest import POINTWISE, formed
+from conftest import formed
 from fwlasso import Lasso, lasso_path
 from fwlasso.bed import Bed, Genotypes
 from fwlasso.cli import app
@@ -21,7 +21,6 @@ from fwlasso.datasets import convert, open_bed, read_table, write_store
 from fwlasso.design import as_design
 from fwlasso.parallel import Workers, n_chunks
 from fwlasso.problem import build_problem
-from fwlasso.solvers.registry import SOLVERS
 from fwlasso.status import Status
 from programs import run_program
 
@@ -130,20 +129,6 @@ def test_the_path_is_that_of_float64(grid, standardize, cohort, tmp_path):
     np.testing.assert_allclose(packed.coefs.toarray(), dense.coefs.toarray(), rtol=0, atol=1e-9 * scale)
     np.testing.assert_allclose(packed.predict(X), dense.predict(impute(values)), rtol=1e-9)
     np.testing.assert_allclose(packed.score(X, y), packed.r2, atol=1e-9)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("solver", POINTWISE)
-def test_every_solver_takes_genotypes(solver, cohort):
-    """The objective is that of the same solver on float64, up to the certified gaps of both."""
-    values, y = cohort
-    grid = {"alphas": [0.3, 0.1]} if "alphas" in SOLVERS[solver].grids else {"radii": [0.3, 0.8]}
-    options = {"solver": solver, "stop": "gap", "tol": 1e-5, "standardize": True, "max_iter": 100_000, **grid}
-    packed = lasso_path(Genotypes(pack(values), 61), y, **options)
-    dense = lasso_path(np.asfortranarray(impute(values)), y, **options)
-    assert set(packed.statuses) == set(dense.statuses) == {Status.CERTIFIED}
-    np.testing.assert_allclose(packed.r2, dense.r2, rtol=0, atol=1e-2)
-    np.testing.assert_allclose(packed.predict(Genotypes(pack(values), 61)), packed.predict(impute(values)), rtol=1e-12)
 
 
 def test_names_reach_the_result_and_find_their_variants(cohort, tmp_path):

@@ -118,68 +118,28 @@ def kept_in(folder):
     return LassoPath.load(folder / "path.npz"), (folder / "report.html").read_text(encoding="utf-8")
 
 
-# Help --------------------------------------------------------------------------------------------------------
-
-
 def test_version():
     assert call("--version").stdout == f"{fwlasso.__version__}\n"
-
-
-def test_help_tells_the_commands_and_the_exit_codes():
-    text = plain(call("--help").stdout)
-    for part in (
-        "path",
-        "demo",
-        "--version",
-        "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early",
-    ):
-        assert part in text
-
-
-def test_help_of_path_tells_its_options():
-    text = plain(call("path", "--help").stdout)
-    for option in (
-        "--target",
-        "--alphas",
-        "--radii",
-        "--solver",
-        "--stop",
-        "--time-limit",
-        "--out",
-        "--json",
-        "--quiet",
-    ):
-        assert option in text
 
 
 # A path ------------------------------------------------------------------------------------------------------
 
 SETTINGS = {
     "": {},
-    "--radii 5": {"radii": 5},
-    "--alphas 4 --tol 1e-6": {"alphas": 4, "tol": 1e-6},
-    "--alphas 4 --stop gap --max-iter 500 --threads 2": {"alphas": 4, "stop": "gap", "max_iter": 500},
+    "--alphas 4 --tol 1e-6 --stop gap --max-iter 500 --threads 2": {"alphas": 4, "tol": 1e-6, "max_iter": 500},
     "--radii 3 --standardize --no-intercept": {"radii": 3, "standardize": True, "fit_intercept": False},
     "--solver cd --alphas 3 --eps 0.1": {"solver": "cd", "alphas": 3, "eps": 0.1},
-    "--solver fw --radii 3 --no-intercept": {"solver": "fw", "radii": 3, "fit_intercept": False},
-    "--solver sfw": {"solver": "sfw"},
-    "--solver sfw --radii 3 --standardize --seed 7 --threads 1": {
+    "--solver sfw --radii 3 --sample-size 0.5 --seed 7": {
         "solver": "sfw",
         "radii": 3,
-        "standardize": True,
+        "sample_size": 0.5,
         "random_state": 7,
     },
-    "--solver sfw --radii 3 --sample-size 2 --block-size 1": {
-        "solver": "sfw",
-        "radii": 3,
-        "sample_size": 2,
-        "block_size": 1,
-    },
-    "--solver sfw --radii 3 --sample-size 0.5": {"solver": "sfw", "radii": 3, "sample_size": 0.5},
-    "--solver sfw --radii 3 --stop gap --tol 0.01": {"solver": "sfw", "radii": 3, "stop": "gap", "tol": 0.01},
-    "--solver sfw --radii 2 --stop paper --time-limit 1000": {
+    "--solver sfw --radii 2 --sample-size 2 --block-size 1 --stop paper --time-limit 1000": {
         "solver": "sfw",
         "radii": 2,
+        "sample_size": 2,
+        "block_size": 1,
         "stop": "paper",
         "time_limit": 1000.0,
     },
@@ -201,20 +161,12 @@ def test_path_is_that_of_the_library(table, tmp_path, options):
     ("name", "write"),
     [("a.csv", write_csv), ("a.svm", write_svm), ("a.npy", write_npy), ("a.npz", write_sparse)],
 )
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
-def test_files_of_every_kind_give_the_same_path(tmp_path, name, write, solver):
-    options = ("--solver", solver, "--radii", 3, "--stop", "gap", "--tol", 1e-2)
+def test_files_of_every_kind_give_the_same_path(tmp_path, name, write):
+    options = ("--radii", 3, "--stop", "gap", "--tol", 1e-2)
     points = call_json("path", write(tmp_path / name), *options)["points"]
-    expected = lasso_path(X, Y, solver=solver, radii=3, stop="gap", tol=1e-2, random_state=0)
+    expected = lasso_path(X, Y, radii=3, stop="gap", tol=1e-2, random_state=0)
     np.testing.assert_allclose([point["radius"] for point in points], expected.radii, rtol=1e-6)
     np.testing.assert_allclose([point["r2"] for point in points], expected.r2, atol=1e-6)
-
-
-@pytest.mark.parametrize(("solver", "grid"), [("corrective", "alphas"), ("sfw", "radii")])
-def test_path_has_a_hundred_points_unless_told_otherwise(table, solver, grid):
-    record = call_json("path", table, "--solver", solver)
-    assert len(record["points"]) == 100
-    assert record["settings"]["grid"] == grid
 
 
 def test_path_is_certified_unless_told_otherwise(table):
@@ -222,6 +174,7 @@ def test_path_is_certified_unless_told_otherwise(table):
     expected = {"solver": "corrective", "stop": "gap", "tol": 1e-4, "grid": "alphas"}
     assert expected.items() <= record["settings"].items()
     assert {point["status"] for point in record["points"]} == {"certified"}
+    assert len(record["points"]) == 100
     assert max(point["gap"] for point in record["points"]) <= 1e-4
 
 
@@ -244,7 +197,7 @@ def test_table_and_progress_are_printed(table):
     assert "20/20" in plain(result.stderr)
 
 
-@pytest.mark.parametrize("n_points", [1, 2, 12])
+@pytest.mark.parametrize("n_points", [1, 12])
 def test_short_path_is_printed_in_full(table, n_points):
     rows = re.findall(r"^ +(\d+)  .*certified", call("path", table, "--alphas", n_points).stdout, re.MULTILINE)
     assert rows == [str(k + 1) for k in range(n_points)]
@@ -263,6 +216,7 @@ UNFINISHED = ("--solver", "sfw", "--alphas", 3, "--max-iter", 1)
 def test_quiet_prints_nothing(table):
     result = call("path", table, *UNFINISHED, "--quiet")
     assert (result.stdout, result.stderr) == ("", "")
+    assert call("path", table, *UNFINISHED, "--json").stderr == ""
 
 
 def test_points_short_of_the_tolerance_are_told(table):
@@ -293,9 +247,7 @@ def test_kept_results_are_replaced(table, tmp_path):
 # JSON --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
-@pytest.mark.parametrize("grid", ["--radii", "--alphas"])
-@pytest.mark.parametrize("scale", [1.0, 1e-9])
+@pytest.mark.parametrize(("solver", "grid", "scale"), [("corrective", "--alphas", 1.0), ("sfw", "--radii", 1e-9)])
 def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale, solver):
     file = write_csv(tmp_path / "table.csv", y=scale * Y)
     record = call_json("path", file, grid, 4, "--solver", solver, "--out", tmp_path / "out")
@@ -316,25 +268,10 @@ def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale, solver):
     assert record["seconds"] == path.counters.seconds
 
 
-def test_json_leaves_stderr_empty(table):
-    assert call("path", table, *UNFINISHED, "--json").stderr == ""
-
-
 # Early endings -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "grid",
-    [
-        "--radii 4",
-        "--alphas 4",
-        "--radii 1",
-        "--solver sfw --radii 4",
-        "--solver sfw --alphas 4",
-        "--solver sfw --radii 1",
-        "--solver cd --alphas 4",
-    ],
-)
+@pytest.mark.parametrize("grid", ["--alphas 4", "--radii 1", "--solver sfw --radii 4"])
 def test_time_limit_keeps_what_is_solved(table, tmp_path, grid):
     limit = ("--time-limit", 1e-9)
     record = call_json("path", table, *grid.split(), *limit, "--out", tmp_path / "out", exit_code=INCOMPLETE)
@@ -430,26 +367,25 @@ from fwlasso.cli import main
 # Bad input ---------------------------------------------------------------------------------------------------
 
 BAD_FILES = {  # what is in them, and what is said about it
-    "missing.csv": (None, r"missing\.csv: no such file"),
     "[missing].csv": (None, r"\[missing\]\.csv: no such file"),
     "missing[/b].csv": (None, r"missing\[/b\]\.csv: no such file"),
     "table.xls": (b"1", r"table\.xls: the ending of the name"),
     "bad.svm": (b"1 1:2\n2 1:2 3:x\n", r"bad\.svm:2:9:"),
-    "bad.csv": (b"a,y\n1,2\nx,3\n", r"bad\.csv.*'x'"),
-    "header.csv": (b"a,y\n", "0 sample|no rows"),
     "nan.csv": (b"a,y\n1,2\nnan,3\n", "NaN|finite"),
-    "response.csv": (b"y\n1\n2\n", "no column besides the response"),
-    "twice.csv": (b"a,a,y\n1,2,3\n4,5,6\n", r"twice\.csv.*'a'"),
-    "empty.npy": (b"", r"empty\.npy"),
-    "torn.npz": (b"PK\x03\x04", r"torn\.npz"),
     "torn.svm.gz": (gzip.compress(b"1 1:2\n" * 999)[:20], r"torn\.svm\.gz"),
 }
 
 
 @pytest.mark.parametrize(
-    "command", ["path {}", "info {}", "convert {} store", "path table.csv --test {}", "predict run.npz {} --point 2"]
+    ("command", "name"),
+    [
+        ("path {}", "matrix.npz"),
+        ("info {}", "both.npz"),
+        ("convert {} store", "array.npy"),
+        ("path table.csv --test {}", "both.npz"),
+        ("predict run.npz {} --point 2", "array.npy"),
+    ],
 )
-@pytest.mark.parametrize("name", ["both.npz", "matrix.npz", "array.npy"])
 def test_response_of_another_length_names_the_file(call_main, table, tmp_path, monkeypatch, command, name):
     monkeypatch.chdir(tmp_path)
     np.savez("both.npz", X=X, y=Y[1:])
@@ -478,21 +414,12 @@ def test_bad_file_ends_with_a_sentence(call_main, tmp_path, name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--solver lars", "fwlasso: --solver must be one of corrective, gram, working-set, sfw, fw"),
-        ("--stop change", "fwlasso: --stop: solver='corrective' stops on the gap, got stop='change'"),
-        ("--solver auto", "fwlasso: --solver must be one of"),
-        ("--stop never", "fwlasso: --stop must be one of"),
-        ("--eps 2", "fwlasso: --eps must be"),
         ("--tol -1", "fwlasso: --tol must be"),
         ("--max-iter 0", "fwlasso: --max-iter must be"),
-        ("--time-limit 0", "fwlasso: --time-limit must be"),
         ("--threads 0", "fwlasso: --threads must be"),
-        ("--sample-size 0", "fwlasso: --sample-size must be"),
         ("--sample-size nan", "fwlasso: --sample-size must be"),
-        ("--radii 0", "fwlasso: --radii must be"),
-        ("--alphas -3", "fwlasso: --alphas must be"),
         ("--alphas 3 --radii 3", "alphas or radii"),
-        ("--radii 3 --solver cd", "give alphas"),
+        ("--stop change", "fwlasso: --stop: solver='corrective' stops on the gap, got stop='change'"),
         ("--target price", "there is no column 'price'"),
         ("--radii many", "--radii"),
         ("--unknown", "--unknown"),
@@ -507,7 +434,7 @@ def test_bad_option_ends_with_a_sentence(call_main, table, options, message):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("path",), ("paths",), ("demo", "--order", "x"), ("demo", "--order", "-1"), ("demo", "--seed", "1")],
+    [("path",), ("paths",), ("demo", "--order", "-1")],
 )
 def test_bad_command_ends_with_a_sentence(call_main, arguments):
     exit_code, stdout, stderr = call_main(*arguments)
@@ -527,19 +454,12 @@ def test_main_ends_with_the_exit_code_of_the_path(call_main, table):
     assert call_main("path", table, "--radii", 3, "--quiet", "--time-limit", 1e-9) == (INCOMPLETE, "", "")
 
 
-@pytest.mark.parametrize("name", ["[f0]", "[/f0]", "[bold]", "[link=x]f"])
+@pytest.mark.parametrize("name", ["[/f0]", "[bold]"])
 def test_brackets_in_names_are_no_markup(tmp_path, name):
     file = write_csv(tmp_path / f"table{name.replace('/', '')}.csv", names=(name, *NAMES[1:]))
     result = call("path", file, "--radii", 2)
     assert f"coefficients of the last point: {name} " in plain(result.stdout)
     assert f"{file.name}: {M} samples" in plain(result.stderr)
-
-
-@pytest.mark.parametrize("name", ["_f0", "$f0$", r"$\f0$"])
-def test_names_that_matplotlib_takes_for_its_own_are_kept(tmp_path, name):
-    file = write_csv(tmp_path / "table.csv", names=(name, *NAMES[1:]))
-    call("path", file, "--radii", 2, "--quiet", "--out", tmp_path / "out")
-    assert kept_in(tmp_path / "out")[0].feature_names[0] == name
 
 
 # The demonstration -------------------------------------------------------------------------------------------

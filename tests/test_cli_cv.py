@@ -33,8 +33,9 @@ def asked(monkeypatch):
 
 def test_cv_keeps_path_choice_model_and_report(run, asked):
     options = ("--rule", "1se", "--folds", 3, "--relax", "--alphas", 10, "--standardize", "--out", "chosen")
-    text = plain(call("cv", "table.csv", *options).stdout)
+    text = plain(call("cv", "table.csv", *options, "--seed", 7, "--threads", 1).stdout)
     expected = {"cv": 3, "rule": "1se", "relax": True, "validation": None, "alphas": 10, "standardize": True}
+    expected |= {"fit_intercept": True, "random_state": 7, "n_threads": 1, "tol": None}
     assert {name: asked[name] for name in expected} == expected
     folder = run.parent / "chosen"
     results = ["choice.json", "model.json", "path.npz", "path.png", "report.html"]
@@ -50,12 +51,6 @@ def test_cv_keeps_path_choice_model_and_report(run, asked):
     np.testing.assert_allclose(
         predictions("chosen", "table.csv"), X @ model.coef.toarray().ravel() + model.intercept, rtol=1e-9
     )
-
-
-def test_settings_have_the_names_of_the_command_line(run, asked):
-    call("cv", "table.csv", "--quiet", "--alphas", 5, "--no-intercept", "--seed", 7, "--threads", 1, "--tol", 1e-5)
-    expected = {"fit_intercept": False, "random_state": 7, "n_threads": 1, "tol": 1e-5, "sample_size": None}
-    assert {name: asked[name] for name in expected} == expected
 
 
 def test_cv_as_json(run):
@@ -134,35 +129,24 @@ def test_cv_as_it_is(run, options):
     [
         ("--rule best", "--rule must be one of min, 1se"),
         ("--folds 1", "--folds must be at least 2"),
-        ("--folds x", "--folds"),
         ("--folds 3 --validation 0.5", "give --folds, --shuffle, --stratify and --groups, or --validation, not both"),
-        ("--shuffle --validation 0.5", "or --validation, not both"),
         ("--groups test.csv", "--groups: test.csv has 31 lines, and the data have 30 rows"),
-        ("--groups nothing.txt", "nothing.txt"),
         ("--groups one.txt", "--groups: one.txt has 1 groups, and there are 5 folds"),
+        ("--rule bic --folds 3", "rule='bic' looks at no other samples"),
         ("--validation 2", "--validation must be a file, or a share"),
         ("--validation nothing.csv", "nothing.csv: no such file"),
-        ("--out run", "run holds a complete run"),
         ("--out chosen", "chosen holds a complete run: --resume"),
         ("--out chosen --resume --alphas 6", "chosen holds another run: points was 5, and is 6"),
-        ("--resume --overwrite --out chosen", "give --resume or --overwrite, not both"),
-        ("--overwrite", "--resume and --overwrite need --out"),
         ("--tol -1", "tol must be"),
-        ("--target zz", "there is no column 'zz'"),
     ],
 )
 def test_bad_cv_ends_with_a_line(run, call_main, options, message):
-    call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "chosen")
+    if "chosen" in options:
+        call("cv", "table.csv", "--alphas", 5, "--quiet", "--out", "chosen")
     (run.parent / "one.txt").write_text("a\n" * len(Y))
     exit_code, stdout, stderr = call_main("cv", "table.csv", *options.split())
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert message in stderr
-
-
-def test_rule_that_needs_no_folds_ends_with_a_line(run, call_main):
-    exit_code, stdout, stderr = call_main("cv", "table.csv", "--rule", "bic", "--folds", 3)
-    assert (exit_code, stdout) == (BAD_INPUT, "")
-    assert "rule='bic' looks at no other samples" in stderr
 
 
 def test_cv_overwrites_when_told(run):

@@ -1,34 +1,16 @@
 import numpy as np
 import pytest
-from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import Case, all_coefs, make_case, on_gap, random_values, solve_point
 from fwlasso import lasso_path
-from fwlasso.bed import Bed
-from fwlasso.forms import Ball, Penalty
-from fwlasso.iterate import zero
-from fwlasso.parallel import Workers
+from fwlasso.forms import Penalty
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
-from fwlasso.solvers.run import Stopping, Task
+from fwlasso.solvers.run import Stopping
 from fwlasso.status import Status
-from test_certificate import independent_gap
 
 
 def solve(case: Case, weight: float, stopping: Stopping, start=None, max_iter: int = 100_000):
     return solve_point(case, CoordinateDescent(), Penalty(weight), stopping, start, max_iter)
-
-
-@pytest.mark.parametrize("ratio", [0.9, 0.3, 0.03])
-def test_it_agrees_with_scikit_learn(case: Case, ratio):
-    m, p = case.Z.shape
-    weight = ratio * case.problem.lambda_max
-    outcome = solve(case, weight, on_gap(case, 1e-11))
-    assert outcome.status is Status.CERTIFIED
-    a = all_coefs(outcome.iterate, p)
-    reference = ReferenceLasso(weight / m, fit_intercept=False, tol=1e-13, max_iter=10**6).fit(case.Z, case.y)
-    np.testing.assert_allclose(case.Z @ a, case.Z @ reference.coef_, atol=2e-4)
-    assert outcome.gap <= 1e-11 * 0.5 * case.problem.yy
-    assert independent_gap(case, Penalty(weight), a) <= 2e-11 * 0.5 * case.problem.yy + 1e-12
 
 
 def test_a_warm_restart_at_the_solution_changes_nothing(case: Case):
@@ -38,27 +20,13 @@ def test_a_warm_restart_at_the_solution_changes_nothing(case: Case):
     a = all_coefs(first.iterate, 40)
     again = solve(case, weight, stopping, first.iterate)
     np.testing.assert_allclose(all_coefs(again.iterate, 40), a, rtol=1e-4, atol=1e-6)
-    # The gap on the working set may be a little above its share. Genotypes that are not centred are badly conditioned:
-    # the same numbers in a dense array take as many cycles.
-    assert again.n_iter <= (max(10, first.n_iter // 20) if isinstance(case.problem.X, Bed) else 10)
-
-
-def test_no_coefficient_above_the_largest_penalty(case: Case):
-    outcome = solve(case, case.problem.lambda_max, Stopping(-1.0, 1e-12 * case.problem.yy, 1))
-    assert outcome.iterate.coefs()[0].size == 0
-    assert outcome.status is Status.CERTIFIED
+    assert again.n_iter <= 10  # the gap on the working set may be a little above its share
 
 
 def test_the_change_rule_and_the_iteration_limit_end_it(case: Case):
     weight = 0.05 * case.problem.lambda_max
     assert solve(case, weight, Stopping(1e-3, -1.0, 1)).status in (Status.SETTLED, Status.CERTIFIED)
     assert solve(case, weight, Stopping(-1.0, 0.0, 1), max_iter=3).status is Status.MAX_ITER
-
-
-def test_the_constrained_form_is_refused(case: Case):
-    task = Task(case.problem, Ball(1.0), Stopping(-1.0, 0.0, 1), 1, Workers(1))
-    with pytest.raises(TypeError, match="penalized"):
-        CoordinateDescent().advance(task, zero(case.problem))
 
 
 # Along a path -------------------------------------------------------------------------------------------------
@@ -116,13 +84,6 @@ def test_settled_by_change_no_column_would_change_by_more(wide):
         aim = a + Z.T @ (y - y.mean() - Z @ a) / 50
         update = np.sign(aim) * np.maximum(np.abs(aim) - path.alphas[k], 0.0)
         assert np.abs(update - a)[a == 0.0].max() <= 1.5 * tol
-
-
-def test_the_gap_falls_geometrically(rng):
-    case = make_case(rng.standard_normal((60, 15)), 3 * rng.standard_normal(60))
-    weight = 0.05 * case.problem.lambda_max
-    coarse, fine = (solve(case, weight, on_gap(case, tol)).n_iter for tol in (1e-5, 1e-10))
-    assert fine <= 3 * coarse + 10
 
 
 def test_covariance_updates_save_dot_products(rng):

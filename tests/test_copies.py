@@ -23,7 +23,8 @@ def columns_of(copies: Copies, n: int) -> np.ndarray:
         return np.column_stack([Products(copies, np.array([k]), workers).combine(np.ones(1))[:-1] for k in range(n)])
 
 
-def test_copies_are_the_columns_for_every_storage_and_unit(case):
+def test_copies_are_the_columns_for_every_storage_and_unit(every_case):
+    case = every_case
     columns = np.arange(40)[::-1].copy()
     copies = copied(case.problem, columns)
     Z = case.Z[:, columns]

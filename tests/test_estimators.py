@@ -28,10 +28,7 @@ SORTED = pytest.mark.filterwarnings("ignore:Neighbouring responses are much alik
 @parametrize_with_checks(
     [
         Lasso(),
-        Lasso(radius=50.0),
-        Lasso(alpha=0.1, warm_start=True),
-        Lasso(alpha=0.1, solver="sfw", stop="change"),
-        Lasso(alpha=0.1, solver="cd"),
+        Lasso(radius=50.0, warm_start=True),
         LassoCV(cv=3),
         LassoCV(rule="bic"),
     ]
@@ -41,7 +38,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 @SORTED
-@parametrize_with_checks([Lasso(), LassoCV(cv=3), LassoCV(rule="bic")])
+@parametrize_with_checks([Lasso(), LassoCV(cv=3)])
 def test_scikit_learn_checks_with_metadata_routing(estimator, check):
     with config_context(enable_metadata_routing=True):
         check(estimator)
@@ -53,8 +50,7 @@ def data(rng):
     return X, X[:, :4] @ [3.0, -2.0, 1.0, 0.5] + 0.5 * rng.standard_normal(60) + 7.0
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.1, 0.01])
-@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_matrix, pd.DataFrame])
+@pytest.mark.parametrize(("alpha", "wrap"), [(1.0, np.asarray), (0.1, sp.csr_matrix), (0.01, pd.DataFrame)])
 def test_it_is_scikit_learns_lasso(alpha, wrap, data):
     X, y = data
     ours = Lasso(alpha, tol=1e-10).fit(wrap(X), y)
@@ -105,16 +101,11 @@ def test_the_radius_bounds_the_l1_norm(data):
 
 
 @pytest.mark.parametrize("solver", ["corrective", "sfw", "fw", "cd"])
-def test_every_solver_goes_to_a_gap_unless_told_otherwise(solver, data):
-    model = Lasso(0.3, solver=solver, max_iter=10**6, random_state=0).fit(*data)
-    assert {"solver": solver, "stop": "gap", "tol": 1e-4}.items() <= model.path_.settings.items()
-    assert model.dual_gap_ <= 1e-4
-
-
-@pytest.mark.parametrize("solver", ["corrective", "sfw", "fw", "cd"])
 def test_solvers_agree_within_their_gaps(solver, data):
     X, y = data
-    model = Lasso(0.3, solver=solver, tol=1e-4, max_iter=10**6, random_state=0).fit(X, y)
+    model = Lasso(0.3, solver=solver, max_iter=10**6, random_state=0).fit(X, y)
+    assert {"solver": solver, "stop": "gap", "tol": 1e-4}.items() <= model.path_.settings.items()
+    assert model.dual_gap_ <= 1e-4
     best = ReferenceLasso(0.3, tol=1e-12).fit(X, y)
 
     def objective(m):
@@ -133,11 +124,7 @@ def test_solvers_agree_within_their_gaps(solver, data):
         ({"alpha": "big"}, "alpha"),
         ({"radius": np.nan}, "radius"),
         ({"radius": -2.0}, "radius"),
-        ({"radius": 1.0, "solver": "cd"}, "radii"),
-        ({"solver": "magic"}, "solver"),
-        ({"solver": "auto"}, "solver"),
         ({"stop": "change"}, "stop"),
-        ({"stop": "paper", "radius": 1.0}, "stop"),
     ],
 )
 def test_bad_parameters_are_named_at_fit(bad, name, data):
@@ -318,11 +305,6 @@ def test_an_alpha_of_zero_is_least_squares(data):
     np.testing.assert_allclose(model.coef_, LinearRegression().fit(X, y).coef_, atol=1e-6)
 
 
-def test_text_is_no_grid(data):
-    with pytest.raises(ValueError, match="alphas must be a number of points >= 1 or an array of values"):
-        LassoCV(alphas=[0.1, "0.2"]).fit(*data)
-
-
 @pytest.mark.parametrize("start", [np.full(30, np.nan), np.zeros((1, 30)), ["0"] * 30])
 def test_a_start_that_is_none_is_refused_by_name(start, data):
     model = Lasso(0.1, warm_start=True).fit(*data)
@@ -344,8 +326,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
-@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize(("fit", "wrap"), [(fit, np.asfortranarray) for fit in FITS] + [("standardized", sp.csc_array)])
 @pytest.mark.parametrize("form", ONE_POINT)
 def test_a_refit_at_the_solution_changes_nothing(form, fit, wrap, data):
     X, y = data
@@ -395,8 +376,7 @@ def test_other_solvers_start_from_zero(solver, data):
 
 
 @pytest.mark.parametrize("settings", [{"alpha": 0.1}, {"alpha": 0.1, "solver": "cd"}, {"radius": 2.0, "solver": "fw"}])
-@pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("value", [0.0, 0.1])
+@pytest.mark.parametrize(("standardize", "value"), [(False, 0.0), (True, 0.1)])
 def test_a_warm_start_on_a_column_that_became_constant_forgets_it(settings, standardize, value, rng):
     X = rng.standard_normal((40, 6))
     y = 3.0 * X[:, 1] + X[:, 2]

@@ -53,13 +53,6 @@ def problem(rng):
     return make_case(random_values(rng, 30, 20, density=0.8), rng.standard_normal(30))
 
 
-def test_cosines_are_right_for_every_storage_and_unit(case, rng):
-    columns = rng.permutation(np.flatnonzero(case.problem.norms2 > 0))[:20]
-    gram = gram_of(case, columns)
-    unit = unit_columns(case, columns)
-    np.testing.assert_allclose(cosines_between(gram, np.arange(20)), unit.T @ unit, rtol=0, atol=1e-11)
-
-
 def test_cosines_do_not_depend_on_the_scale_of_columns(rng):
     values = rng.standard_normal((15, 8))
     scales = 10.0 ** np.array([-8, 8, -90, 90, 0, 3, -3, 1])
@@ -69,16 +62,7 @@ def test_cosines_do_not_depend_on_the_scale_of_columns(rng):
     np.testing.assert_allclose(cosines_between(scaled, np.arange(8)), cosines_between(plain, np.arange(8)), atol=1e-12)
 
 
-@pytest.mark.parametrize("units", ["centred", "standardized"])
-def test_cosines_of_columns_with_a_mean_are_those_of_the_rest(units, rng):
-    values = rng.standard_normal((40, 10)) + 1e3
-    gram = gram_of(make_case(values, rng.standard_normal(40), units=units), np.arange(10))
-    Z = values.astype(np.longdouble) - values.astype(np.longdouble).mean(axis=0)
-    unit = (Z / np.sqrt((Z**2).sum(axis=0))).astype(float)
-    np.testing.assert_allclose(cosines_between(gram, np.arange(10)), unit.T @ unit, rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("mean", [0.0, 10.0, 1e6])
+@pytest.mark.parametrize("mean", [0.0, 1e6])
 @pytest.mark.parametrize("order", [1, -1])
 def test_cosines_of_sparse_columns_are_exact_beside_a_full_one_with_a_mean(mean, order, rng):
     values = random_values(rng, 60, 12, density=0.1)
@@ -149,19 +133,6 @@ def test_the_same_cosines_for_any_number_of_threads(monkeypatch, problem):
     np.testing.assert_array_equal(found[0], found[1])
 
 
-def test_a_gram_keeps_what_it_knows_when_there_are_more_places(problem):
-    gram = gram_of(problem, np.arange(6))
-    factorize(gram, np.array([4, 0, 2]))
-    more = with_places(gram, 20)
-    assert more.slot_of.size == more.row_of.size == 20
-    assert (more.slot_of[6:] == -1).all()
-    columns = np.arange(20)
-    with Workers(1) as workers:
-        more = with_cosines(copied(problem.problem), more, np.array([4, 19, 2, 0]), workers)
-    append(more, 19)
-    assert_factor(more, unit_columns(problem, columns), [4, 0, 2, 19])
-
-
 @settings(max_examples=100)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([4, 10, 40]), st.lists(st.integers(0, 9), min_size=1, max_size=60))
 def test_random_changes_lead_to_the_factor_of_what_is_left(seed, m, moves):
@@ -182,25 +153,6 @@ def test_random_changes_lead_to_the_factor_of_what_is_left(seed, m, moves):
         assert_factor(gram, unit, inside, atol=1e-10 if len(inside) <= m else 1e-9)
     factorize(gram, np.array(inside, np.int64))
     assert_factor(gram, unit, inside, atol=1e-9)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12))
-def test_substitution_solves_the_system(seed, n):
-    rng = np.random.default_rng(seed)
-    case = make_case(rng.standard_normal((30, 12)), rng.standard_normal(30))
-    gram = gram_of(case, np.arange(12))
-    places = rng.permutation(12)[:n]
-    if rng.random() < 0.5:
-        factorize(gram, places)
-    else:
-        for place in places:
-            append(gram, place)
-    unit = unit_columns(case, gram.place_of[:n])
-    right = rng.standard_normal(n)
-    x = right.copy()
-    substitute(gram, x)
-    np.testing.assert_allclose((unit.T @ unit + RIDGE * np.eye(n)) @ x, right, atol=1e-10)
-    np.testing.assert_allclose(x, np.linalg.solve(unit.T @ unit + RIDGE * np.eye(n), right), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("twist", [0.0, 1e-12, 1e-8, 1e-4])

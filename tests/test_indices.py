@@ -45,8 +45,7 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
-@pytest.mark.parametrize("index", [-1, 2**30])
+@pytest.mark.parametrize(("kind", "index"), [("csr", -1), ("csc", 2**30), ("bsr", 2**30)])
 def test_index_outside_the_shape_is_refused_by_all_who_read_it(good, path, use, kind, index):
     X, y = good
     with pytest.raises(ValueError, match=r"X is not a valid (CSR|CSC|BSR) matrix"):

@@ -37,8 +37,7 @@ def kept(rng):
     return kept
 
 
-@pytest.fixture
-def data(storage, rng):
+def make_data(storage, rng):
     values = held(storage, random_values(rng, 40, 50))
     return values, values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(40) + 3.0
 
@@ -58,8 +57,8 @@ def _holds(X, i):
     return holds(X, i)
 
 
-def test_the_problem_is_that_of_the_samples_alone(storage, units, data, kept, rng):
-    values, y = data
+def test_the_problem_is_that_of_the_samples_alone(storage, units, kept, rng):
+    values, y = make_data(storage, rng)
     fit_intercept, standardize = UNITS[units]
     problem = build_problem(as_design(STORAGES[storage](values)), y, fit_intercept, standardize, Workers(1), kept)
     Z = plain_columns(values[kept], fit_intercept, standardize)
@@ -91,11 +90,11 @@ def masked_path(X, y, kept, **settings) -> LassoPath:
         return path_on(problem, design, options, 0, workers, Watch(None, None), {})
 
 
-def test_the_certified_path_is_that_of_the_samples_alone(storage, units, data, kept):
-    values, y = data
-    fit_intercept, standardize = UNITS[units]
+def test_the_certified_path_is_that_of_the_samples_alone(some_storage, some_units, kept, rng):
+    values, y = make_data(some_storage, rng)
+    fit_intercept, standardize = UNITS[some_units]
     settings = {"tol": 1e-10, "fit_intercept": fit_intercept, "standardize": standardize, "alphas": 12}
-    path = masked_path(STORAGES[storage](values), y, kept, **settings)
+    path = masked_path(STORAGES[some_storage](values), y, kept, **settings)
     alone = lasso_path(np.asfortranarray(values[kept]), y[kept], **settings)
     np.testing.assert_allclose(path.alphas, alone.alphas, rtol=1e-9)
     scale = np.abs(alone.predict(values)).max()

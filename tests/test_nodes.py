@@ -178,9 +178,7 @@ def test_with_one_node_the_extension_is_the_node():
     assert r is last.residual
 
 
-def test_the_zero_node_is_the_solution_at_the_largest_penalty(units, storage, rng):
-    values, y = held(storage, random_values(rng, 12, 9)), rng.standard_normal(12)
-    case = make_case(values, y, storage, units)
+def test_the_zero_node_is_the_solution_at_the_largest_penalty(case):
     node = zero_node(case.problem)
     assert node.columns.size == node.coefs.size == 0
     assert node.lam == node.known.max_corr == pytest.approx(np.abs(case.Z.T @ case.y).max())

@@ -35,29 +35,18 @@ def assert_cuts(cuts, n_items):
     assert all(lo < hi for lo, hi in itertools.pairwise(cuts))
 
 
-@pytest.mark.parametrize("n_bytes", [0, 1, CHUNK, parallel._FEWEST_CHUNKS * CHUNK - 1])
-def test_small_work_is_one_chunk(n_bytes):
-    assert n_chunks(n_bytes) == 1
-    assert even_cuts(1000, n_bytes) == [0, 1000]
-
-
-@pytest.mark.parametrize("n_bytes", [parallel._FEWEST_CHUNKS * CHUNK, 100 * CHUNK, 10**9, 10**13])
-def test_large_work_is_several_chunks(n_bytes):
-    assert parallel._FEWEST_CHUNKS <= n_chunks(n_bytes) <= parallel._MAX_CHUNKS
-    assert n_chunks(n_bytes) <= n_chunks(2 * n_bytes)
-
-
-@pytest.mark.parametrize("n_items", [1, 2, 7, 8, 9, 255, 256, 257, 100_003])
-@pytest.mark.parametrize("n_bytes", [0, 8 * CHUNK, 37 * CHUNK + 11, 10**13])
-def test_even_cuts_cover_the_range_evenly(n_items, n_bytes):
-    cuts = even_cuts(n_items, n_bytes)
-    assert_cuts(cuts, n_items)
-    assert len(cuts) - 1 == min(n_items, n_chunks(n_bytes))
-    lengths = np.diff(cuts)
-    assert lengths.max() - lengths.min() <= 1
-
-
-def test_nothing_is_cut_into_one_empty_chunk():
+def test_work_is_cut_evenly_into_few_chunks():
+    fewest = parallel._FEWEST_CHUNKS * CHUNK
+    for n_bytes in (0, 1, CHUNK, fewest - 1):
+        assert n_chunks(n_bytes) == 1
+    for n_bytes in (fewest, 100 * CHUNK, 10**9, 10**13):
+        assert parallel._FEWEST_CHUNKS <= n_chunks(n_bytes) <= parallel._MAX_CHUNKS
+        assert n_chunks(n_bytes) <= n_chunks(2 * n_bytes)
+    for n_items, n_bytes in itertools.product((1, 2, 7, 9, 256, 257, 100_003), (0, 8 * CHUNK, 37 * CHUNK + 11, 10**13)):
+        cuts = even_cuts(n_items, n_bytes)
+        assert_cuts(cuts, n_items)
+        assert len(cuts) - 1 == min(n_items, n_chunks(n_bytes))
+        assert np.ptp(np.diff(cuts)) <= 1
     assert even_cuts(0, 10**9) == [0, 0]
 
 
@@ -77,16 +66,16 @@ def tiny_chunks(monkeypatch):
 
 
 @pytest.mark.usefixtures("tiny_chunks")
-@pytest.mark.parametrize("n_columns", [1, 2, 5, 300, 5000])
-def test_dense_columns_are_cut_evenly(n_columns):
-    X = Dense(np.zeros((n_columns, 300)))
-    cuts = cut_columns(X)
-    assert_cuts(cuts, n_columns)
-    assert len(cuts) - 1 == min(n_columns, n_chunks(X.values.nbytes))
+def test_dense_columns_are_cut_evenly():
+    for n_columns in (1, 5, 5000):
+        X = Dense(np.zeros((n_columns, 300)))
+        cuts = cut_columns(X)
+        assert_cuts(cuts, n_columns)
+        assert len(cuts) - 1 == min(n_columns, n_chunks(X.values.nbytes))
 
 
 @pytest.mark.usefixtures("tiny_chunks")
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_uneven_sparse_columns_are_cut_by_their_work(seed):
     X = as_design(zipf_columns(2000, 5000, seed)).columns
     cuts = cut_columns(X)
@@ -160,26 +149,15 @@ def three_blas_threads():
 
 
 @pytest.mark.usefixtures("three_blas_threads")
-def test_blas_has_one_thread_within_the_context_only():
+def test_blas_has_one_thread_within_contexts_only():
     for _ in range(2):
         with one_blas_thread():
+            with one_blas_thread():
+                assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == {3}
-
-
-@pytest.mark.usefixtures("three_blas_threads")
-def test_an_error_gives_blas_its_threads_back():
     with pytest.raises(ArithmeticError), one_blas_thread():
         raise ArithmeticError
-    assert blas_threads() == {3}
-
-
-@pytest.mark.usefixtures("three_blas_threads")
-def test_contexts_within_each_other_give_blas_its_threads_back():
-    with one_blas_thread():
-        with one_blas_thread():
-            assert blas_threads() == {1}
-        assert blas_threads() == {1}
     assert blas_threads() == {3}
 
 
@@ -213,16 +191,15 @@ def test_a_certified_path_has_one_blas_thread_and_gives_the_others_back():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("n_pieces", [1, 2, 3, 100])
-def test_results_come_in_order(n_threads, n_pieces):
-    cuts = [k * k for k in range(n_pieces + 1)]
+def test_results_come_in_order(n_threads):
     with Workers(n_threads) as workers:
-        for _ in range(3):  # the pool is used again
+        for n_pieces in (1, 2, 3, 100):  # the pool is used again
+            cuts = [k * k for k in range(n_pieces + 1)]
             assert workers.run(lambda lo, hi: (lo, hi), cuts) == list(itertools.pairwise(cuts))
 
 
-@pytest.mark.parametrize("n_threads", [2, 5])
-def test_chunks_run_at_the_same_time(n_threads):
+def test_chunks_run_at_the_same_time():
+    n_threads = 5
     together = threading.Barrier(n_threads)  # every chunk waits until all have started
     with Workers(n_threads) as workers:
         found = workers.run(lambda lo, hi: (together.wait(60), threading.current_thread())[1], range(n_threads + 1))
@@ -237,8 +214,7 @@ def test_one_piece_and_one_thread_stay_in_this_thread():
         assert set(found) == {threading.current_thread()}
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("bad", [0, 7, 29])
+@pytest.mark.parametrize(("n_threads", "bad"), [(1, 7), (2, 0), (5, 29)])
 def test_an_error_in_a_chunk_comes_out(n_threads, bad):
     def chunk(lo, hi):
         if lo == bad:
@@ -251,8 +227,8 @@ def test_an_error_in_a_chunk_comes_out(n_threads, bad):
         assert workers.run(lambda lo, hi: lo, range(31)) == list(range(30))  # and the pool is still good
 
 
-@pytest.mark.parametrize("n_threads", [2, 5])
-def test_an_error_in_a_helper_thread_comes_out(n_threads):
+def test_an_error_in_a_helper_thread_comes_out():
+    n_threads = 5
     together = threading.Barrier(n_threads)
 
     def chunk(lo, hi):

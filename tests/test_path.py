@@ -2,7 +2,6 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
@@ -18,12 +17,6 @@ from test_certificate import independent_gap
 
 HUGE_RANGE = np.array([[1e-8, 1e8], [2e-8, -1e8], [0.0, 1e8]])
 BOTH = pytest.mark.parametrize("solver", ["corrective", "sfw"])
-
-
-@pytest.fixture
-def data(rng):
-    values = random_values(rng, 30, 40)
-    return values, values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30) + 3.0
 
 
 def standardized_coefs(path, values, units):
@@ -84,26 +77,6 @@ def test_a_certified_path_is_as_exact_as_it_says(solver, grid, data):
             assert -1e-9 <= (objectives[0] - objectives[1]) / half_yy <= path.gaps[k] + 1e-9
 
 
-@pytest.mark.parametrize("options", [{"tol": 1e-12}, {"solver": "sfw", "sample_size": 20}], ids=["corrective", "sfw"])
-def test_storages_agree(data, options):
-    values, y = data
-    settings = {"radii": [0.5, 1.5], "standardize": True, "random_state": 1, **options}
-    reference = lasso_path(np.asfortranarray(values), y, **settings).coefs.toarray()
-    for X in (np.ascontiguousarray(values), sp.csr_matrix(values), sp.csc_array(values), pd.DataFrame(values)):
-        np.testing.assert_allclose(lasso_path(X, y, **settings).coefs.toarray(), reference, rtol=1e-9, atol=1e-12)
-
-
-@BOTH
-def test_read_only_memory_maps_are_used_as_they_are(data, tmp_path, solver):
-    values, y = data
-    np.save(tmp_path / "X.npy", np.asfortranarray(values))
-    X = np.load(tmp_path / "X.npy", mmap_mode="r")
-    path = lasso_path(X, y, radii=[1.0], solver=solver, random_state=0)
-    assert path.settings["conversion"] is None
-    in_memory = lasso_path(values, y, radii=[1.0], solver=solver, random_state=0)
-    np.testing.assert_array_equal(path.coefs.toarray(), in_memory.coefs.toarray())
-
-
 @BOTH
 def test_the_automatic_grid_of_radii_is_that_of_the_paper(rng, solver):
     values, y = random_values(rng, 30, 40), rng.standard_normal(30)
@@ -114,37 +87,19 @@ def test_the_automatic_grid_of_radii_is_that_of_the_paper(rng, solver):
     np.testing.assert_allclose(radii / radii[-1], [0.01, 0.1, 1.0])
 
 
-@pytest.mark.parametrize("solver", ["sfw", "fw"])
-def test_the_default_grid_of_frank_wolfe_is_one_of_radii(solver, data):
+def test_default_grids(data):
     values, y = data
-    over_radii = lasso_path(values, y, solver=solver, random_state=0)
-    assert over_radii.settings["grid"] == "radii"
-    assert len(over_radii) == 100
-    np.testing.assert_allclose(over_radii.radii[0] / over_radii.radii[-1], 0.01)
-    assert (np.diff(over_radii.radii) > 0).all()
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"solver": "corrective"}, {"solver": "cd"}], ids=["default", "corrective", "cd"]
-)
-def test_the_default_grid_of_the_others_is_one_of_alphas(options, data):
-    values, y = data
-    over_alphas = lasso_path(values, y, **options)
+    over_alphas = lasso_path(values, y)
     assert over_alphas.settings["grid"] == "alphas"
     assert len(over_alphas) == 100
     assert over_alphas.alphas[0] == pytest.approx(np.abs((values - values.mean(0)).T @ (y - y.mean())).max() / 30)
     np.testing.assert_allclose(over_alphas.alphas[-1] / over_alphas.alphas[0], 0.01)
     assert over_alphas.n_active[0] == 0
-
-
-@pytest.mark.parametrize("solver", ["corrective", "sfw", "cd"])
-def test_given_grids_are_solved_from_sparse_to_dense(solver, data):
-    values, y = data
-    if solver != "cd":
-        path = lasso_path(values, y, radii=[2.0, 0.5, 1.0], solver=solver, random_state=0)
-        np.testing.assert_array_equal(path.radii, [0.5, 1.0, 2.0])
-    path = lasso_path(values, y, alphas=[0.1, 0.5], solver=solver, random_state=0)
-    np.testing.assert_array_equal(path.alphas, [0.5, 0.1])
+    over_radii = lasso_path(values, y, solver="sfw", random_state=0)
+    assert over_radii.settings["grid"] == "radii"
+    assert len(over_radii) == 100
+    np.testing.assert_allclose(over_radii.radii[0] / over_radii.radii[-1], 0.01)
+    assert (np.diff(over_radii.radii) > 0).all()
 
 
 @pytest.mark.compiled
@@ -221,13 +176,6 @@ def test_the_paper_rule_is_absolute_and_the_change_rule_relative(data):
     assert steps["paper"][0] < steps["paper"][1]
 
 
-def test_certify_false_leaves_the_gaps_out(data):
-    values, y = data
-    path = lasso_path(values, y, radii=3, solver="sfw", certify=False, random_state=0)
-    assert np.isnan(path.gaps).all()
-    assert "not computed" in repr(path)
-
-
 def test_many_points_are_priced_in_batches(data, monkeypatch):
     values, y = data
     whole = lasso_path(values, y, radii=np.linspace(0.1, 2, 7), solver="sfw", random_state=0)
@@ -277,8 +225,7 @@ def test_a_radius_beyond_least_squares_is_least_squares(rng, solver, distance):
         (HUGE_RANGE, np.array([1.0, 2.0, 3.0])),
     ],
 )
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(("fit_intercept", "standardize"), [(True, True), (False, False)])
 def test_degenerate_problems_end_well(solver, grid, X, y, fit_intercept, standardize):
     options = {"fit_intercept": fit_intercept, "standardize": standardize, "solver": solver, "random_state": 0}
     options["stop"] = "gap" if solver == "corrective" else "change"
@@ -354,46 +301,11 @@ def test_the_first_of_duplicate_columns_gets_the_coefficient(rng, solver):
 # Bad input and endings ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("bad", "name"),
-    [
-        ({"alphas": 5, "radii": 5}, "alphas or radii"),
-        ({"alphas": 0}, "alphas"),
-        ({"alphas": [-1.0]}, "alphas"),
-        ({"alphas": [np.nan]}, "alphas"),
-        ({"alphas": []}, "alphas"),
-        ({"alphas": "many"}, "alphas"),
-        ({"radii": [np.inf]}, "radii"),
-        ({"radii": [[1.0]]}, "radii"),
-        ({"radii": True}, "radii"),
-        ({"radii": 5, "solver": "cd"}, "radii"),
-        ({"eps": 0.0}, "eps"),
-        ({"eps": 1.0}, "eps"),
-        ({"solver": "lars"}, "solver"),
-        ({"stop": "soon"}, "stop"),
-        ({"solver": "corrective", "stop": "change"}, "stop"),
-        ({"solver": "corrective", "stop": "paper", "radii": 5}, "stop"),
-        ({"tol": -1.0}, "tol"),
-        ({"tol": np.nan}, "tol"),
-        ({"tol": "small"}, "tol"),
-        ({"sample_size": 0}, "sample_size"),
-        ({"block_size": 0}, "block_size"),
-        ({"max_iter": 0}, "max_iter"),
-        ({"max_iter": 2.5}, "max_iter"),
-        ({"time_limit": 0.0}, "time_limit"),
-        ({"callback": 3}, "callback"),
-        ({"n_threads": 0}, "n_threads"),
-        ({"standardize": "yes"}, "standardize"),
-        ({"fit_intercept": None}, "fit_intercept"),
-        ({"certify": 2}, "certify"),
-        ({"random_state": "x"}, "random_state"),
-    ],
-)
-@BOTH
-def test_a_bad_argument_is_named_before_any_work(bad, name, solver, monkeypatch):
+@pytest.mark.parametrize("bad", [{"tol": -1.0}, {"alphas": [np.nan]}])
+def test_a_bad_argument_is_named_before_any_work(bad, monkeypatch):
     monkeypatch.setattr("fwlasso.data.as_design", lambda X: pytest.fail("work started"))
-    with pytest.raises(ValueError, match=name):
-        lasso_path(np.eye(3), np.ones(3), **{"solver": solver, **bad})
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        lasso_path(np.eye(3), np.ones(3), **bad)
 
 
 @pytest.mark.parametrize(("solver", "max_iter"), [("corrective", 1), ("sfw", 5)])
@@ -428,10 +340,9 @@ def test_a_point_that_is_solved_already_costs_the_certified_path_nothing(grid, d
 
 
 @pytest.mark.parametrize("solver", [name for name, entry in SOLVERS.items() if "alphas" in entry.grids])
-@pytest.mark.parametrize("offset", [1e3, 1e5])
 @pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
-def test_a_large_mean_does_not_spoil_the_certificate(solver, offset, wrap, rng):
-    X = rng.standard_normal((60, 80))
+def test_a_large_mean_does_not_spoil_the_certificate(solver, wrap, rng):
+    offset, X = 1e5, rng.standard_normal((60, 80))
     y = X[:, 0] + 0.1 * rng.standard_normal(60)
     path = lasso_path(wrap(X + offset), y, alphas=[0.05], solver=solver, stop="gap", tol=1e-3, random_state=0)
     best = ReferenceLasso(0.05, tol=1e-12).fit(X, y)
@@ -511,11 +422,6 @@ def test_passes_include_the_search_for_the_largest_radius(data, solver):
 def test_a_constant_response_has_no_active_feature(rng, solver, grid):
     X, y = rng.standard_normal((300, 40)), np.full(300, 0.1)
     assert lasso_path(X, y, solver=solver, random_state=0, **{grid: 5}).n_active.max() == 0
-
-
-def test_missing_values_in_nullable_columns_are_refused():
-    with pytest.raises(ValueError, match=r"X has missing values|X contains NaN"):
-        lasso_path(pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}), np.arange(3.0))
 
 
 def test_least_squares_by_coordinate_descent_ends(rng):

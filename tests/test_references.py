@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import STORAGES, UNITS, Case, held, make_case, random_values
+from conftest import UNITS, Case, held, make_case, random_values
 from fwlasso.certificate import Evidence
 from fwlasso.columns import sample_vector
 from fwlasso.corrective.nodes import Node, zero_node
@@ -156,10 +156,9 @@ def test_the_attack_has_columns_on_both_sides_of_the_bound_and_hits_a_bound_with
     assert missing > 10
 
 
-@pytest.mark.parametrize("units", UNITS)
-@pytest.mark.parametrize("storage", STORAGES)
-def test_suspects_are_complete_and_few_along_a_real_path(storage, units, rng):
+def test_suspects_are_complete_and_few_along_a_real_path(some_storage, some_units, rng):
     """Residuals of least squares on some columns, at anchors, between them, and away from them."""
+    storage, units = some_storage, some_units
     values = held(storage, random_values(rng, 60, 400))
     y = values[:, :5] @ rng.standard_normal(5) + rng.standard_normal(60)
     case = make_case(values, y, storage, units)

@@ -135,9 +135,8 @@ def test_without_a_choice_the_fit_is_drawn(page, path):
         pytest.param(lambda path: solve(solver="sfw", certify=False), id="not certified"),
     ],
 )
-@pytest.mark.parametrize("chosen", [True, False])
-def test_odd_paths_are_drawn(page, path, change, chosen):
-    odd = change(path)
+def test_odd_paths_are_drawn(page, path, change, request):
+    odd, chosen = change(path), "one" not in request.node.callspec.id
     browser = page(odd, choice=choose(odd, len(odd) - 1, folds=len(odd) > 1) if chosen else None)
     for k in (0, len(odd) - 1):
         slide(browser, k)
@@ -388,14 +387,13 @@ def test_everything_is_reached_by_tab_and_seen(page, path):
 # Table ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("by_keyboard", [True, False])
 @pytest.mark.parametrize(
-    ("column", "key", "descending_first"),
+    ("column", "key", "descending_first", "by_keyboard"),
     [
-        (1, None, False),
-        (2, lambda row: int(row[1]), False),
-        (3, lambda row: abs(float(row[2])), True),
-        (4, lambda row: abs(float(row[3])), False),  # it is sorted by this one already, from the largest on
+        (1, None, False, True),
+        (2, lambda row: int(row[1]), False, False),
+        (3, lambda row: abs(float(row[2])), True, True),
+        (4, lambda row: abs(float(row[3])), False, False),  # it is sorted by this one already, from the largest on
     ],
 )
 def test_table_is_sorted(page, path, column, key, descending_first, by_keyboard):
@@ -475,7 +473,7 @@ def test_call_is_copied(page, path):
 # Screens, paper, no scripts -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1280, 2560])
+@pytest.mark.parametrize("width", [320, 768, 2560])
 def test_page_is_as_wide_as_the_screen(page, path, width):
     long = replace(path, feature_names=tuple(f"{'a long name ' * 9}{j}" + "x" * 99 for j in range(P)))
     browser = page(long, title="a_title_without_a_space_" * 9, choice=choose(long, HOME))

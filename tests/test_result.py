@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
-from fwlasso import Counters, LassoCV, LassoPath, LinearModel, Status, lasso_cv, lasso_path
+from fwlasso import LassoCV, LassoPath, LinearModel, Status, lasso_cv, lasso_path
 from sealed_cases import read_arrays, reseal_array, reseal_record
 
 M, P = 40, 15
@@ -44,55 +44,12 @@ def no_active():
 # Shape and summary -------------------------------------------------------------------------------------------
 
 
-def test_lengths_agree(path):
-    assert len(path) == 6
-    assert path.coefs.shape == (P, 6)
-    for values in (path.alphas, path.radii, path.intercepts, path.gaps, path.r2, path.statuses, path.n_active):
-        assert len(values) == 6
-    assert path.counters.iterations.shape == (6,)
-
-
-def test_number_of_active_features(path):
-    np.testing.assert_array_equal(path.n_active, np.count_nonzero(path.coefs.toarray(), axis=0))
-    assert path.n_active[0] == 0
-    assert path.n_active[-1] >= 3
-
-
-def test_summary_counts_statuses_in_order(path):
+def test_summary_and_repr_count_statuses_in_order(path):
+    assert f"{len(path)} points on {P} features by corrective" in repr(path)
+    assert "not computed" in repr(replace(path, gaps=np.full(6, np.nan)))
     some = replace(path, statuses=(Status.SETTLED, Status.STALLED, Status.SETTLED))
     assert some.summary_of_statuses() == "2 settled, 1 stalled"
     assert len(some) == 3
-
-
-def test_total_seconds_is_the_sum_of_the_phases():
-    assert Counters(np.ones(1), 1, 1.0, {"setup": 0.25, "solve": 0.5}).total_seconds == 0.75
-
-
-def test_repr_tells_the_key_facts(path):
-    many = replace(path, coefs=sp.csc_array((1_234_567, 6)), alphas=np.arange(6.0, 0.0, -1.0))
-    text = repr(many)
-    for fact in (
-        "LassoPath",
-        "6 points",
-        "1,234,567 features",
-        "by corrective",
-        "6 ... 1",
-        "6 certified",
-        "passes",
-        "iterations",
-    ):
-        assert fact in text
-    assert f"(largest {path.gaps.max():.3g})" in text
-    assert f"{path.counters.iterations.sum():,} iterations" in text
-
-
-def test_repr_without_gaps_says_so():
-    assert "gap     not computed" in repr(solve(radii=2, solver="sfw", stop="change", certify=False))
-
-
-@pytest.mark.parametrize("make", [no_active, lambda: solve(radii=[2.0])])
-def test_repr_of_small_paths(make):
-    assert f"{len(make())} point" in repr(make())
 
 
 # Predictions -------------------------------------------------------------------------------------------------
@@ -123,7 +80,7 @@ def test_predict_by_every_point_and_by_one(path, container):
         np.testing.assert_allclose(one, expected[:, point], rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_columns", [1, P - 1, P + 1])
+@pytest.mark.parametrize("n_columns", [P - 1, P + 1])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("point", [None, 0])
 def test_predict_wants_as_many_features_as_were_fitted(path, n_columns, kind, point):
@@ -153,8 +110,8 @@ def test_score_takes_a_column_as_fitting_does(path):
     np.testing.assert_allclose(path.score(X, Y[:, np.newaxis]), path.score(X, Y))
 
 
-@pytest.mark.parametrize("n_values", [1, M - 1])
-def test_score_wants_as_many_responses_as_rows(path, n_values):
+def test_score_wants_as_many_responses_as_rows(path):
+    n_values = M - 1
     with pytest.raises(ValueError, match=rf"\b{n_values}\b"):
         path.score(X, Y[:n_values])
 
@@ -190,19 +147,11 @@ def test_scaled_coefs_are_those_that_the_norm_is_of(grid, units, scale, solver):
         np.testing.assert_allclose(norms, path.radii, rtol=1e-9)
 
 
-@pytest.mark.parametrize("point", range(-6, 6))
+@pytest.mark.parametrize("point", [0, 3, -1])
 def test_coef_of_a_point(path, point):
     coef = path.coef(point)
     assert coef.shape == (P,)
     np.testing.assert_array_equal(coef, path.coefs.toarray()[:, point])
-
-
-@pytest.mark.parametrize("point", [6, -7])
-def test_coef_of_no_point(path, point):
-    with pytest.raises(IndexError):
-        path.coef(point)
-    with pytest.raises(IndexError):
-        path.predict(X, point)
 
 
 def at(path, name, value):
@@ -327,10 +276,6 @@ def test_frame_of_coefficients(path, named):
     np.testing.assert_array_equal(frame["radius"], path.radii[frame["point"]])
 
 
-def test_frame_without_coefficients():
-    assert no_active().to_frame("coefs").shape == (0, 4)
-
-
 def test_frame_of_another_kind_is_refused(path):
     with pytest.raises(ValueError, match=r"kind must be .*'lines'"):
         path.to_frame("lines")
@@ -438,17 +383,15 @@ def test_load_refuses_damaged_paths(tmp_path):
             LassoPath.load(file)
 
 
-def test_load_refuses_other_npz(tmp_path):
-    np.savez(tmp_path / "other.npz", X=X, y=Y)
-    with pytest.raises(ValueError, match=r"other\.npz: not a fwlasso-path"):
-        LassoPath.load(tmp_path / "other.npz")
-
-
-@pytest.mark.parametrize("write", [lambda file: np.save(file, X), lambda file: file.write_text("hello")])
+@pytest.mark.parametrize(
+    "write",
+    [lambda file: np.save(file, X), lambda file: file.write_text("hello"), lambda file: np.savez(file, X=X, y=Y)],
+)
 def test_load_refuses_other_files(tmp_path, write):
     write(tmp_path / "other.npy")
-    with pytest.raises(ValueError, match=r"other\.npy: not a fwlasso-path"):
-        LassoPath.load(tmp_path / "other.npy")
+    (file,) = tmp_path.iterdir()
+    with pytest.raises(ValueError, match=r"other\.npy.*: not a fwlasso-path"):
+        LassoPath.load(file)
 
 
 def test_load_refuses_another_format(tmp_path, path):
@@ -472,19 +415,6 @@ def test_settings_are_those_of_the_call(solver):
     json.dumps(settings)
 
 
-@pytest.mark.parametrize(
-    ("solver", "expected"),
-    [
-        ("corrective", {"stop": "gap", "tol": 1e-4, "grid": "alphas"}),
-        ("sfw", {"stop": "change", "tol": 1e-3, "grid": "radii"}),
-        ("cd", {"stop": "gap", "tol": 1e-4, "grid": "alphas"}),
-    ],
-)
-def test_settings_tell_what_was_left_to_the_solver(solver, expected):
-    settings = lasso_path(X, Y, solver=solver, random_state=0).settings
-    assert {"solver": solver, **expected}.items() <= settings.items()
-
-
 def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():
     class Listener:
         def __init__(self):
@@ -496,8 +426,3 @@ def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():
     listener = Listener()
     assert len(solve(radii=3, callback=listener.listen)) == 3
     assert set(listener.points) == {0, 1, 2}
-
-
-def test_a_frame_with_its_columns_in_another_order_is_refused(path):
-    with pytest.raises(ValueError, match="another order"):
-        path.predict(pd.DataFrame(X, columns=NAMES)[list(NAMES[::-1])])

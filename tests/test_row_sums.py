@@ -1,5 +1,7 @@
 """The pass over rows: sums, moments, folds and the closing pass, against long double."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -107,14 +109,13 @@ def test_a_shift_that_the_sample_gets_wrong_is_mended(rng):
     assert_bounds_hold(found, *exact_columns(values, y, True, True))
 
 
-@pytest.mark.parametrize("m", [1, 255, 256, 5000, 12_289, 100_000])
-@pytest.mark.parametrize("p", [1, 300, 5000])
-def test_rows_are_cut_into_few_blocks_of_even_size(m, p):
-    sizes = np.diff(cut_rows(m, p))
-    assert sizes.sum() == m
-    assert np.ptp(sizes) <= 1
-    assert sizes.max() <= 1024
-    assert sizes.size == 1 or sizes.min() >= 128
+def test_rows_are_cut_into_few_blocks_of_even_size():
+    for m, p in itertools.product((1, 255, 256, 5000, 12_289, 100_000), (1, 300, 5000)):
+        sizes = np.diff(cut_rows(m, p))
+        assert sizes.sum() == m
+        assert np.ptp(sizes) <= 1
+        assert sizes.max() <= 1024
+        assert sizes.size == 1 or sizes.min() >= 128
 
 
 def test_every_row_is_in_one_piece_of_its_fold(rng):
@@ -127,9 +128,16 @@ def test_every_row_is_in_one_piece_of_its_fold(rng):
 # Numbers that are not there, or too large, or too small -------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("m_p", [(30, 4), (3000, 60)], ids=str)
-@pytest.mark.parametrize("storage", ["dense64", "dense32", "csc64"])
+@pytest.mark.parametrize(
+    ("storage", "m_p", "bad"),
+    [
+        ("dense64", (30, 4), np.nan),
+        ("dense64", (3000, 60), np.inf),
+        ("dense32", (3000, 60), np.nan),
+        ("csc64", (30, 4), -np.inf),
+        ("csc64", (3000, 60), np.nan),
+    ],
+)
 def test_what_is_not_finite_is_named(storage, m_p, bad, rng):
     values = random_values(rng, *m_p, density=0.05)
     values[m_p[0] // 2, [1, 3]] = bad
@@ -141,10 +149,9 @@ def test_what_is_not_finite_is_named(storage, m_p, bad, rng):
         row_sums(columns, np.ones(m_p[0]), True, workers, None, names)
 
 
-@pytest.mark.parametrize("storage", ["dense64", "csc64"])
-@pytest.mark.parametrize("exponent", [-1060, -700, -520, 510, 700, 1000])
+@pytest.mark.parametrize(("storage", "m_p"), [("dense64", (30, 4)), ("dense64", (3000, 60)), ("csc64", (3000, 60))])
+@pytest.mark.parametrize("exponent", [-1060, -520, 510, 1000])
 @pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("m_p", [(30, 4), (3000, 60)], ids=str)
 def test_squares_beyond_the_range_are_scaled(storage, exponent, standardize, m_p, rng):
     values = random_values(rng, *m_p, density=0.08)
     values[0] = 1.0
@@ -207,17 +214,9 @@ def test_the_bounds_of_moments_hold(kind, m, units, rng):
         assert (found.norms <= 10.0 * np.sqrt(found.gram.diagonal())).all()
 
 
-def test_moments_of_all_storages_are_those_of_the_formed_columns(case, storage, units, rng):
-    y = rng.standard_normal(30)
-    values = held(storage, random_values(rng, 30, 40))
-    (sums,) = sums_of(STORAGES[storage](values), y, UNITS[units][0])
-    found, _ = moments(sums, *UNITS[units])
-    Z, v = exact_columns(values, y, *UNITS[units])
-    assert_bounds_hold(found, Z, v)
-
-
-@pytest.mark.parametrize("storage", ["dense64", "dense32", "csc64", "bed"])
-@pytest.mark.parametrize("m_p", [(30, 4), (3000, 60)], ids=str)
+@pytest.mark.parametrize(
+    ("storage", "m_p"), [("dense64", (30, 4)), ("dense32", (3000, 60)), ("csc64", (3000, 60)), ("bed", (30, 4))]
+)
 def test_constant_columns_become_zero_columns(storage, m_p, units, rng):
     fit_intercept, standardize = UNITS[units]
     values = held(storage, random_values(rng, *m_p))

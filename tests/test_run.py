@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from fwlasso.solvers.stochastic_descent import StochasticDescent
 
-from conftest import Case, make_case, random_values
+from conftest import Case, make_case, on_gap, random_values, solve_point
 from fwlasso import Status
 from fwlasso.certificate import certify_iterates
 from fwlasso.forms import Ball, Penalty
 from fwlasso.iterate import Iterate, zero
 from fwlasso.parallel import Workers
 from fwlasso.problem import Problem
+from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
 from fwlasso.solvers.run import Advance, Solver, Stopping, Task, run
 
@@ -78,3 +80,30 @@ def test_a_gap_that_is_proved_is_believed(case: Case):
     outcome = run_on(case, Liar(CoordinateDescent()), form, goal)
     assert outcome.status is Status.CERTIFIED
     assert outcome.gap <= goal
+
+
+SOLVE = {
+    "cd": (CoordinateDescent(), Penalty, 3, 10),
+    "scd": (StochasticDescent(0), Penalty, 3, 10),
+    "afw": (AwayFrankWolfe(away_step), Ball, 4, 20),
+    "pfw": (AwayFrankWolfe(pairwise_step), Ball, 4, 20),
+}
+
+
+@pytest.mark.parametrize("name", SOLVE)
+def test_the_gap_falls_geometrically(name, rng):
+    """Five more digits take about as many steps as the first five; Frank-Wolfe would take 100,000 times as many."""
+    solver, kind, times, more = SOLVE[name]
+    case = make_case(rng.standard_normal((60, 15)), 3 * rng.standard_normal(60))
+    form = kind(0.05 * case.problem.lambda_max if kind is Penalty else 1.0)
+    coarse, fine = (solve_point(case, solver, form, on_gap(case, tol)).n_iter for tol in (1e-5, 1e-10))
+    assert fine <= times * coarse + more
+
+
+@pytest.mark.parametrize("name", SOLVE)
+def test_the_form_that_a_solver_does_not_solve_is_refused(name):
+    solver, kind, *_ = SOLVE[name]
+    other, form = ("penalized", Ball(1.0)) if kind is Penalty else ("constrained", Penalty(1.0))
+    case = make_case(np.eye(3), np.ones(3))
+    with pytest.raises(TypeError, match=other):
+        solve_point(case, solver, form, on_gap(case, 1e-3))

@@ -1,5 +1,7 @@
 """The penalized problem on some columns is solved to the gap asked for, whatever the columns are like."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -43,17 +45,6 @@ def solved(case: Case, columns, weight: float, tol: float, *, start=None, max_ro
     a = np.zeros(case.problem.xty.size)
     a[node.columns] = node.coefs
     return a, result, node
-
-
-def test_places_are_kept_and_put_together(rng):
-    case = make_case(rng.standard_normal((20, 9)), rng.standard_normal(20))
-    with Workers(1) as workers:
-        work = WorkingSet(case.problem, workers)
-        first, second = work.places(np.array([5, 1, 3])), work.places(np.array([8, 3, 0]))
-        assert first.tolist() == [0, 1, 2]
-        assert second.tolist() == [3, 2, 4]
-        union = work.together(first, second)
-        assert union.tolist() == sorted(work.places(np.array([0, 1, 3, 5, 8])))
 
 
 def objective(case: Case, weight, a):
@@ -164,20 +155,18 @@ HARD = [more_columns_than_samples, correlated, dependent, opposed, rescaled, one
 
 @pytest.mark.parametrize("make", HARD)
 @pytest.mark.parametrize("share", [0.5, 0.05, 1e-3])
-@pytest.mark.parametrize("radius", [PENALIZED, 0.0])
-@pytest.mark.parametrize("seed", range(3))
-def test_hard_columns_are_solved(make, share, radius, seed):
-    rng = np.random.default_rng(seed)
-    values = make(rng)
-    y = values[:, :4] @ rng.standard_normal(4) / np.abs(values[:, :4]).max() + 0.1 * rng.standard_normal(
-        values.shape[0]
-    )
-    case = make_case(values, y)
-    weight = share * case.problem.lambda_max
-    a, result, _ = solved(case, np.arange(values.shape[1]), weight, 1e-8, radius=radius)
-    assert result.status is Status.CERTIFIED
-    given = exact(values, y, False, False)
-    assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-8 + 1e-12
+def test_hard_columns_are_solved(make, share):
+    for seed, radius in itertools.product(range(3), (PENALIZED, 0.0)):
+        rng = np.random.default_rng(seed)
+        values = make(rng)
+        m, p = values.shape
+        y = values[:, :4] @ rng.standard_normal(4) / np.abs(values[:, :4]).max() + 0.1 * rng.standard_normal(m)
+        case = make_case(values, y)
+        weight = share * case.problem.lambda_max
+        a, result, _ = solved(case, np.arange(p), weight, 1e-8, radius=radius)
+        assert result.status is Status.CERTIFIED, (seed, radius)
+        given = exact(values, y, False, False)
+        assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-8 + 1e-12
 
 
 @pytest.mark.parametrize("distance", [1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2])
@@ -359,7 +348,7 @@ def spectra(rng, m, p, noise):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("noise", [1e-7, 1e-5])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_spectra_are_solved_from_zero(noise, seed):
     rng = np.random.default_rng(seed)
     case = make_case(*spectra(rng, 60, 300, noise), units="centred")

@@ -28,7 +28,7 @@ def by_sorting(v: np.ndarray, radius: float) -> np.ndarray:
 ENTRIES = st.one_of(st.floats(-100.0, 100.0), st.sampled_from([-1.0, 0.0, 1.0, 3.0]))  # with ties and zeros
 
 
-@given(hnp.arrays(np.float64, st.integers(1, 60), elements=ENTRIES), st.one_of(st.just(0.0), st.floats(1e-6, 50.0)))
+@given(hnp.arrays(np.float64, st.integers(1, 60), elements=ENTRIES), st.one_of(st.just(0.0), st.floats(1e-6, 5e3)))
 def test_it_is_that_by_sorting(v, radius):
     before = v.copy()
     projected = project_onto_ball(v, radius)
@@ -43,16 +43,3 @@ def test_large_vectors_with_and_without_ties(rng, radius):
         projected = project_onto_ball(v, radius)
         np.testing.assert_allclose(projected, by_sorting(v, radius), atol=1e-9)
         assert np.abs(projected).sum() == pytest.approx(radius, rel=1e-6)
-
-
-def test_no_point_of_the_ball_is_nearer(rng):
-    v = rng.standard_normal(20)
-    distance = np.linalg.norm(v - project_onto_ball(v, 2.0))
-    for trial in rng.laplace(size=(500, 20)):
-        assert np.linalg.norm(v - 2.0 * trial / np.abs(trial).sum()) >= distance
-
-
-def test_a_point_inside_stays_and_a_ball_of_radius_zero_is_the_origin(rng):
-    v = rng.standard_normal(5)
-    np.testing.assert_array_equal(project_onto_ball(v, 100.0), v)
-    np.testing.assert_array_equal(project_onto_ball(v, 0.0), np.zeros(5))
