@@ -142,7 +142,6 @@ def test_info(tmp_path, make):
         assert found["kind"] == "dense"
         assert found["lengths"] == {"30": 12}
     assert found["path_bytes"] > 0
-    assert found["path_seconds"] > 0
     text = plain(call("info", tmp_path / "store").stdout)
     assert "constant columns 2" in text
     assert "copies of other columns 2" in text

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def stop_after(monkeypatch):
 
     def stop(point):
         def stopped(data, y, options):
-            return solve_path(data, y, cli_path.Options(**{**vars(options), "callback": stop_at(point)}))
+            return solve_path(data, y, replace(options, callback=stop_at(point)))
 
         monkeypatch.setattr(cli_path, "solve_path", solve_path if point is None else stopped)
 

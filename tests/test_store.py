@@ -435,10 +435,7 @@ def test_empty_folder_and_new_parents_are_fine(tmp_path):
     assert verify_store(tmp_path / "empty").shape == verify_store(tmp_path / "a" / "b" / "store").shape
 
 
-@pytest.mark.parametrize("can_exchange", [True, False])
-def test_replacing_leaves_nothing_behind(folder, monkeypatch, can_exchange):
-    if not can_exchange:
-        monkeypatch.setattr(atomic, "_exchange", lambda *_: False)
+def test_replacing_leaves_nothing_behind(folder):
     write_store(folder, 2.0 * X, Y)
     np.testing.assert_array_equal(verify_store(folder).X, 2.0 * X)
     assert list(folder.parent.iterdir()) == [folder]
@@ -470,12 +467,38 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(folder):
     assert [path.name for path in folder.iterdir()] == ["mine"]  # the last writer has the word
 
 
-def test_old_store_whose_replacement_never_came_is_put_back(folder):
-    folder.rename(folder.parent / ".store.0123456789ab.old")
+def test_old_store_is_put_back_whose_writer_died_between_two_renames(folder, monkeypatch):
+    rename = Path.rename
+
+    def die(path, place):
+        if not folder.exists():
+            raise KeyboardInterrupt
+        return rename(path, place)
+
+    monkeypatch.setattr(Path, "rename", die)
+    with pytest.raises(KeyboardInterrupt):
+        write_store(folder, 2.0 * X, Y)
+    monkeypatch.undo()
+    assert not folder.exists()
     with pytest.raises(RuntimeError), atomic.replacing_folder(folder):
         raise RuntimeError
     np.testing.assert_array_equal(dense(verify_store(folder).X), X)
     assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_half_of_an_old_store_is_never_put_back(folder, monkeypatch):
+    def die(place, **_):
+        (place / MANIFEST).unlink(missing_ok=True)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(atomic.shutil, "rmtree", die)
+    with pytest.raises(KeyboardInterrupt):
+        write_store(folder, 2.0 * X, Y)
+    monkeypatch.undo()
+    atomic.shutil.rmtree(folder)
+    with pytest.raises(RuntimeError), atomic.replacing_folder(folder):
+        raise RuntimeError
+    assert list(folder.parent.iterdir()) == []
 
 
 def test_store_behind_a_link_is_replaced_where_it_lies(folder):

@@ -115,7 +115,6 @@ def info(
         ("copies of other columns", f"{found.n_copies:,}"),
         ("to be converted", escape(found.conversion or "nothing")),
         ("a path needs, about", f"{decimal(int(found.path_bytes))} beyond the data"),
-        ("and takes, about", f"{found.path_seconds:.2g} s, more where thousands of features are active"),
         *((f"columns of {length} entries", f"{count:,}") for length, count in found.lengths.items()),
     ):
         table.add_row(name, value)

@@ -1,11 +1,11 @@
 """Folders that appear in one step: built beside their place, and put there when they are complete.
 
 A process may be killed at any moment. What it leaves behind is the old folder or the new one, and at most a hidden
-sibling, which the next write of the same folder removes. A writer holds a lock on its sibling, and the system takes
-the lock away with the process: that is how siblings of the dead are told from those of the living.
+sibling, which the next write of the same folder removes; or, between two renames, both as siblings, and the next write
+puts the old one back. A writer holds a lock on its siblings, and the system takes the lock away with the process: that
+is how siblings of the dead are told from those of the living.
 """
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _NEW, _OLD = "part", "old"
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -105,27 +104,26 @@ def _sweep(folder: Path) -> None:
         if match[1] == _OLD and not folder.exists():
             path.rename(folder)
         else:
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
         os.close(held)
 
 
+def _remove(sibling: Path) -> None:
+    """Remove a sibling; half of it must not be taken for an old folder that can be put back."""
+    gone = sibling.rename(sibling.with_suffix(f".{_NEW}"))
+    shutil.rmtree(gone, ignore_errors=True)
+
+
 def _take_place(new: Path, folder: Path) -> None:
-    """Give `new` the name `folder`; a folder of that name is then called `new`, or removed."""
+    """Give `new` the name `folder`. One of that name goes first: in between there is none, which `_sweep` mends."""
     with suppress(OSError):  # the place is free, or an empty folder
         new.rename(folder)
         return
-    if _exchange(new, folder):
-        return
-    old = _sibling(folder, _OLD)  # two steps: between them, there is none
-    folder.rename(old)
-    new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _exchange(first: Path, second: Path) -> bool:
-    """Exchange the names of two folders in one step, where the system can."""
-    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
-    if renameat2 is None:
-        return False
-    paths = os.fsencode(first), os.fsencode(second)
-    return bool(renameat2(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0)
+    old, held = _sibling(folder, _OLD), lock(folder)
+    try:
+        folder.rename(old)
+        new.rename(folder)
+        _remove(old)
+    finally:
+        if held is not None:
+            os.close(held)

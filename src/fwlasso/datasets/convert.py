@@ -30,7 +30,7 @@ def convert(
 ) -> Store:
     r"""Convert a file to a store, block by block.
 
-    The store appears when it is complete, in one step; one that was there before is replaced in the same step. Text
+    The store appears when it is complete, in one step; one that was there before goes a moment earlier. Text
     and packed files are unpacked beside it on the way, which takes as much space on the disk again;
     the entries of Matrix Market text are put in order in memory.
 

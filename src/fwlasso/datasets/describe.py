@@ -1,6 +1,5 @@
-"""What is in a table, by two passes over it: lengths of columns, constant ones, copies, and what a path would cost."""
+"""What is in a table, by a pass over it: lengths of columns, constant ones, copies, and what a path would cost."""
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +15,7 @@ from ..parallel import Workers, resolve_threads
 from ..problem import as_response, build_problem
 from ..table import Table
 
-# Of a certified path of a hundred points: passes over the data, and bytes for the cosines of active columns and their
-# factor.
-_PASSES = 15
+# Of a certified path, for the cosines of active columns and their factor.
 _BYTES_FOR_COSINES = 2 * 8 * 1500**2
 
 
@@ -36,7 +33,6 @@ class Description(NamedTuple):
     n_constant: int
     n_copies: int  # columns that are equal to an earlier one, or opposite to it, constant ones left out
     path_bytes: int  # memory that a path needs beyond the data, about
-    path_seconds: float  # of a path of 100 points with few active features, on this machine, about
 
 
 def describe(table: Table, n_threads: int | None = None) -> Description:
@@ -56,10 +52,7 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
     design = as_design(table.X)
     y = as_response(table.y, design.n_samples)
     with Workers(resolve_threads(n_threads)) as workers:
-        for _ in range(2):  # the first time may have compiled, and read from the disk: the second is what a pass takes
-            started = time.perf_counter()
-            problem = build_problem(design, y, fit_intercept=True, standardize=True, workers=workers)
-            seconds = time.perf_counter() - started
+        problem = build_problem(design, y, fit_intercept=True, standardize=True, workers=workers)
         varying = np.flatnonzero(problem.norms2 > 0.0)
         n_distinct = Duplicates(problem).distinct(varying).size
     m, p = problem.shape
@@ -77,7 +70,6 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
         p - varying.size,
         varying.size - n_distinct,
         BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
-        _PASSES * seconds,
     )
 
 

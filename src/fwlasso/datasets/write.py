@@ -30,7 +30,7 @@ def write_store(
 ) -> Store:
     """Write a matrix and a response to a store.
 
-    The folder appears when it is complete, in one step. A store that was there before is replaced in the same step.
+    The folder appears when it is complete, in one step. A store that was there before goes a moment earlier.
 
     Parameters
     ----------
