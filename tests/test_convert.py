@@ -440,6 +440,7 @@ BAD_FILES = {
     "sizes.mtx": ((HEADER + "2 x 2\n").encode(), "expected a line of sizes"),
     "few.mtx": ((HEADER + "2 2 2\n1 1 3\n").encode(), "expected 2 entries, found 1"),
     "word.mtx": ((HEADER + "2 2 1\n1 1 x\n").encode(), r"word\.mtx: .*x"),
+    "cut.mtx": ((HEADER + "2 2 2\n1 1 3E-1-").encode(), r"cut\.mtx: .*3E-1-"),  # scipy's mmread ends the process
     "two.mtx": ((HEADER + "2 2 1\n1 1\n").encode(), "expected 3 numbers in every line"),
     "outside.mtx": ((HEADER + "2 2 1\n3 1 1\n").encode(), r"outside\.mtx: .*no number within the shape"),
     "zero.mtx": ((HEADER + "2 2 1\n0 1 1\n").encode(), r"zero\.mtx: .*no number within the shape"),

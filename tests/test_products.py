@@ -27,18 +27,6 @@ def test_products_are_those_of_scikit_learn(d, order, dtype):
     np.testing.assert_allclose(products, expected, rtol=20 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("convert", [np.asfortranarray, np.ndarray.tolist, lambda x: x.astype(np.float32)])
-def test_products_of_any_input(convert):
-    given = convert(points(3))
-    np.testing.assert_allclose(product_features(given, 3), PolynomialFeatures(3).fit_transform(np.asarray(given)))
-
-
-def test_products_leave_their_input_alone():
-    given = np.asfortranarray(points(3))
-    product_features(given, 3)
-    np.testing.assert_array_equal(given, points(3))
-
-
 @pytest.mark.parametrize(("d", "order"), SHAPES)
 def test_names_are_those_of_the_columns(d, order):
     names = [f"x{j}" for j in range(d)]
