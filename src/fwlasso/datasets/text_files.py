@@ -1,6 +1,5 @@
 """Sparse matrices in text, unpacked block by block: LIBSVM and Matrix Market."""
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -8,24 +7,40 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..parallel import resolve_threads
 from ..progress import Step, Tell
-from .libsvm import read_libsvm
-from .source import Rectangle, Source, Spool, from_compressed, from_coordinates
-from .write import create_array
+from .libsvm import most_columns
+from .libsvm_faults import Expected
+from .libsvm_rows import first_index, stream_rows
+from .source import Entries, EntryBlocks, Rectangle, Source, Spool, from_compressed, from_coordinates
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
 
 
 def open_libsvm(file: Path, zero_based: bool | Literal["auto"], scratch: Path, tell: Tell) -> Source:
-    """Return LIBSVM text as a source."""
-    names = (scratch / str(k) for k in itertools.count())
+    """Return LIBSVM text as a source; its rows are spooled."""
+    columns, data = Spool(scratch / "columns", np.int64), Spool(scratch / "data", np.float64)
+    targets, lengths = [np.empty(0)], [np.zeros(1, np.int64)]
+    lowest, highest = most_columns(), -1
+    for rows in stream_rows(file, Expected(int(zero_based is False), lowest), resolve_threads(None), tell):
+        columns.append(rows.columns)
+        data.append(rows.values)
+        targets.append(rows.targets.copy())
+        lengths.append(np.diff(rows.row_ends, prepend=0))
+        lowest, highest = rows.columns.min(initial=lowest), rows.columns.max(initial=highest)
+    y = np.concatenate(targets)
+    if not y.size:
+        raise ValueError(f"{file}: there are no rows")
+    base = first_index(zero_based, int(lowest) if data.size else -1)
+    bounds = np.cumsum(np.concatenate(lengths))
+    as_written = from_compressed(data.map(data.size), columns.map(data.size), bounds, by_rows=True)
 
-    def allocate(size: int, dtype: Any) -> NDArray[Any]:
-        return create_array(next(names), dtype, (size,))
+    def blocks() -> Iterator[Entries]:
+        for i, j, values in as_written.blocks():
+            yield i, j - base, values
 
-    X, y, first_index = read_libsvm(file, zero_based, tell, allocate)
-    matrix = from_compressed(X.data, X.indices, X.indptr, by_rows=False)
-    return Source(X.shape, X.dtype, matrix, y, first_index=first_index)
+    shape = y.size, max(1, int(highest) + 1 - base)
+    return Source(shape, np.dtype(np.float64), EntryBlocks(blocks, data.size), y, first_index=base)
 
 
 class _Header(NamedTuple):

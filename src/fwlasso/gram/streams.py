@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._core.moments import Matrix, Vector
 from .._jit import kernel_in_order
 from ..datasets.arrow_files import Block
-from ..datasets.libsvm_parts import TextRows
+from ..datasets.libsvm_rows import TextRows
 from ..parallel import Workers
 from .blocks import BLOCK_ROWS, Coordinates, Mask, add_in_order, choose_shifts
 from .row_sums import RowSums
@@ -189,8 +189,7 @@ class EntryStream(Stream):
             sample = np.empty((2 + n_columns(batch), min(batch.targets.size, _SAMPLE_ROWS)))
             _write(batch, 0, sample.shape[1], sample, 0)
             self._choose_coordinates(sample)
-        targets, row_ends, columns, values = batch  # of which the next batch makes use again
-        return TextRows(targets.copy(), row_ends.copy(), columns.copy(), values.copy())
+        return batch
 
     def _add(self, rows: TextRows, _desk: None) -> None:
         if not rows.targets.size:
@@ -202,7 +201,7 @@ class EntryStream(Stream):
         shifted = np.flatnonzero(shifts[2:]) + 2
         longest = int(np.diff(rows.row_ends, prepend=0).max()) + shifted.size + 1
         room = np.empty(longest, np.int64), np.empty(longest)
-        _add_rows(*rows, shifts, scales, shifted, *room, self._row, self._products, self._counts, self._vanished)
+        _add_rows(*rows[:4], shifts, scales, shifted, *room, self._row, self._products, self._counts, self._vanished)
 
 
 @kernel_in_order
