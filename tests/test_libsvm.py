@@ -24,6 +24,7 @@ from sklearn.datasets import load_svmlight_file
 
 import libsvm_cases
 from fwlasso.datasets import Step, libsvm, libsvm_rows
+from fwlasso.progress import silent
 from libsvm_cases import (
     FINITE,
     HARD_NUMBERS,
@@ -256,6 +257,19 @@ def test_queries_are_returned_on_request(file):
     assert len(load(file, data)) == 2
 
 
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [("0000000000000000000012", 12), ("-999999999999999999", 1 - 10**18), ("1000000000000000000", None), ("1:2", None)],
+)
+def test_queries_are_integers_of_up_to_18_digits(file, query, number):
+    data = f"# 1 qid:7\n\t1 \tqid:1#\n2 qid:{query}\r\n".encode()
+    if number is None:
+        with pytest.raises(ValueError, match=r"data\.svm:3:3: expected qid: and an integer, found 'qid:1"):
+            load(file, data, query_id=True)
+    else:
+        assert load(file, data, query_id=True)[2].tolist() == [1, number]
+
+
 def test_queries_that_are_not_wanted_may_be_anything(file):
     X, _ = load(file, b"1 qid:a:b 1:2\n2 qid: 1:3\n")
     assert X.toarray().tolist() == [[2.0], [3.0]]
@@ -323,6 +337,19 @@ def test_progress_goes_up_to_the_end(tmp_path, packing):
     done = [step.done for step in told]
     assert done == sorted(done)
     assert done[-1] == told[-1].total == file.stat().st_size
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.sampled_from([b"\n", b"a", b"bc", b"defghijk"]), max_size=30).map(b"".join),
+    st.integers(1, 40),
+)
+def test_blocks_are_whole_lines(file, data, block):
+    file.write_bytes(data)
+    with small_pieces(block):
+        blocks = list(libsvm_rows._line_blocks(file, silent))
+    assert all(part.endswith(b"\n") for part in blocks)
+    assert b"".join(blocks) == data + (b"" if data.endswith(b"\n") or not data else b"\n")
 
 
 def test_what_progress_raises_ends_the_reading(file):

@@ -5,14 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Of the words of a line; blanks are those of Python's ``bytes.split``.
-WORD = re.compile(rb"[^ \t-\r#]+")
-#: The least integer that is too large for a query.
-MOST_QUERY = 10**18
+#: A word; blanks are those of Python's ``bytes.split``.
+WORD = re.compile(rb"[^\s#]+")
+#: The integer of a query.
+QUERY = rb"qid:([+-]?0*[0-9]{1,18})"
 
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INDEX = re.compile(rb"\+?([0-9]+):")
-_QUERY = re.compile(rb"qid:([+-]?[0-9]+)")
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _INFINITE_FLOAT32 = (2.0 - 2.0**-24) * 2.0**127  # the least number that rounds to infinity
 _LONGEST_FOUND = 40  # signs of a word that are shown
@@ -60,16 +59,12 @@ def _wrong_in(line: bytes, expected: Expected) -> tuple[int, str] | None:
     target = words.pop(0)
     if (kind := _missing_number(target[0], np.inf)) is not None:
         return target.start(), f"{kind} as target"
-    has_query = bool(words) and words[0][0].startswith(b"qid:")
-    query = words.pop(0)[0] if has_query else b""
-    if expected.with_queries:
-        number = _QUERY.fullmatch(query)
-        is_wrong = number is None or abs(int(number[1])) >= MOST_QUERY
-    else:
-        is_wrong = _CONTROL.search(query) is not None
+    place, query = (words[0].start(), words[0][0]) if words else (len(line), b"")
+    has_query = query.startswith(b"qid:")
+    is_wrong = not re.fullmatch(QUERY, query) if expected.with_queries else has_query and _CONTROL.search(query)
     if is_wrong:
-        following = WORD.search(line, target.end())
-        return len(line) if following is None else following.start(), "qid: and an integer"
+        return place, "qid: and an integer"
+    words = words[has_query:]
     seen: set[int] = set()
     for word in words:
         if (wrong := _wrong_entry(word[0], expected, seen)) is not None:

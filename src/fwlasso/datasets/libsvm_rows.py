@@ -1,6 +1,7 @@
 """LIBSVM text, read once: one thread cuts it into blocks of whole lines, others parse them, and rows come in order."""
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,15 +15,17 @@ from numpy.typing import NDArray
 from .._jit import kernel, kernel_in_order, part_of_kernel
 from ..progress import Step, Tell, silent
 from .compressed import unpacked
-from .decimals import MINUS, NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal
-from .libsvm_faults import MOST_QUERY, WORD, Expected, MisfitError, first_misfit
+from .decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal
+from .libsvm_faults import QUERY, WORD, Expected, MisfitError, first_misfit
+
+_QUERY = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+" + QUERY + rb"(?![^\s#])", re.MULTILINE)
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 _BLOCK_BYTES = 1 << 20
 _INT32_MAX = int(np.iinfo(np.int32).max)
-_MOST_INTEGER = MOST_QUERY // 10  # no integer is read further
+_TOO_LARGE = 10**17  # no index is counted further
 _TAB, _NEWLINE, _RETURN, _BLANK, _HASH, _COLON, _Q, _I, _D = (ord(sign) for sign in "\t\n\r #:qid")
 
 
@@ -103,13 +106,14 @@ def _parse_block(block: bytes, expected: Expected) -> tuple[int, TextRows]:
     index_type = np.int32 if expected.highest <= _INT32_MAX else np.int64
     columns, values = np.empty(most_entries, index_type), np.empty(most_entries, expected.dtype)
     targets, row_ends = np.empty(n_lines), np.empty(n_lines, np.int64)
-    queries = np.empty(n_lines if expected.with_queries else 0, np.int64)
     unsure = np.empty((n_lines + most_entries, 2), np.int64)
     n_rows, n_entries, n_unsure, increases, is_fine = _parse_lines(
-        text, expected.lowest, expected.highest, expected.most, targets, queries, row_ends, columns, values, unsure
+        text, expected.lowest, expected.highest, expected.most, targets, row_ends, columns, values, unsure
     )
-    rows = TextRows(targets[:n_rows], row_ends[:n_rows], columns[:n_entries], values[:n_entries], queries[:n_rows])
+    queries = np.array(_QUERY.findall(block) if expected.with_queries else [], np.int64)
+    rows = TextRows(targets[:n_rows], row_ends[:n_rows], columns[:n_entries], values[:n_entries], queries)
     is_fine = is_fine and _ask_python(block, unsure[:n_unsure], expected, rows)
+    is_fine = is_fine and queries.size == n_rows * expected.with_queries
     if not is_fine or (not increases and _has_copies(rows)):
         raise first_misfit(block, expected)
     return n_lines, rows
@@ -162,44 +166,23 @@ def _ends_word(sign: int) -> bool:
 
 
 @part_of_kernel
-def _read_integer(text: Any, at: int) -> tuple[Any, int]:
-    """Return the integer that the digits at `at` are, and where they end; it is too large in any case where inexact."""
-    number: Any = 0
-    while ZERO <= text[at] <= NINE:
-        number = 10 * number + np.int64(text[at] - ZERO) if number < _MOST_INTEGER else 10 * _MOST_INTEGER
-        at += 1
-    return number, at
-
-
-@part_of_kernel
-def _read_query(text: Any, at: int) -> tuple[Any, int, bool]:
-    """Read the integer of a query; return it, where it ends, and whether it is one."""
-    negative = text[at] == MINUS
-    first = at + 1 if negative or text[at] == PLUS else at
-    number, end = _read_integer(text, first)
-    return -number if negative else number, end, first < end and number < 10 * _MOST_INTEGER
-
-
-@part_of_kernel
-def _parse_query(text: Any, at: int, row: int, queries: Any) -> tuple[int, bool]:
-    """Store the query of a row, if queries are wanted; return the place behind it, and whether all was well."""
+def _skip_query(text: Any, at: int) -> int:
     # Compared one after the other: the text may end within.
-    is_there = text[at] == _Q and text[at + 1] == _I and text[at + 2] == _D and text[at + 3] == _COLON
-    is_fine = is_there
-    if queries.size == 0:
-        is_fine = True
-        while is_there and text[at] > _BLANK and text[at] != _HASH:
+    if text[at] == _Q and text[at + 1] == _I and text[at + 2] == _D and text[at + 3] == _COLON:
+        while text[at] > _BLANK and text[at] != _HASH:
             at += 1
-    elif is_there:
-        queries[row], at, is_fine = _read_query(text, at + 4)
-    return at, is_fine and (not is_there or _ends_word(text[at]))
+    return at
 
 
 @part_of_kernel
 def _read_index(text: Any, at: int) -> tuple[Any, int]:
     """Return the index that begins at `at`, -1 if there is none, and the place behind its colon."""
     first = at + 1 if text[at] == PLUS else at
-    index, end = _read_integer(text, first)
+    index: Any = 0
+    end = first
+    while ZERO <= text[end] <= NINE:
+        index = min(10 * index + np.int64(text[end] - ZERO), _TOO_LARGE)
+        end += 1
     return index if first < end and text[end] == _COLON else -1, end + 1
 
 
@@ -210,13 +193,12 @@ def _parse_lines(
     highest: int,
     most: float,
     targets: Any,
-    queries: Any,
     row_ends: Any,
     columns: Any,
     values: Any,
     unsure: Any,
 ) -> tuple[int, int, int, bool, bool]:
-    """Write columns and values of all entries, and of every row its target, its query and the end of its entries.
+    """Write columns and values of all entries, and of every row its target and the end of its entries.
 
     Numbers that are not certain, see `decimals`, are listed with their places in the text and their entries, or
     -1 - row for targets. Returns the numbers of rows, entries and unsure numbers, whether indices increase in every
@@ -233,9 +215,10 @@ def _parse_lines(
                 unsure[n_unsure, 0], unsure[n_unsure, 1] = begin, -1 - n_rows
                 n_unsure += 1
             is_fine = state != NO_NUMBER and _ends_word(text[at])
-            if is_fine:
-                at, is_fine = _parse_query(text, _skip_blanks(text, at), n_rows, queries)
-                at = _skip_blanks(text, at)
+            begin = _skip_blanks(text, at)
+            at = _skip_query(text, begin)
+            is_fine = is_fine and (at == begin or _ends_word(text[at]))
+            at = _skip_blanks(text, at)
             while is_fine and text[at] != _NEWLINE and text[at] != _HASH:
                 index, begin = _read_index(text, at)
                 if not lowest <= index <= highest:
