@@ -61,12 +61,10 @@ def _wrong_in(line: bytes, expected: Expected) -> tuple[int, str] | None:
         return target.start(), f"{kind} as target"
     place, query = (words[0].start(), words[0][0]) if words else (len(line), b"")
     has_query = query.startswith(b"qid:")
-    is_wrong = not re.fullmatch(QUERY, query) if expected.with_queries else has_query and _CONTROL.search(query)
-    if is_wrong:
+    if not re.fullmatch(QUERY, query) if expected.with_queries else has_query and _CONTROL.search(query):
         return place, "qid: and an integer"
-    words = words[has_query:]
     seen: set[int] = set()
-    for word in words:
+    for word in words[has_query:]:
         if (wrong := _wrong_entry(word[0], expected, seen)) is not None:
             return word.start() + wrong[0], wrong[1]
     return None
@@ -77,7 +75,7 @@ def _wrong_entry(word: bytes, expected: Expected, seen: set[int]) -> tuple[int, 
     found = _INDEX.match(word)
     if found is None:
         return 0, "index:value"
-    index = int(found[1])
+    index = int(found[1].lstrip(b"0")[:20] or b"0")  # more digits are too large in any case
     if index < expected.lowest:
         return 0, f"an index of at least {expected.lowest}"
     if index > expected.highest:
