@@ -4,6 +4,7 @@ The columns are those of [1, y, X]: text may have a new one in its last line, wh
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,9 @@ def _write(batch: Batch, lo: int, hi: int, block: Matrix, at: int) -> None:
 
 
 @kernel_in_order
-def _scatter(row_ends: Integers, columns: Integers, values: Vector, lo: int, hi: int, at: int, block: Matrix) -> None:
+def _scatter(
+    row_ends: Integers, columns: NDArray[Any], values: Vector, lo: int, hi: int, at: int, block: Matrix
+) -> None:
     """Write the entries of rows lo..hi to the columns of a block from `at` on."""
     for r in range(lo, hi):
         for e in range(row_ends[r - 1] if r > 0 else 0, row_ends[r]):
@@ -208,7 +211,7 @@ class EntryStream(Stream):
 def _add_rows(
     targets: Vector,
     row_ends: Integers,
-    columns: Integers,
+    columns: NDArray[Any],
     values: Vector,
     shifts: Vector,
     scales: Vector,
