@@ -86,5 +86,5 @@ def small_pieces(block=64):
     """Read blocks that are so small that short files have many of them."""
     with ExitStack() as patches:
         patches.enter_context(mock.patch.object(libsvm_rows, "_BLOCK_BYTES", block))
-        patches.enter_context(mock.patch.object(libsvm, "most_columns", return_value=MOST_COLUMNS))
+        patches.enter_context(mock.patch.object(libsvm, "_most_columns", return_value=MOST_COLUMNS))
         yield

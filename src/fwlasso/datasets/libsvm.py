@@ -95,11 +95,10 @@ def load_libsvm(
     check("progress", progress, progress is None or callable(progress), "callable or None")
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file")
-    if n_features is not None and n_features > most_columns():
+    if n_features is not None and n_features > _most_columns():
         raise MemoryError(f"n_features: there is no memory for {n_features:,} columns")
-    found = _read(
-        file, n_features, zero_based, np.dtype(dtype), query_id, resolve_threads(n_threads), progress or silent
-    )
+    threads, tell = resolve_threads(n_threads), progress or silent
+    found = _read(file, n_features, zero_based, dtype, bool(query_id), threads, tell)
     return (found.X, found.y, found.queries) if query_id else (found.X, found.y)
 
 
@@ -111,9 +110,14 @@ def read_libsvm(file: Path, zero_based: bool | Literal["auto"]) -> tuple[sp.csc_
     return found.X, found.y, found.first_index
 
 
-def most_columns() -> int:
+def _most_columns() -> int:
     """Return for how many columns this machine has memory."""
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _BYTES_PER_COLUMN)
+
+
+def expect_columns(zero_based: bool | Literal["auto"]) -> Expected:
+    """Return what is expected of a file with as many columns as this machine has memory for."""
+    return Expected(int(zero_based is False), _most_columns(), reason=" (there is no memory for more columns)")
 
 
 class _Found(NamedTuple):
@@ -134,19 +138,15 @@ def _read(
     n_threads: int,
     tell: Tell,
 ) -> _Found:
-    most = most_columns() if n_features is None else n_features  # as index, n_features may yet prove right
-    expected = Expected(int(zero_based is False), most, dtype, with_queries)
-    try:
-        pieces = list(stream_rows(file, expected, n_threads, tell))
-    except ValueError as error:
-        if n_features is None and "an index of at most" in str(error):
-            raise ValueError(f"{error} (there is no memory for more columns)") from None
-        raise
+    expected = expect_columns(zero_based)._replace(dtype=dtype, with_queries=with_queries)
+    if n_features is not None:  # which may yet prove right as an index
+        expected = expected._replace(highest=n_features, reason="")
+    pieces = list(stream_rows(file, expected, n_threads, tell))
     some = [piece.columns for piece in pieces if piece.columns.size]
     low, high = min((int(c.min()) for c in some), default=-1), max((int(c.max()) for c in some), default=-1)
     shift = first_index(zero_based, low)
     p = max(1, high + 1 - shift) if n_features is None else n_features
-    if high >= p + shift:  # now that the base is known; where it is, the file tells
+    if high >= p + shift:  # the base is known only now: read again for the place of that index
         for _ in stream_rows(file, expected._replace(highest=p + shift - 1), n_threads):
             pass
         raise changed(file)

@@ -24,6 +24,7 @@ class Expected(NamedTuple):
     highest: int
     dtype: np.dtype[Any] = np.dtype(np.float64)
     with_queries: bool = False
+    reason: str = ""  # why there is no higher index
 
     @property
     def most(self) -> float:
@@ -47,7 +48,8 @@ def first_misfit(text: bytes, expected: Expected) -> MisfitError:
         if found is not None:
             place, what = found
             column = len(used[:place].decode("utf-8", errors="replace")) + 1
-            return MisfitError(n, column, f"expected {what}, found {_shown(used, place)}")
+            reason = expected.reason if "at most" in what else ""
+            return MisfitError(n, column, f"expected {what}, found {_shown(used, place)}{reason}")
     raise AssertionError("there is nothing wrong")
 
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from ..parallel import resolve_threads
 from ..progress import Step, Tell
-from .libsvm import most_columns
-from .libsvm_faults import Expected
+from .libsvm import expect_columns
 from .libsvm_rows import first_index, stream_rows
 from .source import Entries, EntryBlocks, Rectangle, Source, Spool, from_compressed, from_coordinates
 
@@ -21,17 +20,19 @@ def open_libsvm(file: Path, zero_based: bool | Literal["auto"], scratch: Path, t
     """Return LIBSVM text as a source; its rows are spooled."""
     columns, data = Spool(scratch / "columns", np.int64), Spool(scratch / "data", np.float64)
     targets, lengths = [np.empty(0)], [np.zeros(1, np.int64)]
-    lowest, highest = most_columns(), -1
-    for rows in stream_rows(file, Expected(int(zero_based is False), lowest), resolve_threads(None), tell):
+    expected = expect_columns(zero_based)
+    lowest, highest = expected.highest, -1
+    for rows in stream_rows(file, expected, resolve_threads(None), tell):
         columns.append(rows.columns)
         data.append(rows.values)
-        targets.append(rows.targets.copy())
+        targets.append(rows.targets)
         lengths.append(np.diff(rows.row_ends, prepend=0))
-        lowest, highest = rows.columns.min(initial=lowest), rows.columns.max(initial=highest)
+        lowest = int(rows.columns.min(initial=lowest))
+        highest = int(rows.columns.max(initial=highest))
     y = np.concatenate(targets)
     if not y.size:
         raise ValueError(f"{file}: there are no rows")
-    base = first_index(zero_based, int(lowest) if data.size else -1)
+    base = first_index(zero_based, lowest if data.size else -1)
     bounds = np.cumsum(np.concatenate(lengths))
     as_written = from_compressed(data.map(data.size), columns.map(data.size), bounds, by_rows=True)
 
@@ -39,7 +40,7 @@ def open_libsvm(file: Path, zero_based: bool | Literal["auto"], scratch: Path, t
         for i, j, values in as_written.blocks():
             yield i, j - base, values
 
-    shape = y.size, max(1, int(highest) + 1 - base)
+    shape = y.size, max(1, highest + 1 - base)
     return Source(shape, np.dtype(np.float64), EntryBlocks(blocks, data.size), y, first_index=base)
 
 
