@@ -54,10 +54,16 @@ _HALVES = np.array([32, 16, 8, 4, 2, 1], dtype=np.uint64)
 
 
 @part_of_kernel
+def sign_at(text: NDArray[np.uint8], at: int) -> Any:
+    """Return a sign of a text; unsigned places spare numba's test for negative ones, a quarter of the time."""
+    return text[np.uintp(at)]
+
+
+@part_of_kernel
 def _read_digits(text: NDArray[np.uint8], at: int, number: Any) -> tuple[Any, int]:
     """Return `number` continued by all digits at `at`, which may be too many, and where they end."""
-    while ZERO <= text[at] <= NINE:
-        number = number * _10 + np.uint64(text[at] - ZERO)
+    while ZERO <= sign_at(text, at) <= NINE:
+        number = number * _10 + np.uint64(sign_at(text, at) - ZERO)
         at += 1
     return number, at
 
@@ -68,18 +74,18 @@ def read_decimal(text: NDArray[np.uint8], at: int) -> tuple[float, int, int]:
 
     The text must go on with something that is not part of a number.
     """
-    negative = text[at] == MINUS
-    first = at + 1 if negative or text[at] == PLUS else at
+    negative = sign_at(text, at) == MINUS
+    first = at + 1 if negative or sign_at(text, at) == PLUS else at
     mantissa, end = _read_digits(text, first, _0)
     n_digits, exponent = end - first, 0
-    if text[end] == POINT:
+    if sign_at(text, end) == POINT:
         point = end + 1
         mantissa, end = _read_digits(text, point, mantissa)
         exponent = point - end
         n_digits += end - point
     if n_digits == 0:
         return 0.0, at, NO_NUMBER
-    if text[end] == LOWER_E or text[end] == UPPER_E:
+    if sign_at(text, end) == LOWER_E or sign_at(text, end) == UPPER_E:
         power, end, is_there = _read_exponent(text, end + 1)
         if not is_there:
             return 0.0, at, NO_NUMBER
@@ -94,21 +100,21 @@ def read_decimal(text: NDArray[np.uint8], at: int) -> tuple[float, int, int]:
 def _count_zeros(text: NDArray[np.uint8], at: int) -> int:
     """Return the number of zeros that a number begins with."""
     n_zeros = 0
-    while text[at] == ZERO or text[at] == POINT:
-        n_zeros += text[at] == ZERO
+    while sign_at(text, at) == ZERO or sign_at(text, at) == POINT:
+        n_zeros += sign_at(text, at) == ZERO
         at += 1
     return n_zeros
 
 
 @part_of_kernel
 def _read_exponent(text: NDArray[np.uint8], at: int) -> tuple[int, int, bool]:
-    negative = text[at] == MINUS
-    first = at + 1 if negative or text[at] == PLUS else at
+    negative = sign_at(text, at) == MINUS
+    first = at + 1 if negative or sign_at(text, at) == PLUS else at
     power: Any = 0
     end = first
-    while ZERO <= text[end] <= NINE:
+    while ZERO <= sign_at(text, end) <= NINE:
         if power < _LARGE_EXPONENT:
-            power = 10 * power + np.int64(text[end] - ZERO)
+            power = 10 * power + np.int64(sign_at(text, end) - ZERO)
         end += 1
     return -power if negative else power, end, end > first
 

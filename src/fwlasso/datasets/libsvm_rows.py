@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._jit import kernel, kernel_in_order, part_of_kernel
 from ..progress import Step, Tell, silent
 from .compressed import unpacked
-from .decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal
+from .decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal, sign_at
 from .libsvm_faults import QUERY, WORD, Expected, MisfitError, first_misfit
 
 _QUERY = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+" + QUERY + rb"(?![^\s#])", re.MULTILINE)
@@ -155,7 +155,7 @@ def _count_signs(text: NDArray[np.uint8]) -> tuple[int, int]:
 
 @part_of_kernel
 def _skip_blanks(text: Any, at: int) -> int:
-    while text[at] == _BLANK or (_TAB <= text[at] <= _RETURN and text[at] != _NEWLINE):
+    while sign_at(text, at) == _BLANK or (_TAB <= sign_at(text, at) <= _RETURN and sign_at(text, at) != _NEWLINE):
         at += 1
     return at
 
@@ -177,13 +177,13 @@ def _skip_query(text: Any, at: int) -> int:
 @part_of_kernel
 def _read_index(text: Any, at: int) -> tuple[Any, int]:
     """Return the index that begins at `at`, -1 if there is none, and the place behind its colon."""
-    first = at + 1 if text[at] == PLUS else at
+    first = at + 1 if sign_at(text, at) == PLUS else at
     index: Any = 0
     end = first
-    while ZERO <= text[end] <= NINE:
-        index = min(10 * index + np.int64(text[end] - ZERO), _TOO_LARGE)
+    while ZERO <= sign_at(text, end) <= NINE:
+        index = min(10 * index + np.int64(sign_at(text, end) - ZERO), _TOO_LARGE)
         end += 1
-    return index if first < end and text[end] == _COLON else -1, end + 1
+    return index if first < end and sign_at(text, end) == _COLON else -1, end + 1
 
 
 @kernel_in_order
@@ -208,23 +208,23 @@ def _parse_lines(
     increases = True
     while at < text.size:
         at = _skip_blanks(text, at)
-        if text[at] != _NEWLINE and text[at] != _HASH:
+        if sign_at(text, at) != _NEWLINE and sign_at(text, at) != _HASH:
             begin, before = at, -1
             targets[n_rows], at, state = read_decimal(text, begin)
             if state == UNSURE:
                 unsure[n_unsure, 0], unsure[n_unsure, 1] = begin, -1 - n_rows
                 n_unsure += 1
-            is_fine = state != NO_NUMBER and _ends_word(text[at])
+            is_fine = state != NO_NUMBER and _ends_word(sign_at(text, at))
             begin = _skip_blanks(text, at)
             at = _skip_query(text, begin)
-            is_fine = is_fine and (at == begin or _ends_word(text[at]))
+            is_fine = is_fine and (at == begin or _ends_word(sign_at(text, at)))
             at = _skip_blanks(text, at)
-            while is_fine and text[at] != _NEWLINE and text[at] != _HASH:
+            while is_fine and sign_at(text, at) != _NEWLINE and sign_at(text, at) != _HASH:
                 index, begin = _read_index(text, at)
                 if not lowest <= index <= highest:
                     return n_rows, n_entries, n_unsure, increases, False
                 value, at, state = read_decimal(text, begin)
-                is_fine = state != NO_NUMBER and _ends_word(text[at]) and abs(value) < most
+                is_fine = state != NO_NUMBER and _ends_word(sign_at(text, at)) and abs(value) < most
                 if state == UNSURE:
                     unsure[n_unsure, 0], unsure[n_unsure, 1] = begin, n_entries
                     n_unsure += 1
@@ -237,7 +237,7 @@ def _parse_lines(
                 return n_rows, n_entries, n_unsure, increases, False
             row_ends[n_rows] = n_entries
             n_rows += 1
-        while text[at] != _NEWLINE:
+        while sign_at(text, at) != _NEWLINE:
             at += 1
         at += 1
     return n_rows, n_entries, n_unsure, increases, True
