@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from fwlasso.datasets import libsvm, libsvm_parts, load_libsvm
+from fwlasso.datasets import libsvm, libsvm_rows, load_libsvm
 
 MOST_COLUMNS = 10_000  # so that no large index takes all memory
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -82,10 +82,9 @@ def load(file, data, pack=bytes, **options):
 
 
 @contextmanager
-def small_pieces(block=64, part=64):
-    """Read blocks and parts that are so small that short files have many of them."""
+def small_pieces(block=64):
+    """Read blocks that are so small that short files have many of them."""
     with ExitStack() as patches:
-        patches.enter_context(mock.patch.object(libsvm_parts, "_BLOCK_BYTES", block))
-        patches.enter_context(mock.patch.object(libsvm_parts, "_LEAST_PART_BYTES", part))
+        patches.enter_context(mock.patch.object(libsvm_rows, "_BLOCK_BYTES", block))
         patches.enter_context(mock.patch.object(libsvm, "_most_columns", return_value=MOST_COLUMNS))
         yield

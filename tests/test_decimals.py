@@ -9,7 +9,7 @@ from libsvm_cases import HARD_NUMBERS
 
 
 def read_number(text):
-    word = np.frombuffer(text.encode() + b"\n" + b"9" * decimals.PADDING, np.uint8)
+    word = np.frombuffer(text.encode() + b"\n", np.uint8)
     return decimals.read_decimal(word, 0)
 
 

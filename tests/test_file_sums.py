@@ -13,7 +13,7 @@ from conftest import random_values
 from fwlasso import Lasso, LassoPath, lasso_cv, lasso_path, sum_table
 from fwlasso._core.moments import gamma
 from fwlasso.cli import app
-from fwlasso.datasets import arrow_files, dump_libsvm, libsvm_parts, read_table
+from fwlasso.datasets import arrow_files, dump_libsvm, libsvm_rows, read_table
 from fwlasso.gram.centring import moments
 from fwlasso.gram.file_sums import TooManyFeaturesError, file_sums
 from fwlasso.parallel import Workers
@@ -79,7 +79,7 @@ def test_blocks_are_cut_by_rows_and_not_by_what_a_read_brings(kind, density, tmp
     file = write(tmp_path, kind, random_values(rng, 3000, 12, density), rng.standard_normal(3000))
     expected = sums_of(file)
     monkeypatch.setattr(arrow_files, "_CSV_BLOCK", 5000)
-    monkeypatch.setattr(libsvm_parts, "_BLOCK_BYTES", 3000)
+    monkeypatch.setattr(libsvm_rows, "_BLOCK_BYTES", 3000)
     assert (sums_of(file, 2).sums.products == expected.sums.products).all()
 
 

@@ -38,6 +38,7 @@ MALFORMED = [
     ("1 1:2 \xa02:ä\n", 1, 7, "index:value", "'\\xa02:ä'"),
     ("1 1:2\n1 99999999999999999999:1\n", 2, 3, "an index of at most", "'99999999999999999999:1'"),
     ("1 1:2\n1 123456789012345678901234567890:1\n", 2, 3, "an index of at most", "'123456789012345678901234567890:1'"),
+    ("1 1:2 " + 5000 * "9" + ":1\n", 1, 7, "an index of at most", "'" + 37 * "9" + "...'"),
     ("1 1:1 3:1 3:3\n", 1, 11, "every index once in a line", "'3:3'"),
     ("1\n# x\n1 qid:3 9:1 1:1 9:3 9:4 1:2\n2 x", 3, 17, "every index once in a line", "'9:3'"),
     ("1 3:1 2:1 3:3 x\n", 1, 11, "every index once in a line", "'3:3'"),
@@ -53,7 +54,7 @@ MALFORMED = [
 @pytest.mark.parametrize(("text", "line", "column", "expected", "found"), MALFORMED)
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_malformed_file_is_located(file, text, line, column, expected, found, n_threads):
-    with small_pieces(block=8, part=4), pytest.raises(ValueError, match=r"data\.svm") as caught:
+    with small_pieces(8), pytest.raises(ValueError, match=r"data\.svm") as caught:
         load(file, text.encode(), n_threads=n_threads)
     message = str(caught.value)
     assert message.startswith(f"{file}:{line}:{column}: expected {expected}")
@@ -90,7 +91,7 @@ def test_first_of_many_errors_is_told(tmp_path, packing):
     lines[700], lines[701], lines[950] = "1 1:2 x\n", "1 :2\n", "1 1:2 7\n"
     with small_pieces(), pytest.raises(ValueError, match=r"data\.svm.*:701:7: expected index:value, found 'x'"):
         load(tmp_path / f"data.svm{packing}", "".join(lines).encode(), PACKERS[packing], n_threads=3)
-    lines[300] = "1 1:2 3:z\n"  # counting does not look at values
+    lines[300] = "1 1:2 3:z\n"
     with small_pieces(), pytest.raises(ValueError, match=r"data\.svm.*:301:9: expected a number after ':', found 'z'"):
         load(tmp_path / f"data.svm{packing}", "".join(lines).encode(), PACKERS[packing], n_threads=3)
 

@@ -1,29 +1,38 @@
-"""LIBSVM files packed by gzip, filled in by several threads: what plain files give, or what gzip complains of."""
+"""LIBSVM files packed by gzip: what plain files give, or what gzip complains of."""
 
 import gzip
 import io
+import itertools
+import random
 import re
-import struct
-import time
 import zlib
-from contextlib import contextmanager
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import libsvm_cases
-from fwlasso.datasets import gzip_stream, libsvm, libsvm_parts, load_libsvm
-from fwlasso.datasets.compressed import line_blocks
-from gzip_cases import cut_anywhere, pack, some_text
+from fwlasso.datasets import load_libsvm
+from libsvm_cases import small_pieces
 
 
-@contextmanager
-def small_pieces(block, chunk, part=64):
-    with libsvm_cases.small_pieces(block, part), mock.patch.object(gzip_stream, "_CHUNK_BYTES", chunk):
-        yield
+def some_text(n_rows, seed=0):
+    rng = random.Random(seed)
+    lines = []
+    for _ in range(n_rows):
+        indices = sorted(rng.sample(range(1, 60), rng.randint(0, 9)))
+        lines.append(" ".join([f"{rng.gauss(0, 1):.3g}", *(f"{j}:{rng.gauss(0, 1):.8g}" for j in indices)]))
+    return ("\n".join(lines) + "\n").encode() if lines else b""
+
+
+def pack(pieces, level, n_zeros):
+    """Pack every piece as a member of its own, with zeros behind it."""
+    return b"".join(gzip.compress(piece, level, mtime=0) + bytes(n_zeros) for piece in pieces)
+
+
+def cut_anywhere(data, places):
+    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[begin:end] for begin, end in itertools.pairwise(edges)]
 
 
 @pytest.fixture(scope="module")
@@ -38,21 +47,6 @@ def assert_same(found, expected):
     np.testing.assert_array_equal(found[1], expected[1])
 
 
-# Blocks that wait ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_valid", [1, 2, 5])
-def test_blocks_that_wait_are_not_written_over_where_lines_are_long(n_valid):
-    lines = [b"%d" % k * (1 + k % 40) + b"\n" for k in range(200)]
-    waiting, found = [], []
-    for block in line_blocks(io.BytesIO(b"".join(lines)), 8, 4, n_valid=n_valid):
-        waiting.append(block)
-        if len(waiting) == n_valid:
-            found.append(waiting.pop(0).tobytes()[:-4])
-    found += [block.tobytes()[:-4] for block in waiting]
-    assert b"".join(found) == b"".join(lines)
-
-
 # The matrix --------------------------------------------------------------------------------------------------
 
 
@@ -65,37 +59,20 @@ def test_blocks_that_wait_are_not_written_over_where_lines_are_long(n_valid):
     st.sampled_from([0, 1, 9]),
     st.sampled_from([0, 0, 70]),
     st.sampled_from([1, 50, 500, 1 << 19]),
-    st.sampled_from([1, 13, 200, 1 << 16]),
     st.integers(1, 5),
 )
-def test_gzip_file_is_read_as_the_plain_one(folder, data, is_open, places, level, n_zeros, block, chunk, n_threads):
+def test_gzip_file_is_read_as_the_plain_one(folder, data, is_open, places, level, n_zeros, block, n_threads):
     data = data[:-1] if is_open else data
     plain, packed = folder / "data.svm", folder / "data.svm.gz"
     plain.write_bytes(data)
     packed.write_bytes(pack(cut_anywhere(data, places), level, n_zeros))
     told = []
-    with small_pieces(block, chunk):
+    with small_pieces(block):
         found = load_libsvm(packed, n_threads=n_threads, progress=told.append)
     assert_same(found, load_libsvm(plain))
     if data:
         assert [step.done for step in told] == sorted(step.done for step in told)
-        assert told[-1].done == told[-1].total == 2 * packed.stat().st_size
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 4])
-def test_a_part_is_filled_in_by_every_thread(folder, n_threads):
-    (folder / "many.svm.gz").write_bytes(gzip.compress(some_text(2000)))
-    filled = []
-    fill_part = libsvm_parts.fill_part
-
-    def fill(part, *arguments):
-        filled.append(part)
-        return fill_part(part, *arguments)
-
-    with small_pieces(1000, 500), mock.patch.object(libsvm, "fill_part", fill):
-        _, y = load_libsvm(folder / "many.svm.gz", n_threads=n_threads)
-    assert y.size == 2000
-    assert len(set(map(id, filled))) == n_threads
+        assert told[-1].done == told[-1].total == packed.stat().st_size
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -108,7 +85,7 @@ def test_faults_are_counted_in_lines_of_the_file(folder, n_threads, old, new):
     packed.write_bytes(gzip.compress(b"\n".join(lines)))
     complaints = []
     for file in (plain, packed):
-        with small_pieces(200, 100), pytest.raises(ValueError, match=r":778:\d+: expected ") as caught:
+        with small_pieces(200), pytest.raises(ValueError, match=r":778:\d+: expected ") as caught:
             load_libsvm(file, n_threads=n_threads)
         complaints.append(str(caught.value).removeprefix(str(file)))
     assert complaints[0] == complaints[1]
@@ -155,12 +132,12 @@ def damaged(draw):
 
 @pytest.mark.compiled
 @settings(max_examples=500, suppress_health_check=list(HealthCheck))
-@given(damaged(), st.sampled_from([50, 1 << 19]), st.sampled_from([20, 1 << 16]), st.integers(1, 3))
-def test_damage_is_what_gzip_says_it_is(folder, packed, block, chunk, n_threads):
+@given(damaged(), st.sampled_from([50, 1 << 19]), st.integers(1, 3))
+def test_damage_is_what_gzip_says_it_is(folder, packed, block, n_threads):
     file, plain = folder / "data.svm.gz", folder / "data.svm"
     file.write_bytes(packed)
     text, complaint = complaint_of_gzip(packed)
-    with small_pieces(block, chunk):
+    with small_pieces(block):
         found = load_or_complain(file, n_threads)
         if complaint is None:
             plain.write_bytes(text)
@@ -171,28 +148,3 @@ def test_damage_is_what_gzip_says_it_is(folder, packed, block, chunk, n_threads)
                 assert_same(found, expected)
         else:  # what was unpacked before the damage was seen may be no LIBSVM file
             assert found == f": {complaint}" or re.match(r":\d+:\d+: expected ", found)
-
-
-def test_header_that_only_gzip_accepts(folder):
-    packed = gzip.compress(some_text(300))
-    wrong_header = packed[:3] + b"\x02" + packed[4:10] + struct.pack("<H", 1) + packed[10:]  # a checksum of the header
-    (folder / "data.svm.gz").write_bytes(wrong_header)
-    (folder / "data.svm").write_bytes(some_text(300))
-    told = []
-    with small_pieces(500, 500):
-        found = load_libsvm(folder / "data.svm.gz", n_threads=2, progress=told.append)
-    assert_same(found, load_libsvm(folder / "data.svm"))
-    assert told[-1].done == told[-1].total
-
-
-def test_gzip_file_that_changes_meanwhile_is_noticed(folder):
-    file = folder / "data.svm.gz"
-    file.write_bytes(gzip.compress(some_text(500)))
-
-    def change(step):
-        if step.done == step.total // 2:
-            time.sleep(0.01)
-            file.write_bytes(bytes(step.total // 2))
-
-    with small_pieces(500, 500), pytest.raises(ValueError, match=r"data\.svm\.gz: the file has changed"):
-        load_libsvm(file, n_threads=2, progress=change)

@@ -1,26 +1,18 @@
-"""Files that may be packed, told by the ending of the name, and their lines, block by block."""
+"""Files that may be packed, told by the ending of the name."""
 
 import bz2
 import gzip
-import itertools
 import lzma
 import os
-import queue
 import secrets
-import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, Protocol, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, BinaryIO
 
 from .atomic import speaking_of, sync
-
-T = TypeVar("T")
 
 
 def _open_gz(stream: BinaryIO, mode: str) -> Any:
@@ -52,11 +44,6 @@ PACKINGS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 def is_packed(file: Path) -> bool:
     """Tell whether a file is packed, by the ending of its name."""
     return file.suffix.lower() in PACKINGS
-
-
-def is_gzip(file: Path) -> bool:
-    """Tell whether a file is packed by gzip, by the ending of its name."""
-    return file.suffix.lower() == ".gz"
 
 
 @contextmanager
@@ -120,92 +107,3 @@ def write_text(file: Path, text: str, errors: str = "strict") -> None:
     """Write a text in UTF-8; the file is the old one or the new one, never a part."""
     with replacing(file) as stream:
         stream.write(text.encode("utf-8", errors))
-
-
-class _Buffer:
-    """Memory that is used again: new memory has to be zeroed, page by page."""
-
-    def __init__(self) -> None:
-        self._memory = bytearray()
-
-    def of_size(self, size: int) -> bytearray:
-        if len(self._memory) < size:
-            self._memory = bytearray(size)
-        return self._memory
-
-
-class Readable(Protocol):
-    """What bytes are read from."""
-
-    def readinto(self, room: memoryview, /) -> int:
-        """Read some bytes into the room; return how many, 0 at the end."""
-
-
-def line_blocks(
-    stream: Readable, block_bytes: int, padding: int, n_bytes: int | None = None, n_valid: int = 1
-) -> Iterator[NDArray[np.uint8]]:
-    r"""Yield whole lines of the next `n_bytes` of a stream, or of all there are.
-
-    Every block ends with a newline, the last one too, and `padding` bytes behind it that are of no meaning.
-    A block is larger than `block_bytes` only where a line is. The last `n_valid` blocks are valid, earlier ones are
-    written over.
-    """
-    buffers = itertools.cycle([_Buffer() for _ in range(n_valid)])
-    memory = next(buffers)
-    begun = b""  # the first part of a line
-    left = n_bytes
-    while True:
-        wanted = max(block_bytes, len(begun))
-        wanted = wanted if left is None else min(wanted, left)
-        buffer = memory.of_size(len(begun) + wanted + 1 + padding)
-        buffer[: len(begun)] = begun
-        with memoryview(buffer) as view:
-            n_read = stream.readinto(view[len(begun) : len(begun) + wanted])
-        end = len(begun) + n_read
-        if not n_read:
-            if begun:
-                buffer[end] = ord("\n")
-                yield np.frombuffer(buffer, np.uint8, end + 1 + padding)
-            return
-        left = None if left is None else left - n_read
-        cut = buffer.rfind(b"\n", len(begun), end) + 1
-        begun = bytes(memoryview(buffer)[cut:end])
-        if cut:
-            yield np.frombuffer(buffer, np.uint8, cut + padding)
-            memory = next(buffers)  # and not before: a long line takes several rounds, and waiting blocks are in use
-
-
-N_AHEAD = 8
-
-
-def ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield the items, which another thread makes. Up to `N_AHEAD` of them wait, another is in the making."""
-    ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(N_AHEAD)
-    is_over = threading.Event()
-
-    def make() -> None:
-        ending: BaseException = StopIteration()
-        try:
-            for item in items:
-                ready.put((item, None))
-                if is_over.is_set():
-                    return
-        except BaseException as error:
-            ending = error
-        ready.put((None, ending))
-
-    maker = threading.Thread(target=make, name="fwlasso-ahead", daemon=True)
-    maker.start()
-    try:
-        while True:
-            item, ending = ready.get()
-            if isinstance(ending, StopIteration):
-                return
-            if ending is not None:
-                raise ending
-            yield item  # type: ignore[misc]
-    finally:
-        is_over.set()
-        while maker.is_alive():  # it may wait for room
-            with suppress(queue.Empty):
-                ready.get(timeout=0.01)

@@ -1,30 +1,24 @@
-"""LIBSVM files, read by threads straight to compressed sparse columns.
+"""LIBSVM files, read once to compressed sparse columns.
 
-A file is read twice. The first time every thread counts, for its part of the lines, the entries of every column; the
-sums tell where in the matrix each thread begins in every column. The second time the entries are put there. Nothing
-else is held than the matrix, a count per column and thread, and a block of text per thread. A packed file is counted by
-one thread, behind another that unpacks it; one of gzip is cut meanwhile, so that threads can fill in its parts.
+Rows are kept as they come from `stream_rows`. Then threads count the entries of every column, each in its part of the
+rows; the sums tell where in the matrix each thread begins in every column, and the entries are put there.
 """
 
 import itertools
 import os
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from .._jit import kernel
 from ..options import check, is_count
 from ..parallel import Workers, resolve_threads
-from ..progress import Tell
-from .libsvm_faults import INFINITE_FLOAT32, Misfit
-from .libsvm_parts import Count, Expected, Journey, Part, Sink, changed, count_part, cut_file, fill_part
-
-T = TypeVar("T")
-#: Gives an array of a size and a dtype.
-Allocate: TypeAlias = Callable[[int, Any], NDArray[Any]]
+from ..progress import Tell, silent
+from .libsvm_faults import Expected
+from .libsvm_rows import TextRows, changed, first_index, stream_rows
 
 _INT32_MAX = int(np.iinfo(np.int32).max)
 _BYTES_PER_COLUMN = 32  # pointers, counts and what it takes to add them up
@@ -51,7 +45,7 @@ def load_libsvm(
     ----------
     path : path
         A file; packed if its name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``, the latter with the library
-        backports.zstd. It is read twice.
+        backports.zstd.
     n_features : int, optional
         The number of columns. By default the largest index tells, and there is at least one.
     dtype : float64 or float32
@@ -64,7 +58,7 @@ def load_libsvm(
     n_threads : int, optional
         By default as many as there are cores. The result is the same for any number.
     progress : callable, optional
-        Called with a `Step` once in a while, in bytes of both readings: by several threads, but never by two at once.
+        Called with a `Step` after every block, in bytes of the file.
 
     Returns
     -------
@@ -103,20 +97,17 @@ def load_libsvm(
         raise FileNotFoundError(f"{file}: no such file")
     if n_features is not None and n_features > _most_columns():
         raise MemoryError(f"n_features: there is no memory for {n_features:,} columns")
-    with Workers(resolve_threads(n_threads)) as workers:
-        return _Loader(file, workers, progress, dtype, bool(query_id), np.empty).load(n_features, zero_based)
+    threads, tell = resolve_threads(n_threads), progress or silent
+    found = _read(file, n_features, zero_based, dtype, bool(query_id), threads, tell)
+    return (found.X, found.y, found.queries) if query_id else (found.X, found.y)
 
 
-def read_libsvm(
-    file: Path, zero_based: bool | Literal["auto"], tell: Tell | None = None, allocate: Allocate = np.empty
-) -> tuple[sp.csc_array, NDArray[np.float64], int]:
-    """Read rows as `load_libsvm` does, to arrays of the caller's making; return the first column's index, too."""
-    with Workers(resolve_threads(None)) as workers:
-        loader = _Loader(file, workers, tell, np.dtype(np.float64), False, allocate)
-        X, y = loader.load(None, zero_based)
-    if not y.size:
+def read_libsvm(file: Path, zero_based: bool | Literal["auto"]) -> tuple[sp.csc_array, NDArray[np.float64], int]:
+    """Read rows as `load_libsvm` does; return the first column's index, too."""
+    found = _read(file, None, zero_based, np.dtype(np.float64), False, resolve_threads(None), silent)
+    if not found.y.size:
         raise ValueError(f"{file}: there are no rows")
-    return X, y, loader.first_index
+    return found.X, found.y, found.first_index
 
 
 def _most_columns() -> int:
@@ -124,123 +115,98 @@ def _most_columns() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _BYTES_PER_COLUMN)
 
 
-class _Loader:
-    """Reads one file."""
-
-    def __init__(
-        self,
-        file: Path,
-        workers: Workers,
-        tell: Tell | None,
-        dtype: np.dtype[Any],
-        with_queries: bool,
-        allocate: Allocate,
-    ) -> None:
-        self._file, self._workers, self._dtype, self._with_queries = file, workers, dtype, with_queries
-        self._allocate = allocate
-        self._parts = cut_file(file, workers.n_threads)
-        self._journey = Journey(file, 2 * file.stat().st_size, tell)
-        self.first_index = 0  # until the file is read
-
-    def load(self, n_features: int | None, zero_based: bool | str) -> Any:
-        version = _version(self._file)
-        try:
-            counts, self.first_index, p = self._count(n_features, zero_based)
-            result = self._fill(counts, self.first_index, p)
-        except BaseException as error:
-            self._journey.stop()
-            if isinstance(error, ValueError) and _version(self._file) != version:
-                raise changed(self._file) from error
-            raise
-        if _version(self._file) != version:
-            raise changed(self._file)
-        return result
-
-    def _count(self, n_features: int | None, zero_based: bool | str) -> tuple[list[Count], int, int]:
-        """Return what there is in every part, the index of the first column, and the number of columns."""
-        lowest = 1 if zero_based is False else 0
-        most = _most_columns() if n_features is None else n_features  # as index, n_features may yet prove right
-        found = self._each(lambda part, _: count_part(part, self._journey, most))
-        if any(counted is None for counted in found):
-            raise self._explain(lowest, most, n_features)
-        counted = [pair for pairs in found if pairs is not None for pair in pairs]
-        self._parts, counts = [part for part, _ in counted], [count for _, count in counted]
-        low, high = min(count.lowest for count in counts), max(count.highest for count in counts)
-        is_empty = high < 0
-        shift = int(zero_based is False or (zero_based == "auto" and low > 0 and not is_empty))
-        p = max(1, high + 1 - shift) if n_features is None else n_features
-        if not is_empty and (low < lowest or high >= p + shift):
-            raise self._explain(lowest, p + shift - 1, n_features)
-        return counts, shift, p
-
-    def _fill(self, counts: list[Count], shift: int, p: int) -> Any:
-        """Return the matrix, the targets and, if they are wanted, the queries."""
-        n_rows = [0, *itertools.accumulate(count.n_rows for count in counts)]
-        n_entries = sum(count.n_entries for count in counts)
-        index_type = np.int32 if max(n_entries, n_rows[-1], p) <= _INT32_MAX else np.int64
-        indptr, places = _places(counts, p + shift, index_type)
-        data, indices = self._allocate(n_entries, self._dtype), self._allocate(n_entries, index_type)
-        y, queries = np.empty(n_rows[-1]), np.empty(n_rows[-1] if self._with_queries else 0, np.int64)
-        expected = self._expected(shift, p + shift - 1)
-
-        def fill(part: Part, k: int) -> Misfit | int:
-            rows = slice(n_rows[k], n_rows[k + 1])
-            sink = Sink(y[rows], queries[rows], n_rows[k], places[k], indices, data)
-            return fill_part(part, self._journey, expected, self._with_queries, sink)
-
-        wrong = self._first_misfit(self._each(fill))
-        if wrong is not None:
-            raise ValueError(wrong)
-        X = sp.csc_array((data, indices, indptr[shift:]), shape=(y.size, p))
-        X.has_canonical_format = True  # spares scipy a look at it
-        return (X, y, queries) if self._with_queries else (X, y)
-
-    def _expected(self, lowest: int, highest: int) -> Expected:
-        return Expected((lowest, highest), np.inf if self._dtype == np.float64 else INFINITE_FLOAT32)
-
-    def _each(self, read: Callable[[Part, int], T]) -> list[T]:
-        """Return what is read of every part, on threads."""
-        return self._workers.run(lambda k, _: read(self._parts[k], k), range(len(self._parts) + 1))
-
-    def _explain(self, lowest: int, highest: int, n_features: int | None) -> ValueError:
-        """Look closely at a file that has something wrong with it, and return the error."""
-        silent, expected = Journey(self._file, 0, None), self._expected(lowest, highest)
-        results = self._each(lambda part, _: fill_part(part, silent, expected, self._with_queries, None))
-        wrong = self._first_misfit(results)
-        if wrong is None:
-            return changed(self._file)
-        reason = " (there is no memory for more columns)" if n_features is None and "at most" in wrong else ""
-        return ValueError(wrong + reason)
-
-    def _first_misfit(self, results: Sequence[Misfit | int]) -> str | None:
-        """Return where and what the first thing is that is wrong; results are misfits, or numbers of lines."""
-        n_lines = 1
-        for result in results:
-            if isinstance(result, Misfit):
-                return f"{self._file}:{n_lines + result.line}:{result.column}: {result.what}"
-            n_lines += result
-        return None
+def expect_columns(zero_based: bool | Literal["auto"]) -> Expected:
+    """Return what is expected of a file with as many columns as this machine has memory for."""
+    return Expected(int(zero_based is False), _most_columns(), reason=" (there is no memory for more columns)")
 
 
-def _places(counts: list[Count], width: int, index_type: type) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-    """Return where every index begins in the matrix, and for every part where its own entries begin there.
+class _Found(NamedTuple):
+    """What there is in a file."""
 
-    The counts are taken from the list and let go of, one by one.
-    """
-    indptr: NDArray[Any] = np.zeros(width + 1, index_type)
-    for count in counts:
-        used = count.columns[:width]
-        indptr[1 : 1 + used.size] += used
-    np.cumsum(indptr, dtype=index_type, out=indptr)
-    places = [indptr[:-1].copy()]
-    while len(counts) > 1:
-        used = counts.pop(0).columns[:width]
-        places.append(places[-1].copy())
-        places[-1][: used.size] += used
-    counts.clear()
-    return indptr, places
+    X: sp.csc_array
+    y: NDArray[np.float64]
+    queries: NDArray[np.int64]
+    first_index: int
 
 
-def _version(file: Path) -> tuple[int, int]:
-    state = file.stat()
-    return state.st_size, state.st_mtime_ns
+def _read(
+    file: Path,
+    n_features: int | None,
+    zero_based: bool | Literal["auto"],
+    dtype: np.dtype[Any],
+    with_queries: bool,
+    n_threads: int,
+    tell: Tell,
+) -> _Found:
+    expected = expect_columns(zero_based)._replace(dtype=dtype, with_queries=with_queries)
+    if n_features is not None:  # which may yet prove right as an index
+        expected = expected._replace(highest=n_features, reason="")
+    pieces = list(stream_rows(file, expected, n_threads, tell))
+    some = [piece.columns for piece in pieces if piece.columns.size]
+    low, high = min((int(c.min()) for c in some), default=-1), max((int(c.max()) for c in some), default=-1)
+    shift = first_index(zero_based, low)
+    p = max(1, high + 1 - shift) if n_features is None else n_features
+    if high >= p + shift:  # the base is known only now: read again for the place of that index
+        for _ in stream_rows(file, expected._replace(highest=p + shift - 1), n_threads):
+            pass
+        raise changed(file)
+    y = np.concatenate([np.empty(0), *(piece.targets for piece in pieces)])
+    queries = np.concatenate([np.empty(0, np.int64), *(piece.queries for piece in pieces)])
+    with Workers(n_threads) as workers:
+        data, indices, indptr = _by_columns(pieces, p + shift, dtype, workers)
+    X = sp.csc_array((data, indices, indptr[shift:]), shape=(y.size, p))
+    X.has_canonical_format = True  # spares scipy a look at it
+    return _Found(X, y, queries, shift)
+
+
+def _by_columns(
+    pieces: list[TextRows], width: int, dtype: np.dtype[Any], workers: Workers
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return data, indices and indptr of all rows; indices are those of the text, below `width`."""
+    first_rows = [0, *itertools.accumulate(piece.targets.size for piece in pieces)]
+    n_entries = sum(piece.values.size for piece in pieces)
+    index_type = np.int32 if max(n_entries, first_rows[-1], width) <= _INT32_MAX else np.int64
+    # Every part has a count for every column: together they take no more than the entries do.
+    n_parts = max(1, min(workers.n_threads, n_entries // width, len(pieces)))
+    cuts = [k * len(pieces) // n_parts for k in range(n_parts + 1)]
+    places = np.zeros((n_parts + 1, width), index_type)
+
+    def count(part: int, _: int) -> None:
+        for piece in pieces[cuts[part] : cuts[part + 1]]:
+            _count_columns(piece.columns, places[part + 1])
+
+    def put(part: int, _: int) -> None:
+        for k in range(cuts[part], cuts[part + 1]):
+            _scatter(
+                pieces[k].columns, pieces[k].values, pieces[k].row_ends, first_rows[k], places[part], indices, data
+            )
+
+    workers.run(count, range(n_parts + 1))
+    indptr = np.zeros(width + 1, index_type)
+    np.cumsum(places.sum(axis=0, dtype=index_type), out=indptr[1:])
+    places[0] = indptr[:-1]
+    np.cumsum(places, axis=0, out=places)
+    data, indices = np.empty(n_entries, dtype), np.empty(n_entries, index_type)
+    workers.run(put, range(n_parts + 1))
+    return data, indices, indptr
+
+
+@kernel
+def _count_columns(columns: Any, counts: Any) -> None:
+    """Add the entries of every column to its count."""
+    for column in columns:
+        counts[column] += 1
+
+
+@kernel
+def _scatter(columns: Any, values: Any, row_ends: Any, first_row: int, places: Any, indices: Any, data: Any) -> None:
+    """Put the entries of some rows where their columns go on."""
+    begin = 0
+    for row in range(row_ends.size):
+        for entry in range(begin, row_ends[row]):
+            column = np.uintp(columns[entry])  # unsigned indices spare numba's test for negative ones
+            place = np.uintp(places[column])
+            places[column] += 1
+            indices[place] = first_row + row
+            data[place] = values[entry]
+        begin = row_ends[row]

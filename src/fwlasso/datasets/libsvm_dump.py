@@ -1,6 +1,5 @@
 """Writing LIBSVM files: numbers come back as they were, and the file is there only when it is complete."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .._jit import kernel
 from ..indices import check_indices
 from .compressed import replacing
 
@@ -27,7 +25,7 @@ def dump_libsvm(
     Parameters
     ----------
     X : array or sparse matrix, m x p
-        Not copied, unless it is sparse and neither CSC with sorted indices nor CSR.
+        Sparse ones are copied to CSR, unless they are that.
     y : array of m numbers
     path : path
         Packed if its name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. An existing file is replaced in the end, at
@@ -60,115 +58,34 @@ def dump_libsvm(
         raise ValueError(f"query_id must be integers, got {queries.dtype}")
     if not np.isfinite(y).all():
         raise ValueError("y must be finite")
+    if sp.issparse(X):
+        check_indices(X)
+        X = X.tocsr()
+    n_rows = X.shape[0]
+    size = X.nnz if sp.issparse(X) else X.size
+    step = max(1, _BLOCK_ENTRIES * n_rows // max(1, size))
     with replacing(Path(path)) as stream:
-        first = 0
-        for counts, columns, values in _row_blocks(X):
-            rows = slice(first, first + counts.size)
-            block = _lines(
-                counts, columns + (not zero_based), values, y[rows], None if queries is None else queries[rows]
-            )
-            stream.write(block)
-            first = rows.stop
+        for begin in range(0, n_rows, step):
+            rows = slice(begin, begin + step)
+            part = sp.csr_array(X[rows].astype(np.float64))  # a copy: its entries may be put in order
+            part.sum_duplicates()
+            heads = _texts(y[rows])
+            if queries is not None:
+                heads = list(map("{} qid:{}".format, heads, queries[rows].tolist()))
+            stream.write(_lines(heads, part, int(not zero_based)))
 
 
-def _lines(
-    counts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], y: NDArray[np.float64], queries: Any
-) -> bytes:
-    """Return rows as text; entries lie one row behind the other."""
-    if not np.isfinite(values).all():
+def _lines(heads: list[str], part: sp.csr_array, base: int) -> bytes:
+    """Return rows as text."""
+    if not np.isfinite(part.data).all():
         raise ValueError("X must be finite")
-    entries = list(map("{}:{}".format, columns.tolist(), _texts(values)))
-    ends = np.cumsum(counts).tolist()
-    heads = _texts(y) if queries is None else map("{} qid:{}".format, _texts(y), queries.tolist())
-    lines = []
-    begin = 0
-    for head, end in zip(heads, ends, strict=True):
-        lines.append(" ".join([head, *entries[begin:end]]))
-        begin = end
-    return "".join(line + "\n" for line in lines).encode("ascii")
+    columns = (part.indices + np.int64(base)).tolist()
+    entries = list(map("{}:{}".format, columns, _texts(part.data)))
+    ends = part.indptr.tolist()
+    rows = (" ".join([head, *entries[lo:hi]]) for head, lo, hi in zip(heads, ends, ends[1:], strict=False))
+    return "".join(row + "\n" for row in rows).encode("ascii")
 
 
-def _texts(values: NDArray[Any]) -> list[str]:
+def _texts(values: NDArray[np.float64]) -> list[str]:
     """Return numbers with the fewest digits that give the same float64, and whole ones without a point."""
-    return [text.removesuffix(".0") for text in map(repr, values.astype(np.float64).tolist())]
-
-
-Block = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-
-
-def _row_blocks(X: Any) -> Iterator[Block]:
-    """Yield, for some rows after the other, the number of entries of every row, and columns and values of them all."""
-    if not sp.issparse(X):
-        return _dense_blocks(X)
-    check_indices(X)
-    if X.format == "csc" and X.has_canonical_format:
-        return _csc_blocks(X)
-    return _csr_blocks(X if X.format == "csr" else X.tocsr())
-
-
-def _dense_blocks(X: NDArray[Any]) -> Iterator[Block]:
-    step = max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))
-    for begin in range(0, X.shape[0], step):
-        part = X[begin : begin + step]
-        rows, columns = np.nonzero(part)
-        yield np.bincount(rows, minlength=part.shape[0]), columns, part[rows, columns]
-
-
-def _cuts(row_ends: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Cut rows, given where the entries of each end, into blocks."""
-    begin = written = 0
-    while begin < row_ends.size:
-        end = max(begin + 1, int(np.searchsorted(row_ends, written + _BLOCK_ENTRIES, side="right")))
-        yield begin, end
-        begin, written = end, int(row_ends[end - 1])
-
-
-def _csr_blocks(X: Any) -> Iterator[Block]:
-    for begin, end in _cuts(X.indptr[1:]):
-        part = X[begin:end]
-        part.sum_duplicates()  # sorts, too
-        yield np.diff(part.indptr), part.indices, part.data
-
-
-def _csc_blocks(X: Any) -> Iterator[Block]:
-    row_ends = np.zeros(X.shape[0], np.int64)
-    _count_rows(X.indices, row_ends)
-    np.cumsum(row_ends, out=row_ends)
-    reached = X.indptr[:-1].copy()
-    for begin, end in _cuts(row_ends):
-        first = row_ends[begin - 1] if begin else 0
-        starts = np.concatenate(([first], row_ends[begin : end - 1])) - first
-        n_entries = int(row_ends[end - 1] - first)
-        columns, values = np.empty(n_entries, np.int64), np.empty(n_entries, X.dtype)
-        counts = np.diff(starts, append=n_entries)
-        _take_rows(X.indices, X.data, X.indptr, reached, begin, end, starts, columns, values)
-        yield counts, columns, values
-
-
-@kernel
-def _count_rows(indices: NDArray[Any], counts: NDArray[np.int64]) -> None:
-    for row in indices:
-        counts[row] += 1
-
-
-@kernel
-def _take_rows(
-    indices: NDArray[Any],
-    data: NDArray[Any],
-    indptr: NDArray[Any],
-    reached: NDArray[Any],
-    begin: int,
-    end: int,
-    places: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    values: NDArray[Any],
-) -> None:
-    """Write the entries of the rows from `begin` to `end`, row by row, and go on in every column from where it was."""
-    for column in range(reached.size):
-        k = reached[column]
-        while k < indptr[column + 1] and indices[k] < end:
-            place = places[indices[k] - begin]
-            columns[place], values[place] = column, data[k]
-            places[indices[k] - begin] += 1
-            k += 1
-        reached[column] = k
+    return [text.removesuffix(".0") for text in map(repr, values.tolist())]

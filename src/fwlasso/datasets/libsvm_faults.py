@@ -1,97 +1,109 @@
-"""What is wrong with a LIBSVM file, and where: line and column, what was expected and what was found."""
+"""What is expected of LIBSVM text, and what is wrong with it where: read slowly, in plain Python, when it is known."""
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .decimals import PADDING
-from .libsvm_scan import Bytes, Fault, Integers
+#: A word; blanks are those of Python's ``bytes.split``.
+WORD = re.compile(rb"[^\s#]+")
+#: The integer of a query.
+QUERY = rb"qid:([+-]?0*[0-9]{1,18})"
 
-#: The least number that rounds to infinity in float32.
-INFINITE_FLOAT32 = (2.0 - 2.0**-24) * 2.0**127
-
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_INDEX = re.compile(rb"\+?([0-9]+):")
+_CONTROL = re.compile(rb"[\x00-\x1f]")
+_INFINITE_FLOAT32 = (2.0 - 2.0**-24) * 2.0**127  # the least number that rounds to infinity
 _LONGEST_FOUND = 40  # signs of a word that are shown
-_WORD = re.compile(rb"[^ \t-\r#]+")
 
 
-class Misfit(NamedTuple):
-    """Something that was not expected."""
+class Expected(NamedTuple):
+    """What is accepted: indices between two bounds, values that are finite in a dtype, queries or none."""
 
-    place: int  # in its block
-    line: int  # from 0 on
-    column: int  # from 1 on, in signs
-    what: str
+    lowest: int
+    highest: int
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+    with_queries: bool = False
+    reason: str = ""  # why there is no higher index
 
-
-def word_at(text: Bytes, at: int) -> bytes:
-    """Return what stands from a place on to the next blank or comment."""
-    word = _WORD.match(memoryview(text)[: text.size - PADDING], at)  # type: ignore[arg-type]
-    return b"" if word is None else bytes(word[0])
-
-
-def misfit_at(text: Bytes, at: int, fault: Fault, bounds: tuple[int, int]) -> Misfit:
-    """Say what is wrong at a place of a block."""
-    word = word_at(text, at)
-    before = text[:at].tobytes()
-    line = before.rpartition(b"\n")[2]
-    column = len(line.decode("utf-8", errors="replace")) + 1
-    return Misfit(at, before.count(b"\n"), column, f"expected {_expected(fault, word, bounds)}, found {_shown(word)}")
+    @property
+    def most(self) -> float:
+        """What all values must be below."""
+        return np.inf if self.dtype == np.float64 else _INFINITE_FLOAT32
 
 
-def _expected(fault: Fault, word: bytes, bounds: tuple[int, int]) -> str:
-    if fault == Fault.COLUMN:
-        index = int(word.partition(b":")[0])
-        return f"an index of at least {bounds[0]}" if index < bounds[0] else f"an index of at most {bounds[1]}"
-    if fault in (Fault.TARGET, Fault.VALUE):
-        where = "as target" if fault == Fault.TARGET else "after ':'"
-        return f"a {'finite ' if _is_too_large(word) else ''}number {where}"
-    return {
-        Fault.INDEX: "index:value",
-        Fault.QUERY: "qid: and an integer",
-        Fault.DUPLICATE: "every index once in a line",
-    }[fault]
+class MisfitError(Exception):
+    """Something that was not expected: line, from 0 on, column in signs, from 1 on, and what it is."""
+
+    def __init__(self, line: int, column: int, what: str) -> None:
+        super().__init__(line, column, what)
+        self.line, self.column, self.what = line, column, what
 
 
-def _is_too_large(word: bytes) -> bool:
-    """Tell whether this is a number, but one that is not finite or too large for what it is read as."""
-    try:
-        return not abs(float(word)) < INFINITE_FLOAT32
-    except ValueError:
-        return False
+def first_misfit(text: bytes, expected: Expected) -> MisfitError:
+    """Return the first thing that is wrong in some lines."""
+    for n, line in enumerate(text.split(b"\n")):
+        used = line.partition(b"#")[0]
+        found = _wrong_in(used, expected)
+        if found is not None:
+            place, what = found
+            column = len(used[:place].decode("utf-8", errors="replace")) + 1
+            reason = expected.reason if "at most" in what else ""
+            return MisfitError(n, column, f"expected {what}, found {_shown(used, place)}{reason}")
+    raise AssertionError("there is nothing wrong")
 
 
-def _shown(word: bytes) -> str:
-    if not word:
-        return "nothing"
-    text = word.decode("utf-8", errors="replace")
-    return repr(text if len(text) <= _LONGEST_FOUND else text[: _LONGEST_FOUND - 3] + "...")
-
-
-def duplicate_in(text: Bytes, columns: Integers, row_ends: Integers) -> Misfit | None:
-    """Return the first entry of a block whose index was in its row before, if there is one."""
-    lengths = np.diff(row_ends, prepend=0)
-    rows = np.repeat(np.arange(row_ends.size), lengths)
-    columns = columns[: rows.size]
-    order = np.lexsort((columns, rows))  # stable: copies stay in the order of the text
-    is_copy = (np.diff(rows[order]) == 0) & (np.diff(columns[order]) == 0)
-    copies = order[1:][is_copy]
-    if not copies.size:
+def _wrong_in(line: bytes, expected: Expected) -> tuple[int, str] | None:
+    """Return where the first thing is that is wrong in a line, and what should be there; None if all is well."""
+    words = list(WORD.finditer(line))
+    if not words:
         return None
-    entry = int(copies.min())
-    row = int(rows[entry])
-    return misfit_at(text, _entry_place(text, row, entry - int(row_ends[row] - lengths[row])), Fault.DUPLICATE, (0, 0))
+    target = words.pop(0)
+    if (kind := _missing_number(target[0], np.inf)) is not None:
+        return target.start(), f"{kind} as target"
+    place, query = (words[0].start(), words[0][0]) if words else (len(line), b"")
+    has_query = query.startswith(b"qid:")
+    if not re.fullmatch(QUERY, query) if expected.with_queries else has_query and _CONTROL.search(query):
+        return place, "qid: and an integer"
+    seen: set[int] = set()
+    for word in words[has_query:]:
+        if (wrong := _wrong_entry(word[0], expected, seen)) is not None:
+            return word.start() + wrong[0], wrong[1]
+    return None
 
 
-def _entry_place(text: Bytes, row: int, entry: int) -> int:
-    """Return where an entry of a row begins, both counted from 0."""
-    begin = 0
-    for line in text[: text.size - PADDING].tobytes().split(b"\n"):
-        words = list(_WORD.finditer(line.partition(b"#")[0]))
-        if words:
-            if row == 0:
-                has_query = len(words) > 1 and words[1][0].startswith(b"qid:")
-                return begin + words[1 + has_query + entry].start()
-            row -= 1
-        begin += len(line) + 1
-    raise AssertionError("there is no such row")
+def _wrong_entry(word: bytes, expected: Expected, seen: set[int]) -> tuple[int, str] | None:
+    """Return what is wrong with an entry, as `_wrong_in` does; `seen` are the indices before it."""
+    found = _INDEX.match(word)
+    if found is None:
+        return 0, "index:value"
+    index = int(found[1].lstrip(b"0")[:20] or b"0")  # more digits are too large in any case
+    if index < expected.lowest:
+        return 0, f"an index of at least {expected.lowest}"
+    if index > expected.highest:
+        return 0, f"an index of at most {expected.highest}"
+    value = word[found.end() :]
+    if index in seen and _NUMBER.fullmatch(value):
+        return 0, "every index once in a line"
+    seen.add(index)
+    kind = _missing_number(value, expected.most)
+    return None if kind is None else (found.end(), f"{kind} after ':'")
+
+
+def _missing_number(word: bytes, most: float) -> str | None:
+    """Return what this should be; None if it is a number that is below `most`."""
+    try:
+        is_finite = abs(float(word)) < most
+    except ValueError:
+        return "a number"
+    if not is_finite:
+        return "a finite number"
+    return None if _NUMBER.fullmatch(word) else "a number"
+
+
+def _shown(line: bytes, place: int) -> str:
+    word = WORD.match(line, place)
+    if word is None:
+        return "nothing"
+    text = word[0].decode("utf-8", errors="replace")
+    return repr(text if len(text) <= _LONGEST_FOUND else text[: _LONGEST_FOUND - 3] + "...")

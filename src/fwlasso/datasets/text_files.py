@@ -1,6 +1,5 @@
 """Sparse matrices in text, unpacked block by block: LIBSVM and Matrix Market."""
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,14 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..parallel import resolve_threads
 from ..progress import Step, Tell
 from ..table import Table
 from .arrow_files import Wanted
 from .binary_files import BESIDE, from_table, response_beside
 from .compressed import unpacked
-from .libsvm import read_libsvm
-from .source import Desk, Rectangle, Source, from_compressed, from_matrix
-from .write import create_array
+from .libsvm import expect_columns, read_libsvm
+from .libsvm_rows import first_index, stream_rows
+from .source import Desk, Entries, EntryBlocks, Rectangle, Source, Spool, from_compressed, from_matrix
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
 
@@ -25,23 +25,39 @@ def read_libsvm_table(file: Path, wanted: Wanted) -> Table:
     """Read LIBSVM text into memory."""
     if wanted.target is not None:
         raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
-    X, y, first_index = read_libsvm(file, wanted.zero_based)
-    return Table(X, y, first_index=first_index)
+    X, y, base = read_libsvm(file, wanted.zero_based)
+    return Table(X, y, first_index=base)
 
 
 def open_libsvm(file: Path, wanted: Wanted, desk: Desk) -> Source:
-    """Return LIBSVM text as a source."""
-    scratch = desk.scratch
+    """Return LIBSVM text as a source; its rows are spooled."""
+    scratch, zero_based = desk.scratch, wanted.zero_based
     if scratch is None or wanted.target is not None:
         return from_table(read_libsvm_table(file, wanted))
-    names = (scratch / str(k) for k in itertools.count())
+    columns, data = Spool(scratch / "columns", np.int64), Spool(scratch / "data", np.float64)
+    targets, lengths = [np.empty(0)], [np.zeros(1, np.int64)]
+    expected = expect_columns(zero_based)
+    lowest, highest = expected.highest, -1
+    for rows in stream_rows(file, expected, resolve_threads(None), desk.tell):
+        columns.append(rows.columns)
+        data.append(rows.values)
+        targets.append(rows.targets)
+        lengths.append(np.diff(rows.row_ends, prepend=0))
+        lowest = int(rows.columns.min(initial=lowest))
+        highest = int(rows.columns.max(initial=highest))
+    y = np.concatenate(targets)
+    if not y.size:
+        raise ValueError(f"{file}: there are no rows")
+    base = first_index(zero_based, lowest if data.size else -1)
+    bounds = np.cumsum(np.concatenate(lengths))
+    as_written = from_compressed(data.map(data.size), columns.map(data.size), bounds, by_rows=True)
 
-    def allocate(size: int, dtype: Any) -> NDArray[Any]:
-        return create_array(next(names), dtype, (size,))
+    def blocks() -> Iterator[Entries]:
+        for i, j, values in as_written.blocks():
+            yield i, j - base, values
 
-    X, y, first_index = read_libsvm(file, wanted.zero_based, desk.tell, allocate)
-    matrix = from_compressed(X.data, X.indices, X.indptr, by_rows=False)
-    return Source(X.shape, X.dtype, matrix, y, first_index=first_index)
+    shape = y.size, max(1, highest + 1 - base)
+    return Source(shape, np.dtype(np.float64), EntryBlocks(blocks, data.size), y, first_index=base)
 
 
 class _Header(NamedTuple):

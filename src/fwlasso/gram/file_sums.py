@@ -11,7 +11,8 @@ import numpy as np
 
 from ..datasets.arrow_files import STDIN, Wanted, stream_csv, stream_parquet
 from ..datasets.files import LIBSVM, TABLES, ending_of, naming
-from ..datasets.libsvm_parts import Expected, Journey, TextRows, stream_rows
+from ..datasets.libsvm_faults import Expected
+from ..datasets.libsvm_rows import TextRows, first_index, stream_rows
 from ..parallel import Workers, one_blas_thread, resolve_threads
 from ..progress import Tell, silent
 from .blocks import Coordinates
@@ -201,21 +202,20 @@ def file_sums(
             rows = _Watched(file, most_features)
             if ending in LIBSVM:
                 lowest = 1 if zero_based is False else 0
-                journey = Journey(file, file.stat().st_size, progress)
                 names = origin = None
-                batches: Iterator[Batch] = stream_rows(file, journey, Expected((lowest, _MOST_INDEX), np.inf))
+                batches: Iterator[Batch] = stream_rows(file, Expected(lowest, _MOST_INDEX), 1, progress or silent)
             else:
                 stream = stream_parquet if ending == ".parquet" else stream_csv
                 (names, origin), batches = stack.enter_context(stream(file, wanted, progress or silent))
             found = _run(rows.watch(batches), fit_intercept, coordinates, workers)
-        first_index = rows.first_index(zero_based) if ending in LIBSVM else None
-        sums, vanished = found.finish(3 + (first_index or 0))  # there is at least one column of X
+        base = first_index(zero_based, rows.lowest) if ending in LIBSVM else None
+        sums, vanished = found.finish(3 + (base or 0))  # there is at least one column of X
         no_shifts = np.zeros(vanished.size, np.bool_)
         better = better_coordinates(sums.coordinates, sums.norms2, sums.products[0], vanished, no_shifts)
         if better is None:
             break
         coordinates = better
-    return SummedTable(_in_order(sums, first_index or 0), names, origin, first_index, rows.y_values)
+    return SummedTable(_in_order(sums, base or 0), names, origin, base, rows.y_values)
 
 
 def _run(batches: Iterator[Batch], fit_intercept: bool, coordinates: Coordinates | None, workers: Workers) -> Stream:
@@ -263,10 +263,11 @@ class _Watched:
             raise ValueError(f"{self._file}: there are no rows")
 
     @property
+    def lowest(self) -> int:
+        """The lowest index; -1 if there is none."""
+        return self._lowest if self._lowest < _MOST_INDEX else -1
+
+    @property
     def y_values(self) -> tuple[float, ...]:
         """The numbers in the response, if they are no more than two."""
         return tuple(sorted(self._y_values)) if len(self._y_values) <= 2 else ()
-
-    def first_index(self, zero_based: bool | str) -> int:
-        """Return what the first column is called: as in `load_libsvm`."""
-        return int(zero_based is False or (zero_based == "auto" and 0 < self._lowest < _MOST_INDEX))

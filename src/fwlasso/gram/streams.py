@@ -4,6 +4,7 @@ The columns are those of [1, y, X]: text may have a new one in its last line, wh
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from .._core.moments import Matrix, Vector
 from .._jit import kernel_in_order
 from ..datasets.arrow_files import Block
-from ..datasets.libsvm_parts import TextRows
+from ..datasets.libsvm_rows import TextRows
 from ..parallel import Workers
 from .blocks import BLOCK_ROWS, Coordinates, Mask, add_in_order, choose_shifts
 from .row_sums import RowSums
@@ -50,7 +51,9 @@ def _write(batch: Batch, lo: int, hi: int, block: Matrix, at: int) -> None:
 
 
 @kernel_in_order
-def _scatter(row_ends: Integers, columns: Integers, values: Vector, lo: int, hi: int, at: int, block: Matrix) -> None:
+def _scatter(
+    row_ends: Integers, columns: NDArray[Any], values: Vector, lo: int, hi: int, at: int, block: Matrix
+) -> None:
     """Write the entries of rows lo..hi to the columns of a block from `at` on."""
     for r in range(lo, hi):
         for e in range(row_ends[r - 1] if r > 0 else 0, row_ends[r]):
@@ -189,8 +192,7 @@ class EntryStream(Stream):
             sample = np.empty((2 + n_columns(batch), min(batch.targets.size, _SAMPLE_ROWS)))
             _write(batch, 0, sample.shape[1], sample, 0)
             self._choose_coordinates(sample)
-        targets, row_ends, columns, values = batch  # of which the next batch makes use again
-        return TextRows(targets.copy(), row_ends.copy(), columns.copy(), values.copy())
+        return batch
 
     def _add(self, rows: TextRows, _desk: None) -> None:
         if not rows.targets.size:
@@ -202,14 +204,14 @@ class EntryStream(Stream):
         shifted = np.flatnonzero(shifts[2:]) + 2
         longest = int(np.diff(rows.row_ends, prepend=0).max()) + shifted.size + 1
         room = np.empty(longest, np.int64), np.empty(longest)
-        _add_rows(*rows, shifts, scales, shifted, *room, self._row, self._products, self._counts, self._vanished)
+        _add_rows(*rows[:4], shifts, scales, shifted, *room, self._row, self._products, self._counts, self._vanished)
 
 
 @kernel_in_order
 def _add_rows(
     targets: Vector,
     row_ends: Integers,
-    columns: Integers,
+    columns: NDArray[Any],
     values: Vector,
     shifts: Vector,
     scales: Vector,
