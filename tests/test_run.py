@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from fwlasso.solvers.stochastic_descent import StochasticDescent
 
 from conftest import Case, make_case, on_gap, random_values, solve_point
 from fwlasso import Status
@@ -84,7 +83,6 @@ def test_a_gap_that_is_proved_is_believed(case: Case):
 
 SOLVE = {
     "cd": (CoordinateDescent(), Penalty, 3, 10),
-    "scd": (StochasticDescent(0), Penalty, 3, 10),
     "afw": (AwayFrankWolfe(away_step), Ball, 4, 20),
     "pfw": (AwayFrankWolfe(pairwise_step), Ball, 4, 20),
 }
