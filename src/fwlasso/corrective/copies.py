@@ -4,7 +4,6 @@ Columns are centred and scaled when they are copied. What works on copies is com
 means of columns.
 """
 
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from ..columns import (
 )
 from ..parallel import Workers, even_cuts
 from ..problem import Problem
+from ..route import physical_memory
 from ..solvers.run import Outcome
 
 Indices = NDArray[np.int64]
@@ -137,7 +137,7 @@ class Copier:
         inner = problem.X.columns if isinstance(problem.X, Standardized) else problem.X
         kept = np.array(inner.kept) if isinstance(inner, Masked) else np.ones(m)
         stored = storage_of(problem.X)
-        self.most_bytes = min(MOST_BYTES, int(_MOST_OF_MEMORY * _memory()))
+        self.most_bytes = min(MOST_BYTES, int(_MOST_OF_MEMORY * physical_memory()))
         nothing, no_places = np.empty(0), np.empty(0, np.int64)
         self.copies = Copies(
             np.empty((0, m)), nothing, np.empty(0, np.int32), no_places, no_places, nothing, nothing, nothing,
@@ -219,11 +219,6 @@ class Copier:
         _move_entries(copies, starts, data, indices)
         self._n_entries = n_live
         self.copies = copies._replace(data=data, indices=indices, starts=starts, stops=starts + lengths)
-
-
-def _memory() -> int:
-    """Return the bytes of memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 @kernel
