@@ -15,8 +15,9 @@ from .folds import held_out_errors, total_sums, training_sums
 from .problem import GramProblem, gram_problem
 from .row_sums import RowSums, row_sums
 
-#: Errors on held-out rows are taken from inner products where rounding is no more than this share of them.
-EXACT = 1e-9
+# Errors on held-out rows are taken from inner products where rounding is no more than this share of them, and where
+# predictions on the data, which are more exact, take more multiplications than so many.
+_EXACT, _FEW_PRODUCTS = 1e-9, 1 << 23
 
 
 class GramSubsets:
@@ -62,11 +63,13 @@ class GramSubsets:
         return problem
 
     def squared_errors(self, k: int, scaled_coefs: sp.csc_array) -> Vector | None:
-        """Return the mean squared errors of models on rows that a mask leaves out; None if rounding is too large."""
+        """Return mean squared errors of models on rows that a mask leaves out; None if the data tell them better."""
         centre = self._centres[k]
+        if self._left_out[k].n_rows * scaled_coefs.shape[0] * scaled_coefs.shape[1] < _FEW_PRODUCTS:
+            return None
         weights = np.ascontiguousarray(scaled_coefs.toarray().T) * (centre.y_scale / centre.x_scale)
         errors, roundings = held_out_errors(self._left_out[k], centre, weights)
-        return errors if (roundings <= EXACT * errors).all() else None
+        return errors if (roundings <= _EXACT * errors).all() else None
 
 
 def _folds_of(masks: Sequence[Mask], n_rows: int) -> tuple[NDArray[np.int64] | None, bool]:
