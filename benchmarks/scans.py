@@ -5,12 +5,13 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from fwlasso.design import as_design
-from fwlasso.iterate import zero
-from fwlasso.oracle import parallel_scan
-from fwlasso.parallel import Workers, even_cuts
-from fwlasso.problem import Problem, build_problem
-from fwlasso.sampling import all_columns
+from fwlasso._core.draws import all_columns
+from fwlasso._core.iterate import zero
+from fwlasso._core.oracle import parallel_scan
+from fwlasso._core.problem import Problem
+from fwlasso._core.threads import Workers, even_cuts
+from fwlasso.data.design import as_design
+from fwlasso.problem.build import build_problem
 
 from .measure import Results, best_seconds
 

@@ -13,9 +13,9 @@ from rich.progress import Progress as Bar
 from rich.progress import Task as RichTask
 from rich.text import Text
 
-from fwlasso.cli_options import EXIT_INCOMPLETE
-from fwlasso.cli_show import Detail, say_fault, show_log
-from fwlasso.watch import terminating
+from fwlasso.cli.options import EXIT_INCOMPLETE
+from fwlasso.cli.show import Detail, say_fault, show_log
+from fwlasso.monitor import terminating
 
 from .main import Done, all_parts, choose_sets, run_study
 from .runner import Step

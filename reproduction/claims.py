@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 
 from . import published
 from .data.paper_sets import PAPER_SETS

@@ -14,11 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.peers import PeerError, run_peer
 from benchmarks.peers.accuracy import ball_gaps, penalty_gaps
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
+from fwlasso.monitor import Progress
 from fwlasso.path import lasso_path
 from fwlasso.result import LassoPath
 from fwlasso.status import Status
-from fwlasso.watch import Progress
 
 from .methods import Method
 from .sets import Loaded

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.peers.accuracy import Moments, moments
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 
 from .data.paper_sets import PAPER_SETS, PaperSet, fetch_paper_set
 from .data.places import data_folder, find_libsvm

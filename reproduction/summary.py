@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 
 from .methods import METHODS, Method
 from .study import Record

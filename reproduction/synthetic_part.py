@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fwlasso.sampling import SparsityRule
+from fwlasso.solvers.sample_size import SparsityRule
 
 from . import published
 from .claims import SAME

@@ -7,9 +7,9 @@ columns are z_j = sqrt(m) u_j. Since Z a - y = sqrt(m) (U a - y / sqrt(m)), both
 
 from typing import Any, Final, NamedTuple
 
-from fwlasso.columns import Vector
-from fwlasso.grid import log_grid
+from fwlasso._core.columns import Vector
 from fwlasso.path import lasso_path
+from fwlasso.problem.grid import log_grid
 
 #: Points of a path.
 N_POINTS: Final = 100

@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from fwlasso import cli
+from fwlasso.cli import app as cli
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,15 +10,17 @@ from hypothesis import settings
 
 from attack.storages import ANY_NUMBERS, STORAGES, impute
 from fwlasso import LassoPath
-from fwlasso._jit import kernel
-from fwlasso.columns import Columns, add_column, shape
-from fwlasso.design import as_design
-from fwlasso.forms import Form
-from fwlasso.iterate import Iterate, zero
-from fwlasso.parallel import Workers
-from fwlasso.problem import Problem, build_problem
+from fwlasso._core.columns import Columns, add_column, shape
+from fwlasso._core.iterate import Iterate, zero
+from fwlasso._core.jit import kernel
+from fwlasso._core.penalties import Form
+from fwlasso._core.problem import Problem
+from fwlasso._core.threads import Workers
+from fwlasso.data.design import as_design
+from fwlasso.problem.build import build_problem
+from fwlasso.problem.points import Outcome
 from fwlasso.solvers.registry import SOLVERS
-from fwlasso.solvers.run import Outcome, Solver, Stopping, run
+from fwlasso.solvers.run import Solver, Stopping, run
 from reproduction.solvers import BASELINES
 
 # The same cases in every run; the first call of a kernel compiles it, so examples have no deadline.
@@ -180,7 +182,7 @@ def every_case(storage: str, units: str, rng: np.random.Generator) -> Case:
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The clock of the watch, at a standstill unless a test moves it."""
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr("fwlasso.monitor.time", SimpleNamespace(perf_counter=lambda: clock.now))
     return clock
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from fwlasso.corrective.copies import Copier, Copies
-from fwlasso.parallel import Workers
-from fwlasso.problem import Problem
+from fwlasso._core.problem import Problem
+from fwlasso._core.subproblem.copies import Copies
+from fwlasso._core.threads import Workers
+from fwlasso.certified.copier import Copier
 
 
 def copied(problem: Problem, columns: np.ndarray | None = None) -> Copies:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from fwlasso import LassoPath, Status, lasso_path
-from fwlasso.forms import Ball, Penalty
+from fwlasso._core.penalties import Ball, Penalty
 
 U = 2.0**-53
 #: What long double, in which all is judged, rounds by.

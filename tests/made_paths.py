@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fwlasso import Counters, LassoPath, Status, lasso_path
-from fwlasso.choice import Choice
+from fwlasso.selection.choice import Choice
 
 M, P = 30, 12
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import test_cli_models
 from code_blocks import ROOT, blocks, run_commands, run_python
-from fwlasso import cli
+from fwlasso.cli import app as cli
 
 PAGES = ("README.md", "docs/CLI.md")
 

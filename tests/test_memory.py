@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from fwlasso import lasso_path
-from fwlasso.design import as_design
+from fwlasso.data.design import as_design
 from fwlasso.solvers.registry import SOLVERS
 from programs import run_measured
 

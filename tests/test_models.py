@@ -17,9 +17,9 @@ from sklearn.exceptions import NotFittedError
 from attack.storages import pack
 from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
-from fwlasso.choice import Choice
 from fwlasso.datasets import Table
 from fwlasso.datasets.sealed import seal
+from fwlasso.selection.choice import Choice
 from model_cases import M, P, X, Y
 from test_cli import call
 

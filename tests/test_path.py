@@ -8,10 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import POINTWISE, STORAGES, UNITS, Case, held, make_case, plain_columns, random_values
-from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path, points
-from fwlasso.certificate import estimate_gap
-from fwlasso.forms import Ball, Penalty
-from fwlasso.iterate import zero
+from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path
+from fwlasso._core.iterate import zero
+from fwlasso._core.penalties import Ball, Penalty
+from fwlasso.problem.certificate import estimate_gap
+from fwlasso.solvers import points
 from fwlasso.solvers.registry import SOLVERS
 from test_certificate import independent_gap
 
@@ -303,7 +304,7 @@ def test_the_first_of_duplicate_columns_gets_the_coefficient(rng, solver):
 
 @pytest.mark.parametrize("bad", [{"tol": -1.0}, {"alphas": [np.nan]}])
 def test_a_bad_argument_is_named_before_any_work(bad, monkeypatch):
-    monkeypatch.setattr("fwlasso.data.as_design", lambda X: pytest.fail("work started"))
+    monkeypatch.setattr("fwlasso.data.inputs.as_design", lambda X: pytest.fail("work started"))
     with pytest.raises(ValueError, match=next(iter(bad))):
         lasso_path(np.eye(3), np.ones(3), **bad)
 
@@ -384,7 +385,7 @@ def test_a_rule_that_asks_for_too_many_columns_gets_all(data):
 
 
 def test_idle_draws_end_a_point_however_short_the_bursts(data, monkeypatch):
-    monkeypatch.setattr("fwlasso.solvers.run.BURST_BYTES", 1)
+    monkeypatch.setattr("fwlasso.problem.points.BURST_BYTES", 1)
     settings = {"radii": [0.0], "solver": "sfw", "sample_size": 5, "max_iter": 50, "random_state": 0}
     path = lasso_path(*data, **settings)
     assert path.statuses == (Status.SETTLED,)
@@ -397,7 +398,7 @@ def test_idle_draws_end_a_point_however_short_the_bursts(data, monkeypatch):
 def test_a_certificate_is_looked_for_once_for_as_many_looks_however_short_the_bursts(data, monkeypatch):
     settings = {"radii": [1.0], "solver": "sfw", "sample_size": 4, "stop": "gap", "tol": 1e-3, "random_state": 0}
     whole = lasso_path(*data, **settings)
-    monkeypatch.setattr("fwlasso.solvers.run.BURST_BYTES", 1)
+    monkeypatch.setattr("fwlasso.problem.points.BURST_BYTES", 1)
     short = lasso_path(*data, **settings)
     assert short.counters.passes == whole.counters.passes
     np.testing.assert_array_equal(short.coef(0), whole.coef(0))

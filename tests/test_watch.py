@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV
 
 from conftest import POINTWISE, assert_begins
 from fwlasso import Lasso, LassoCV, Progress, Status, lasso_cv, lasso_path
-from fwlasso.problem import build_problem
+from fwlasso.monitor import SharedWatch, Watch
+from fwlasso.problem.build import build_problem
 from fwlasso.solvers.registry import SOLVERS
-from fwlasso.watch import SharedWatch, Watch
 from programs import run_program
 
 pytestmark = pytest.mark.usefixtures("python_handles_interrupts")
@@ -238,7 +238,7 @@ def test_an_error_in_the_callback_comes_out(options):
 )
 def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solver, name):
     seconds = iter(range(1_000_000))  # every look at the clock takes a second
-    monkeypatch.setattr("fwlasso.watch.time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    monkeypatch.setattr("fwlasso.monitor.time", SimpleNamespace(perf_counter=lambda: next(seconds)))
     path = ended(Status.TIMED_OUT, solver=solver, time_limit=1e-6, **{"radii": None, name: 5})
     assert len(path) == 1
     assert np.isfinite(path.coefs.data).all()
@@ -274,7 +274,7 @@ def test_interrupt_ahead_of_the_first_point(solver, name):
     [
         (Lasso(0.1), "fwlasso.path"),
         (GridSearchCV(Lasso(), {"alpha": [0.1, 1.0]}, cv=2), "fwlasso.path"),
-        (LassoCV(cv=2, alphas=5), "fwlasso.subsets"),
+        (LassoCV(cv=2, alphas=5), "fwlasso.selection.together"),
     ],
     ids=["Lasso", "GridSearchCV", "LassoCV"],
 )

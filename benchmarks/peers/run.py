@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 
 from . import handover
 from .accuracy import Moments, moments, penalty_gaps

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 
 from ..data.paper_sets import PAPER_SETS
 from ..measuring import measure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from fwlasso.sampling import AdaptiveRule, FractionOfColumns, QuantileRule
+from fwlasso.solvers.sample_size import AdaptiveRule, FractionOfColumns, QuantileRule
 
 from ..data.paper_sets import PAPER_SETS
 from ..measuring import run

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 
 
 class Fit(NamedTuple):

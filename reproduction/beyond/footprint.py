@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 import scipy.sparse as sp
 
-from fwlasso.columns import Vector
-from fwlasso.grid import log_grid
+from fwlasso._core.columns import Vector
 from fwlasso.path import lasso_path
-from fwlasso.sampling import QuantileRule
+from fwlasso.problem.grid import log_grid
+from fwlasso.solvers.sample_size import QuantileRule
 from fwlasso.warmup import warm_up
 
 from ..study import Record

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 
 from ..data.paper_sets import PAPER_SETS
 from ..methods import METHODS, Method

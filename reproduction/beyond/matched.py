@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 from fwlasso.path import lasso_path
 
 from ..data.paper_sets import PAPER_SETS

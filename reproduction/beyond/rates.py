@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 from fwlasso.path import lasso_path
 
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task

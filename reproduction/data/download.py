@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from fwlasso.progress import Step, Tell, silent
+from fwlasso.data.progress import Step, Tell, silent
 
 TRIES = 4
 TIMEOUT = 20.0  # seconds without a byte

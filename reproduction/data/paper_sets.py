@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_regression
 from sklearn.utils import check_random_state
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
+from fwlasso._core.notices import warn_of_doubt
+from fwlasso.data.progress import Tell
+from fwlasso.data.table import Table
 from fwlasso.datasets import load_libsvm, product_features
-from fwlasso.notices import warn_of_doubt
-from fwlasso.progress import Tell
-from fwlasso.table import Table
 
 from . import standins
 from .download import UnreachableError, verify

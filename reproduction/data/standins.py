@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fwlasso.columns import Vector
+from fwlasso._core.columns import Vector
 
 _BLOCK = 4_000_000  # nonzeros that are drawn together
 _TOPICAL = 0.5  # share of the occurrences of a word that lie around its topic

@@ -12,15 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fwlasso._jit import kernel
-from fwlasso.certificate import estimate_gap
-from fwlasso.columns import Vector
-from fwlasso.forms import ROUNDING, Form, Penalty
-from fwlasso.iterate import Iterate
-from fwlasso.parallel import Workers
-from fwlasso.problem import Problem
+from fwlasso._core.columns import Vector
+from fwlasso._core.iterate import Iterate
+from fwlasso._core.jit import kernel
+from fwlasso._core.penalties import ROUNDING, Form, Penalty
+from fwlasso._core.problem import Problem
+from fwlasso._core.threads import Workers
+from fwlasso.problem.certificate import estimate_gap
+from fwlasso.problem.points import burst_steps
 from fwlasso.solvers.pricing import correlations, largest
-from fwlasso.solvers.run import Advance, Task, burst_steps
+from fwlasso.solvers.run import Advance, Task
 from fwlasso.status import Status
 
 from .points import fitted_values, spread

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from fwlasso._jit import kernel
-from fwlasso.columns import Vector, add_column, center, cut_columns
-from fwlasso.iterate import Iterate
-from fwlasso.parallel import Workers
-from fwlasso.problem import Problem
+from fwlasso._core.columns import Vector, add_column, center, cut_columns
+from fwlasso._core.iterate import Iterate
+from fwlasso._core.jit import kernel
+from fwlasso._core.problem import Problem
+from fwlasso._core.threads import Workers
 
 
 def spread(problem: Problem, iterate: Iterate) -> Vector:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from fwlasso._jit import kernel
-from fwlasso.columns import Vector
-from fwlasso.forms import soft_threshold
-from fwlasso.sampling import below
+from fwlasso._core.columns import Vector
+from fwlasso._core.draws import below
+from fwlasso._core.jit import kernel
+from fwlasso._core.penalties import soft_threshold
 
 
 @kernel

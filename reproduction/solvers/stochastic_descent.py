@@ -6,13 +6,13 @@ A coordinate is drawn at random, with replacement, and the objective is minimise
 import numpy as np
 from numpy.typing import NDArray
 
-from fwlasso._jit import kernel
-from fwlasso.certificate import estimate_gap
-from fwlasso.columns import Vector, center, dot_column
-from fwlasso.forms import ROUNDING, Penalty
-from fwlasso.iterate import Iterate, refresh
-from fwlasso.problem import Problem
-from fwlasso.sampling import below
+from fwlasso._core.columns import Vector, center, dot_column
+from fwlasso._core.draws import below
+from fwlasso._core.iterate import Iterate, refresh
+from fwlasso._core.jit import kernel
+from fwlasso._core.penalties import ROUNDING, Penalty
+from fwlasso._core.problem import Problem
+from fwlasso.problem.certificate import estimate_gap
 from fwlasso.solvers.coordinate_descent import minimise_along
 from fwlasso.solvers.pricing import correlations, largest
 from fwlasso.solvers.run import Advance, Task

@@ -2,21 +2,21 @@
 
 __version__ = "0.1.0"
 
-from ._start import QuietImports
+from ._core.start import QuietImports
 
 with QuietImports():
-    from .choice import Choice
-    from .cross_validation import CrossValidation, lasso_cv
     from .estimators import Lasso, LassoCV
     from .gram.file_sums import SummedTable, sum_table
     from .models import LinearModel
+    from .monitor import Progress
     from .path import lasso_path
     from .result import Counters, LassoPath
-    from .sampling import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
-    from .stability import Stability, stability_selection
+    from .selection.choice import Choice
+    from .selection.cross_validation import CrossValidation, lasso_cv
+    from .selection.stability import Stability, stability_selection
+    from .solvers.sample_size import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
     from .status import Status
     from .warmup import warm_up
-    from .watch import Progress
 
 __all__ = [
     "AdaptiveRule",

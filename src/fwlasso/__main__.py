@@ -1,5 +1,5 @@
 """``python -m fwlasso``."""
 
-from .cli import main
+from .cli.app import main
 
 main()

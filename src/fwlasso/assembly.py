@@ -7,21 +7,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from . import iterate as iterates
-from .bed import Genotypes
-from .certificate import certify_iterates
-from .columns import Vector
-from .data import Data
-from .forms import Form
+from ._core import iterate as iterates
+from ._core.columns import Vector
+from ._core.notices import warn_of_ending
+from ._core.penalties import Form
+from ._core.problem import Problem, in_user_units
+from ._core.threads import Workers
+from .data.genotypes import Genotypes
+from .data.inputs import Data
 from .gram.file_sums import SummedTable
 from .gram.problem import GramProblem
-from .grid import user_values
-from .notices import warn_of_ending
 from .options import Options
-from .parallel import Workers
-from .problem import Problem, in_user_units
+from .problem.certificate import certify_iterates
+from .problem.grid import user_values
+from .problem.points import Outcome
 from .result import Counters, LassoPath
-from .solvers.run import Outcome
 from .status import Status
 
 # Memory for fitted values, and as much for residuals, that are priced together in one pass over the data, in bytes.

@@ -14,18 +14,18 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .bed import Genotypes
-from .columns import Vector
-from .cross_validation import cross_validate
-from .data import as_held
-from .design import is_plain
-from .frames import names_beside
-from .indices import check_indices
-from .options import Options, check
+from ._core.columns import Vector
+from .data.checks import check, check_indices
+from .data.design import is_plain
+from .data.frames import names_beside
+from .data.genotypes import Genotypes
+from .data.predict import as_held
+from .options import Options
 from .path import solve_path
-from .plan import Plan
 from .result import LassoPath
-from .scoring import make_scoring
+from .selection.cross_validation import cross_validate
+from .selection.folds import Plan
+from .selection.scoring import make_scoring
 from .status import Status
 
 # What scikit-learn's keywords may be that tune the speed of its own solver: they have no effect here.

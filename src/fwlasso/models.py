@@ -10,15 +10,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from .bed import Genotypes, Variant
-from .choice import Choice
-from .columns import Vector
-from .data import matrix_and_names
+from ._core.columns import Vector
+from .data.frames import frame_columns, frame_names
+from .data.genotypes import Genotypes, Variant
+from .data.predict import matrix_and_names
+from .data.variants import carry_over
 from .datasets.compressed import write_text
 from .datasets.sealed import is_number, naming_file, seal, unseal
-from .frames import frame_columns, frame_names
 from .result import LassoPath
-from .variants import carry_over
+from .selection.choice import Choice
 
 if TYPE_CHECKING:
     from .estimators import Lasso, LassoCV

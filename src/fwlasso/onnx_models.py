@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
-from .columns import Vector
+from ._core.columns import Vector
 from .datasets.compressed import replacing
 from .estimators import Lasso, LassoCV
 from .models import LinearModel

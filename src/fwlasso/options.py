@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .columns import Vector
-from .grid import as_grid
-from .parallel import resolve_threads
-from .sampling import SampleSize, as_sample_size
+from ._core.columns import Vector
+from ._core.threads import resolve_threads
+from .data.checks import check, is_count
+from .monitor import Callback
+from .problem.grid import as_grid
 from .solvers.registry import SOLVERS, STOPS, Draws, Entry
-from .watch import Callback
+from .solvers.sample_size import SampleSize, as_sample_size
 
 _DEFAULT_POINTS = 100
 # The grid is recorded by itself, names and seeds are a part of the result, and the others change no bit of it.
@@ -192,12 +193,6 @@ def check_seeded(options: Options, what: str) -> None:
         raise ValueError(f"random_state must be given with a checkpoint: {what} must be drawn again as they were")
 
 
-def check(name: str, value: Any, valid: bool, what: str) -> None:
-    """Raise a ValueError that names an argument which is not what it must be."""
-    if not valid:
-        raise ValueError(f"{name} must be {what}, got {value!r}")
-
-
 def _plain(value: Any) -> Any:
     """Return a number as JSON has it: numpy's scalars as Python's."""
     if isinstance(value, bool | np.bool_):
@@ -209,8 +204,3 @@ def _plain(value: Any) -> Any:
 
 def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
-
-
-def is_count(value: Any) -> bool:
-    """Tell whether this is an integer of at least 1."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1

@@ -11,27 +11,28 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compiling import compile_seconds
+from ._core.columns import Csc, Dense, Vector, shape
+from ._core.compiling import compile_seconds
+from ._core.iterate import Iterate
+from ._core.penalties import Ball, Form, Penalty
+from ._core.problem import Problem
+from ._core.threads import Workers, physical_memory
 from .assembly import assemble, certify, label, supports_of, warn_unless_converged
-from .columns import Csc, Dense, Vector, shape
-from .data import Data, as_data
-from .design import Design
-from .forms import Ball, Form, Penalty
+from .checkpoints.folder import Grid, Run, open_run
+from .checkpoints.segments import solve_in_segments
+from .data.design import Design
+from .data.inputs import Data, as_data
 from .gram.file_sums import SummedTable
 from .gram.problem import GramProblem, gram_problem
 from .gram.row_sums import row_sums
-from .grid import penalty_grid, radius_excess, radius_grid, user_values
-from .iterate import Iterate
+from .monitor import Callback, Progress, Watch
 from .options import Options
-from .parallel import Workers
-from .points import solve_certified, solve_points
-from .problem import Problem, build_problem
+from .problem.build import build_problem
+from .problem.grid import penalty_grid, radius_excess, radius_grid, user_values
+from .problem.route import GRAM, POINTWISE, WORKING_SET, choose_route
 from .result import Counters, LassoPath
-from .route import GRAM, POINTWISE, WORKING_SET, choose_route, physical_memory
-from .runs import Grid, Run, open_run
-from .segments import solve_in_segments
+from .solvers.points import solve_certified, solve_points
 from .status import Status
-from .watch import Callback, Progress, Watch
 
 # Accuracy of the solution that ends an automatic grid of radii.
 _RADIUS_GAP = 1e-6

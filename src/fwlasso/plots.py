@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .choice import Choice, choice_on
-from .columns import Vector
+from ._core.columns import Vector
+from .report.traces import ever_active, names_of
 from .result import LassoPath
-from .traces import ever_active, names_of
+from .selection.choice import Choice, choice_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .cross_validation import CrossValidation
     from .estimators import LassoCV
+    from .selection.cross_validation import CrossValidation
 
 #: What a picture is drawn against: the l1 norm, or the penalty on a log scale, both from sparse to dense.
 Abscissa = Literal["radius", "alpha"]
@@ -99,7 +99,7 @@ def plot_error(
     --------
     >>> import numpy as np
     >>> from fwlasso import lasso_path
-    >>> from fwlasso.choice import Choice
+    >>> from fwlasso import Choice
     >>> rng = np.random.default_rng(0)
     >>> X = np.asfortranarray(rng.standard_normal((40, 60)))
     >>> path = lasso_path(X, X[:, 0] - X[:, 1], radii=10, random_state=0)

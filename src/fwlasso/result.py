@@ -10,24 +10,24 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from .bed import Genotypes, Variant
-from .columns import Vector
-from .data import as_held, matrix_and_names
+from ._core.columns import Vector
+from .data.checks import as_response
+from .data.genotypes import Genotypes, Variant
+from .data.predict import as_held, matrix_and_names
+from .data.scores import r2_scores
+from .data.variants import carry_over
 from .datasets.sealed import check_supports, is_number, open_arrays, require, write_arrays
-from .problem import as_response
-from .scoring import r2_scores
 from .status import Status
-from .variants import carry_over
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from .choice import Choice
-    from .cross_validation import CrossValidation
     from .estimators import LassoCV
     from .models import LinearModel
     from .plots import Abscissa
+    from .selection.choice import Choice
+    from .selection.cross_validation import CrossValidation
 
 _FORMAT, _VERSION = "fwlasso-path", 2  # of saved paths
 _OF_POINTS, _MAY_BE_NAN = ("alphas", "radii", "intercepts", "gaps", "r2"), ("gaps", "r2")

@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .corrective.nodes import Start
-from .corrective.rounds import AFTER, LOOK, Plan, Task, first_round
-from .corrective.working_set import WorkingSet
-from .cross_validation import lasso_cv
-from .design import as_design
-from .forms import Ball, Penalty
-from .iterate import zero
-from .oracle import parallel_scan
-from .parallel import FEWEST_BYTES, Workers
+from ._core.draws import draw, make_sampler
+from ._core.iterate import zero
+from ._core.oracle import parallel_scan
+from ._core.penalties import Ball, Penalty
+from ._core.problem import Problem
+from ._core.subproblem.rounds import AFTER, LOOK, Plan, Task, first_round
+from ._core.threads import FEWEST_BYTES, Workers
+from .certified.nodes import Start
+from .certified.working_set import WorkingSet
+from .data.design import as_design
 from .path import lasso_path
-from .problem import Problem, build_problem
-from .sampling import draw, make_sampler
+from .problem.build import build_problem
+from .selection.cross_validation import lasso_cv
 from .solvers.frank_wolfe import take_step
 from .solvers.registry import SOLVERS
 from .solvers.run import Stopping

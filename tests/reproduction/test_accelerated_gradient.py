@@ -3,9 +3,9 @@ import pytest
 
 from conftest import Case, all_coefs, make_case, on_gap, solve_point
 from fwlasso import lasso_path
-from fwlasso.forms import Ball, Penalty
-from fwlasso.iterate import zero
-from fwlasso.parallel import Workers
+from fwlasso._core.iterate import zero
+from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.threads import Workers
 from fwlasso.solvers.run import Stopping, Task
 from fwlasso.status import Status
 from reproduction.solvers.accelerated_gradient import AcceleratedGradient

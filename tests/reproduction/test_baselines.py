@@ -5,8 +5,8 @@ import pytest
 
 from conftest import Case
 from fwlasso import lasso_path
-from fwlasso.iterate import at, rescale
-from fwlasso.parallel import Workers
+from fwlasso._core.iterate import at, rescale
+from fwlasso._core.threads import Workers
 from reproduction.solvers import BASELINES
 from reproduction.solvers.points import fitted_values, spread
 from test_frank_wolfe import soft

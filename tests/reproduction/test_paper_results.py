@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from fwlasso.sampling import FractionOfColumns
+from fwlasso.solvers.sample_size import FractionOfColumns
 from reproduction import published
 from reproduction.claims import active_at, large_claims
 from reproduction.data.paper_sets import PAPER_SETS

@@ -3,7 +3,7 @@ import pytest
 
 from conftest import Case, all_coefs, make_case, on_gap, solve_point
 from fwlasso import lasso_path
-from fwlasso.forms import Ball, Penalty
+from fwlasso._core.penalties import Ball, Penalty
 from fwlasso.solvers.run import Stopping
 from fwlasso.status import Status
 from reproduction.solvers.stochastic_descent import StochasticDescent

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import inner_kernel, part_of_kernel
+from .jit import inner_kernel, part_of_kernel
 from .moments import UNIT_ROUNDOFF, Matrix, Vector
 
 Indices = NDArray[np.int64]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
+from .jit import kernel
 from .moments import Matrix, Vector
 
 

@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner_kernel, part_of_kernel
+from .jit import inner_kernel, part_of_kernel
 from .moments import UNIT_ROUNDOFF, Moments, Vector, gamma
 
 #: Factors that are worth a few roundings.

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import inner_kernel
 from .cholesky import Factor, clear, set_columns, solve
 from .gram_gaps import magnitude_of, penalty_gap, sums_of
+from .jit import inner_kernel
 from .moments import Moments, Vector
 
 #: What comes next on a node; nothing from `SOLVED` on.

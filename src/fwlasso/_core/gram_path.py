@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import inner_kernel, kernel
 from .cholesky import make_factor
 from .gram_gaps import ROUND_UP, magnitude_of, sums_of
 from .gram_nodes import ABOVE, SOLVED, STUCK, Node, Progress, Workspace, advance_node, begin, give_up
 from .gram_targets import About, Nodes, Targets, gap_at, lam_ahead, lam_between, share_inside, share_of
+from .jit import inner_kernel, kernel
 from .moments import Matrix, Moments, Vector
 
 # The share of the gap asked for that nodes are solved to.

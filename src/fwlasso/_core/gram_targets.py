@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._jit import by_type
 from .cholesky import Indices
 from .gram_gaps import Sums, ball_gap, penalty_gap
+from .jit import by_type
 from .moments import Matrix, Vector
 
 # For radii: how far beyond one to aim, and between which factors a penalty falls from node to node.

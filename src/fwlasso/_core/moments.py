@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
+from .jit import kernel
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -1,8 +1,8 @@
 """Data: files of every kind, stores, product features and the embedded demonstration set."""
 
-from ..progress import Step
-from ..store import Store, open_store, verify_store
-from ..table import Table
+from ..data.progress import Step
+from ..data.store import Store, open_store, verify_store
+from ..data.table import Table
 from .convert import convert
 from .demo import load_diabetes_products
 from .files import read_table

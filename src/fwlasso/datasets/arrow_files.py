@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..progress import Step, Tell
+from ..data.progress import Step, Tell
 from .compressed import unpacked
 from .optional import optional
 from .source import BLOCK_BYTES, Desk, Rectangle, Source, from_dense

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..progress import Step
-from ..table import Table
+from ..data.progress import Step
+from ..data.table import Table
 from .arrow_files import Wanted
 from .optional import optional
 from .source import Desk, Rectangle, Source, float_type, from_compressed, from_coordinates, from_matrix

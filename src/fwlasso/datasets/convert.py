@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..progress import Tell, silent
-from ..store import Store, open_store
+from ..data.files import replacing_folder
+from ..data.progress import Tell, silent
+from ..data.store import Store, open_store
 from .arrow_files import Wanted
-from .atomic import replacing_folder
 from .files import open_source
 from .fill import Indices, Selection
 from .write import as_float_type, build, require_place

@@ -3,7 +3,7 @@
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import minmax_scale
 
-from ..table import Table
+from ..data.table import Table
 from .products import product_features, product_names
 
 

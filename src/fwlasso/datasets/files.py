@@ -11,16 +11,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..bed import Genotypes
-from ..progress import Tell, silent
-from ..store import open_store
-from ..table import Table
+from ..data.files import is_full
+from ..data.genotypes import Genotypes
+from ..data.predict import match_columns
+from ..data.progress import Tell, silent
+from ..data.store import open_store
+from ..data.table import Table
 from .arrow_files import STDIN, Wanted, listed, open_csv, open_parquet
-from .atomic import is_full
 from .binary_files import from_table, open_h5ad, open_npz, read_npy, read_npz, response_beside
 from .compressed import is_packed
 from .fill import Selection, fill
-from .new_rows import Features, NewRows, bed_rows, libsvm_rows, match_columns
+from .new_rows import Features, NewRows, bed_rows, libsvm_rows
 from .plink import open_bed
 from .source import NO_STORE, Desk, Source
 from .text_files import open_libsvm, open_matrix_market, read_libsvm_table

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
-from ..progress import Step, Tell
+from .._core.jit import kernel
+from ..data.progress import Step, Tell
 from .source import BLOCK_BYTES, Entries, EntryBlocks, Rectangle, Source, cuts
 
 Indices: TypeAlias = NDArray[np.int64]

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from .._jit import kernel
-from ..options import check, is_count
-from ..parallel import Workers, resolve_threads
-from ..progress import Tell, silent
+from .._core.jit import kernel
+from .._core.threads import Workers, resolve_threads
+from ..data.checks import check, is_count
+from ..data.progress import Tell, silent
 from .libsvm_faults import Expected
 from .libsvm_rows import TextRows, changed, first_index, stream_rows
 

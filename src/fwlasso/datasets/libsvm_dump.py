@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..indices import check_indices
+from ..data.checks import check_indices
 from .compressed import replacing
 
 _BLOCK_ENTRIES = 1 << 18  # about this many are written at a time

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel, kernel_in_order, part_of_kernel
-from ..progress import Step, Tell, silent
+from .._core.jit import kernel, kernel_in_order, part_of_kernel
+from ..data.progress import Step, Tell, silent
 from .compressed import unpacked
 from .decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal, sign_at
 from .libsvm_faults import QUERY, WORD, Expected, MisfitError, first_misfit

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..notices import warn_of_doubt
-from ..store import Store
-from ..table import Table
+from .._core.notices import warn_of_doubt
+from ..data.predict import fit_columns
+from ..data.table import Table
 from .libsvm import read_libsvm
 from .plink import open_bed
 
@@ -79,26 +78,3 @@ def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | Non
             "from 0 or 1 by --zero-based or --one-based"
         )
     return Table(X, y, first_index=found if first_index is None else first_index)
-
-
-def match_columns(table: Table | Store, n_features: int, first_index: int | None) -> Any:
-    """Return the columns of a model from rows of LIBSVM text; rows of any other kind as they are."""
-    if table.first_index is None or first_index is None:
-        return table.X
-    if table.first_index != first_index:
-        raise ValueError(
-            f"X counts its features from {table.first_index}, and the data of the model count from {first_index}: "
-            f"read it with zero_based={first_index == 0}"
-        )
-    return fit_columns(table.X, n_features)
-
-
-def fit_columns(X: Any, n_features: int) -> Any:
-    """Return a CSC matrix with so many columns: empty ones are added, or those behind are left out, with a word."""
-    m, p = X.shape
-    if p <= n_features:
-        indptr = np.append(X.indptr, np.full(n_features - p, X.indptr[-1], X.indptr.dtype))
-        return sp.csc_array((X.data, X.indices, indptr), shape=(m, n_features))
-    n_ignored = np.count_nonzero(np.diff(X.indptr[n_features:]))
-    warn_of_doubt(f"{n_ignored:,} features that the model does not know are ignored")
-    return X[:, :n_features]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bed import Genotypes, Variants
+from ..data.genotypes import Genotypes, Variants
 
 # Of every .bed file with one variant after the other. With 0 in the last place it is one sample after the other.
 _MAGIC, _SAMPLE_MAJOR = b"\x6c\x1b\x01", b"\x6c\x1b\x00"

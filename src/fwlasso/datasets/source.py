@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..bed import Bed
-from ..columns import Csc, shape
-from ..design import as_design
-from ..indices import check_indices
-from ..progress import Tell
+from .._core.bed import Bed
+from .._core.columns import Csc, shape
+from ..data.checks import check_indices
+from ..data.design import as_design
+from ..data.progress import Tell
 
 #: Bytes of a block of a dense matrix.
 BLOCK_BYTES = 64 << 20

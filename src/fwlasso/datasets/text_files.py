@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..parallel import resolve_threads
-from ..progress import Step, Tell
-from ..table import Table
+from .._core.threads import resolve_threads
+from ..data.progress import Step, Tell
+from ..data.table import Table
 from .arrow_files import Wanted
 from .binary_files import BESIDE, from_table, response_beside
 from .compressed import unpacked

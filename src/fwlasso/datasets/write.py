@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problem import as_response
-from ..progress import Tell, silent
-from ..store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, file_name, is_store, open_store
-from .atomic import replacing_folder, sync
+from ..data.checks import as_response
+from ..data.files import replacing_folder, sync
+from ..data.progress import Tell, silent
+from ..data.store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, file_name, is_store, open_store
 from .fill import Selection, fill
 from .source import Source, from_matrix
 

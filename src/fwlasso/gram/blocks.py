@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.bed import Packed
+from .._core.columns import Csc, Dense, Whole, shape
+from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
-from .._jit import kernel
-from ..bed import Packed
-from ..columns import Csc, Dense, Whole, shape
-from ..parallel import Workers
+from .._core.threads import Workers
 
 S = TypeVar("S")
 T = TypeVar("T")

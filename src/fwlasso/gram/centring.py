@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Moments, Vector, gamma
-from .._jit import kernel_in_order
 from .blocks import Coordinates, Mask
 from .row_sums import RowSums
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.columns import Whole, shape
 from .._core.moments import Matrix, Moments, Vector, gamma
-from ..columns import Whole, shape
-from ..parallel import Workers, one_blas_thread
+from .._core.threads import Workers, one_blas_thread
 from .blocks import Piece, add_in_order, cut_folds, read_block
 from .centring import Centre
 

@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
+from .._core.threads import Workers, one_blas_thread, resolve_threads
+from ..data.progress import Tell, silent
 from ..datasets.arrow_files import STDIN, Wanted, stream_csv, stream_parquet
 from ..datasets.files import LIBSVM, TABLES, ending_of, naming
 from ..datasets.libsvm_faults import Expected
 from ..datasets.libsvm_rows import TextRows, first_index, stream_rows
-from ..parallel import Workers, one_blas_thread, resolve_threads
-from ..progress import Tell, silent
 from .blocks import Coordinates
 from .centring import moments
 from .problem import GramProblem

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .._core.bed import Bed
+from .._core.columns import Csc, Dense, Whole
+from .._core.jit import kernel
 from .._core.moments import Matrix, Vector, gamma
-from .._jit import kernel
-from ..bed import Bed
-from ..columns import Csc, Dense, Whole
 from .blocks import Mask, Rows, read_rows
 from .centring import Centre
 from .row_sums import RowSums

@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.columns import Whole
 from .._core.compress import compress_rows
 from .._core.gram_gaps import magnitude_of, sums_of
 from .._core.gram_targets import Targets, gap_at
+from .._core.iterate import NO_COEFS, NOTHING, Iterate
+from .._core.jit import kernel
 from .._core.moments import Moments, Vector
-from .._jit import kernel
-from ..columns import Whole
-from ..forms import Ball, Form, Penalty
-from ..iterate import NO_COEFS, NOTHING, Iterate
-from ..parallel import Workers
-from ..problem import Problem, Units, in_user_units
-from ..solvers.run import Outcome
+from .._core.penalties import Ball, Form, Penalty
+from .._core.problem import Problem, Units, in_user_units
+from .._core.threads import Workers
+from ..problem.points import Outcome
 from ..status import Status
 from .centring import Centre, moments
 from .closing import Residuals, residuals_on_data

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.columns import Csc, Whole, shape
+from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
-from .._jit import kernel
-from ..columns import Csc, Whole, shape
-from ..frames import listed
-from ..parallel import Workers, one_blas_thread
+from .._core.threads import Workers, one_blas_thread
+from ..data.frames import listed
 from .blocks import (
     BLOCK_ROWS,
     Coordinates,

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.columns import Csc
+from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
-from .._jit import kernel_in_order
-from ..columns import Csc
-from ..parallel import Workers
+from .._core.threads import Workers
 from .blocks import Coordinates, Mask
 
 # Denser matrices are multiplied faster with their zeros: BLAS makes some sixty products in the time of one here.

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
-from .._jit import kernel_in_order
+from .._core.threads import Workers
 from ..datasets.arrow_files import Block
 from ..datasets.libsvm_rows import TextRows
-from ..parallel import Workers
 from .blocks import BLOCK_ROWS, Coordinates, Mask, add_in_order, choose_shifts
 from .row_sums import RowSums
 from .sparse_sums import mirror

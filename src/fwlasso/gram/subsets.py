@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._core.columns import Whole
 from .._core.moments import Vector
-from ..columns import Whole
-from ..parallel import Workers
+from .._core.threads import Workers
 from .blocks import Mask
 from .centring import Centre
 from .folds import held_out_errors, total_sums, training_sums

@@ -12,15 +12,16 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._jit import kernel
-from ..certificate import estimate_gap
-from ..columns import Vector, add_column, center
-from ..forms import ROUNDING, Ball
-from ..iterate import Iterate, correlation, move
-from ..problem import Problem
+from .._core.columns import Vector, add_column, center
+from .._core.iterate import Iterate, correlation, move
+from .._core.jit import kernel
+from .._core.penalties import ROUNDING, Ball
+from .._core.problem import Problem
+from ..problem.certificate import estimate_gap
+from ..problem.points import burst_steps
 from ..status import Status
 from .pricing import correlations, largest
-from .run import Advance, Task, burst_steps
+from .run import Advance, Task
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 100

@@ -9,16 +9,17 @@ those that are not optimal are taken in, and it goes on. What the pass finds ser
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel, part_of_kernel
-from ..certificate import estimate_gap
-from ..columns import Vector, add_column
-from ..forms import ROUNDING, Penalty, soft_threshold
-from ..iterate import Iterate, correlation, refresh
-from ..problem import Problem
+from .._core.columns import Vector, add_column
+from .._core.iterate import Iterate, correlation, refresh
+from .._core.jit import kernel, part_of_kernel
+from .._core.penalties import ROUNDING, Penalty, soft_threshold
+from .._core.problem import Problem
+from ..problem.certificate import estimate_gap
+from ..problem.points import BURST_BYTES
 from ..status import Status
 from .covariances import Covariances, cycle_by_covariances
 from .pricing import correlations, largest
-from .run import BURST_BYTES, Advance, Stopping, Task
+from .run import Advance, Stopping, Task
 
 Indices = NDArray[np.int64]
 

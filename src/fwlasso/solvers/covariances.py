@@ -8,11 +8,11 @@ twice the cost of having known what the better choice is.
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
-from ..columns import Matrix, Vector, add_column, center, column_entries, dot_column
-from ..forms import ROUNDING, soft_threshold
-from ..iterate import Iterate, correlation
-from ..problem import Problem
+from .._core.columns import Matrix, Vector, add_column, center, column_entries, dot_column
+from .._core.iterate import Iterate, correlation
+from .._core.jit import kernel
+from .._core.penalties import ROUNDING, soft_threshold
+from .._core.problem import Problem
 
 Indices = NDArray[np.int64]
 

@@ -9,15 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import kernel
-from ..forms import Form, duality_gap, line_search
-from ..iterate import Iterate, move
-from ..oracle import parallel_scan, scan, scan_active
-from ..parallel import n_chunks
-from ..problem import Problem
-from ..sampling import Sampler, SampleSize, all_columns, default_block_size, draw, make_sampler
+from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler
+from .._core.iterate import Iterate, move
+from .._core.jit import kernel
+from .._core.oracle import parallel_scan, scan, scan_active
+from .._core.penalties import Form, duality_gap, line_search
+from .._core.problem import Problem
+from .._core.threads import n_chunks
+from ..problem.points import burst_steps
 from ..status import Status
-from .run import Advance, Stopping, Task, burst_steps
+from .run import Advance, Stopping, Task
+from .sample_size import SampleSize
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 1000

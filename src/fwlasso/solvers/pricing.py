@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .._jit import kernel
-from ..columns import Vector, cut_columns
-from ..iterate import Iterate, correlation
-from ..parallel import Workers
-from ..problem import Problem
+from .._core.columns import Vector, cut_columns
+from .._core.iterate import Iterate, correlation
+from .._core.jit import kernel
+from .._core.problem import Problem
+from .._core.threads import Workers
 
 
 def correlations(problem: Problem, iterate: Iterate, workers: Workers) -> tuple[Vector, int]:

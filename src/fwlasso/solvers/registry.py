@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..sampling import SampleSize
 from .away_steps import AwayFrankWolfe, away_step, pairwise_step
 from .coordinate_descent import CoordinateDescent
 from .frank_wolfe import FrankWolfe
 from .run import Solver
+from .sample_size import SampleSize
 
 #: The stopping rules, and the tolerance of each by default.
 STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4}

@@ -6,26 +6,16 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..certificate import certify_iterates
-from ..forms import Form, best_scale
-from ..iterate import Iterate, is_stale, refresh, rescale
-from ..parallel import Workers
-from ..problem import Problem
+from .._core.iterate import Iterate, is_stale, refresh, rescale
+from .._core.penalties import Form, best_scale
+from .._core.problem import Problem
+from .._core.threads import Workers
+from ..problem.certificate import certify_iterates
+from ..problem.points import MOSTLY_ROUNDING, Outcome
 from ..status import Status
-
-#: Bytes of columns read in one burst: some milliseconds, after which time, callback and Ctrl-C are looked at.
-BURST_BYTES = 1 << 27
-
-
-def burst_steps(n_bytes: int, max_steps: int, n_most: int) -> int:
-    """Return how many steps that read `n_bytes` each make a burst: at least one, at most `n_most`."""
-    return max(1, min(max_steps, n_most, BURST_BYTES // max(1, n_bytes)))
-
 
 # So many gaps of a solver may be refuted before it is given up, each half of the one before.
 _MOST_REFUTED = 10
-#: A gap of no more than so many times its rounding is as small as float64 lets it become; else a method has stalled.
-MOSTLY_ROUNDING = 10.0
 
 
 class Stopping(NamedTuple):
@@ -64,17 +54,6 @@ class Solver(Protocol):
 
     def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Take some steps, at least one and at most `task.max_steps`."""
-
-
-class Outcome(NamedTuple):
-    """How the work on a point ended."""
-
-    iterate: Iterate
-    status: Status
-    n_iter: int
-    n_dots: int
-    gap: float  # over the columns looked at last
-    n_priced: int  # columns looked at, those of a working set left out
 
 
 #: Looks at time, keyboard and callback between bursts, and names the ending if there is one.

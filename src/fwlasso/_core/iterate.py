@@ -1,0 +1,200 @@
+"""What moves: the solution so far, as a list of active columns and their fitted values."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Vector, add_column, center, dot_column
+from .jit import kernel
+from .problem import Problem
+
+
+class Iterate(NamedTuple):
+    """A point a and q = X a, both lazily scaled, so that the Frank-Wolfe shrink is one multiplication.
+
+    The arrays are written in place; the numbers are replaced with every step, by a new Iterate.
+    """
+
+    active: NDArray[np.int64]  # columns, the first n_active of them in use
+    weights: Vector  # a[active] = scale * weights
+    fitted: Vector  # q = scale * fitted, a sample vector
+    n_active: int
+    scale: float
+    qq: float  # S = q'q
+    qy: float  # F = q'y
+    l1: float  # ||a||_1
+    age: int  # steps since q, S and F were last computed from a
+
+    def coefs(self) -> tuple[NDArray[np.int64], Vector]:
+        """Return the columns with a nonzero coefficient, in increasing order, and the coefficients."""
+        _, columns, coefs = supports([self])
+        return columns, coefs
+
+    def copy(self) -> "Iterate":
+        """Return the point in arrays of its own, without its fitted values."""
+        active, weights = self.active[: self.n_active].copy(), self.scale * self.weights[: self.n_active]
+        return self._replace(active=active, weights=weights, fitted=NOTHING, scale=1.0)
+
+    def with_room(self, n_more: int) -> "Iterate":
+        """Return the same point with room for `n_more` further columns."""
+        room = self.n_active + n_more - self.active.size
+        if room <= 0:
+            return self
+        room += self.active.size  # double: steps stay cheap on average
+        return self._replace(
+            active=np.concatenate([self.active, np.empty(room, np.int64)]),
+            weights=np.concatenate([self.weights, np.empty(room)]),
+        )
+
+
+NOTHING = np.empty(0)
+#: a = 0, without its fitted values.
+NO_COEFS = Iterate(np.empty(0, np.int64), NOTHING, NOTHING, 0, 1.0, 0.0, 0.0, 0.0, 0)
+# q, S and F are computed anew after this many recursive updates, or when the constant part of q is this large.
+_REFRESH_EVERY, _LARGEST_CONSTANT = 1000, 1e6
+# A lazily scaled vector is folded long before the scale leaves the range of float64.
+_SMALLEST_SCALE = 1e-100
+
+
+class Supports(NamedTuple):
+    """The nonzero coefficients of some points, as the parts of a CSC matrix: columns of X are its rows."""
+
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int64]  # in increasing order for every point
+    coefs: Vector
+
+
+def supports(points: Sequence[Iterate]) -> Supports:
+    """Return the nonzero coefficients of some points."""
+    point_of = np.repeat(np.arange(len(points)), [point.n_active for point in points])
+    columns = np.concatenate([point.active[: point.n_active] for point in points])
+    coefs = np.concatenate([point.weights[: point.n_active] for point in points])
+    scales = np.array([point.scale for point in points])
+    if (scales != 1.0).any():
+        coefs *= scales[point_of]
+    if not np.all((columns[1:] > columns[:-1]) | (point_of[1:] > point_of[:-1])):
+        order = np.lexsort((columns, point_of))
+        columns, coefs = columns[order], coefs[order]  # the points are in order
+    kept = coefs != 0.0
+    indptr = np.searchsorted(point_of[kept], np.arange(len(points) + 1))
+    return Supports(indptr, columns[kept], coefs[kept])
+
+
+def zero(problem: Problem) -> Iterate:
+    """Return a = 0."""
+    return Iterate(np.empty(16, np.int64), np.empty(16), np.zeros(problem.y.size), 0, 1.0, 0.0, 0.0, 0.0, 0)
+
+
+def at(problem: Problem, columns: NDArray[np.int64], coefs: Vector) -> Iterate:
+    """Return the point with these coefficients; q, S and F follow from them."""
+    active, weights = np.concatenate([columns, np.empty(16, np.int64)]), np.concatenate([coefs, np.empty(16)])
+    bare = Iterate(active, weights, np.zeros(problem.y.size), columns.size, 1.0, 0.0, 0.0, 0.0, 0)
+    return refresh(problem, bare)  # type: ignore[no-any-return]
+
+
+def objective(problem: Problem, iterate: Iterate) -> float:
+    """Return 1/2 ||y - q||^2 = 1/2 y'y + 1/2 S - F."""
+    return 0.5 * problem.yy + 0.5 * iterate.qq - iterate.qy
+
+
+@kernel
+def correlation(problem: Problem, iterate: Iterate, j: int) -> float:
+    """Return z_j'(y - q), from the stored z_j'y: y itself is not touched."""
+    return problem.xty[j] - iterate.scale * dot_column(problem.X, j, iterate.fitted)  # type: ignore[no-any-return]
+
+
+@kernel
+def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float, push: float) -> tuple[Iterate, float]:
+    """Go to shrink a + push e_j, where `corr` is z_j'(y - q); return it and the largest change of a coefficient.
+
+    S <- shrink^2 S + 2 shrink push z'q + push^2 z'z and F <- shrink F + push z'y.
+    """
+    active, weights, fitted = iterate.active, iterate.weights, iterate.fitted
+    n, scale = iterate.n_active, iterate.scale
+    where = n
+    largest = 0.0  # of the other coefficients
+    for k in range(n):
+        if active[k] == j:
+            where = k
+        else:
+            largest = max(largest, abs(weights[k]))
+    before = scale * weights[where] if where < n else 0.0
+    change = max(abs(1.0 - shrink) * abs(scale) * largest, abs((shrink - 1.0) * before + push))
+
+    scale *= shrink
+    if scale < _SMALLEST_SCALE or scale > 1.0 / _SMALLEST_SCALE:
+        # Loops: array expressions would take three times as long to compile.
+        for i in range(fitted.size):
+            fitted[i] *= scale
+        for k in range(n):
+            weights[k] *= scale
+        scale = 1.0
+    if where == n:
+        active[n] = j
+        weights[n] = 0.0
+        n += 1
+    weights[where] += push / scale
+    add_column(problem.X, j, push / scale, fitted)
+
+    l1 = 0.0
+    kept = 0
+    for k in range(n):
+        if weights[k] != 0.0:
+            active[kept] = active[k]
+            weights[kept] = weights[k]
+            l1 += abs(weights[k])
+            kept += 1
+    qq = shrink**2 * iterate.qq + 2.0 * shrink * push * (problem.xty[j] - corr) + push**2 * problem.norms2[j]
+    qy = shrink * iterate.qy + push * problem.xty[j]
+    return Iterate(active, weights, fitted, kept, scale, max(qq, 0.0), qy, scale * l1, iterate.age + 1), change
+
+
+def rescale(iterate: Iterate, factor: float) -> Iterate:
+    """Return factor a."""
+    if factor < _SMALLEST_SCALE:
+        iterate.fitted[:] = 0.0
+        return iterate._replace(n_active=0, scale=1.0, qq=0.0, qy=0.0, l1=0.0)
+    return iterate._replace(
+        scale=factor * iterate.scale,
+        qq=factor**2 * iterate.qq,
+        qy=factor * iterate.qy,
+        l1=factor * iterate.l1,
+    )
+
+
+@kernel
+def refresh(problem: Problem, iterate: Iterate) -> Iterate:
+    """Compute q, S and F anew from a: thousands of recursions drift."""
+    active, weights, fitted, n = iterate.active, iterate.weights, iterate.fitted, iterate.n_active
+    fitted[:] = 0.0
+    for k in range(n):
+        weights[k] *= iterate.scale
+        if weights[k] != 0.0:
+            add_column(problem.X, active[k], weights[k], fitted)
+    center(problem.X, fitted)
+    fresh = Iterate(active, weights, fitted, n, 1.0, 0.0, 0.0, 0.0, 0)
+    qq, qy, l1 = inner_products(problem, fresh)
+    return Iterate(active, weights, fitted, n, 1.0, qq, qy, l1, 0)
+
+
+@kernel
+def inner_products(problem: Problem, iterate: Iterate) -> tuple[float, float, float]:
+    """Return S, F and ||a||_1 from a and q: S = sum a_j z_j'q and F = sum a_j z_j'y hold for every storage."""
+    qq = qy = l1 = 0.0
+    for k in range(iterate.n_active):
+        a, j = iterate.scale * iterate.weights[k], iterate.active[k]
+        if a != 0.0:
+            qq += a * iterate.scale * dot_column(problem.X, j, iterate.fitted)
+            qy += a * problem.xty[j]
+            l1 += abs(a)
+    return max(qq, 0.0), qy, l1
+
+
+def is_stale(iterate: Iterate) -> bool:
+    """Tell whether q, S and F should be computed anew: after many steps, or with a large constant part in q."""
+    if iterate.age >= _REFRESH_EVERY:
+        return True
+    total = iterate.scale * float(iterate.fitted[-1])  # 1'q, and ||mean(q) 1||^2 = (1'q)^2 / m
+    return total * total > _LARGEST_CONSTANT * iterate.qq * (iterate.fitted.size - 1)

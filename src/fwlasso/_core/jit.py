@@ -1,0 +1,242 @@
+"""The only owner of numba's machinery: compiled kernels, dispatch by type, and their cache.
+
+`kernel` compiles a function and caches it on disk; `by_type` makes a function that picks its implementation
+by the type of its first argument, in Python and in compiled code alike. With ``NUMBA_DISABLE_JIT=1`` both run
+as plain Python.
+"""
+
+import functools
+import grp
+import hashlib
+import os
+import pwd
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    InTreeCacheLocator,
+    NullCache,
+    UserProvidedCacheLocator,
+    UserWideCacheLocator,
+)
+from numba.core.compiler_lock import global_compiler_lock
+from numba.extending import overload
+
+from .notices import say_compiling, say_shared_cache
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# A fork waits while another thread compiles: in the child, nobody would ever give the lock back.
+_lock = global_compiler_lock
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+# reassoc and contract are what vectorised sums need; NaN and inf keep their meaning.
+_VECTORISED: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+#: Compiled into every kernel that calls it: calls of a few nanoseconds are too dear in inner loops. So is counting
+#: references to arrays, an atomic operation each: such a function must neither make nor return any.
+INLINE: dict[str, Any] = _VECTORISED | {"forceinline": True, "_nrt": False}
+#: Called by kernels only: a way in from Python, with arrays to unpack and count, is half of what many take to compile.
+#: As above, such a function must neither make nor return arrays.
+INNER: dict[str, Any] = _VECTORISED | {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# For sums over gathered numbers: vectorised gathers are twice as slow as scalar loads.
+IN_ORDER: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+
+
+_ROOT = Path(__file__).parents[1]
+_IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import ([^(\n]*)", re.MULTILINE)
+_CHOSEN_BY_TYPE = re.compile(rb"^@\w+\.register\(", re.MULTILINE)
+
+
+@functools.cache
+def _sources() -> dict[str, bytes]:
+    """Return every source file of the package by the name of its module."""
+    files = sorted(_ROOT.rglob("*.py"))
+    names = (".".join((_ROOT.name, *file.relative_to(_ROOT).with_suffix("").parts)) for file in files)
+    return {name.removesuffix(".__init__"): file.read_bytes() for name, file in zip(names, files, strict=True)}
+
+
+@functools.cache
+def _imports(name: str) -> frozenset[str]:
+    """Return the modules of the package that a module of it imports by relative imports, wherever these stand."""
+    sources = _sources()
+    is_package = (_ROOT.parent / Path(*name.split(".")) / "__init__.py").exists()
+    found = set()
+    for dots, module, names in _IMPORT.findall(sources[name].decode()):
+        parts = name.split(".")
+        parts = parts[: len(parts) - len(dots) + is_package]
+        base = ".".join((*parts, module)) if module else ".".join(parts)
+        members = (f"{base}.{member.split()[0]}" for member in names.split(",") if member.strip())
+        found |= {known for known in (base if module else "", *members) if known in sources}
+    return frozenset(found)
+
+
+@functools.cache
+def stamp_of(module: str) -> str:
+    """Return a digest of the sources that a kernel of `module` can be compiled from.
+
+    numba looks only at the file that defines a kernel, and would go on running old code after an edit of a
+    function that the kernel calls from another file. These are the module, what it imports from the package, what
+    that imports, and all that gives a storage or a form its functions, which are chosen by type. A module of somebody
+    else may import anything.
+    """
+    sources = _sources()
+    todo = [module, *(name for name, text in sources.items() if _CHOSEN_BY_TYPE.search(text))]
+    seen: set[str] = set() if module in sources else set(sources)
+    while todo:
+        name = todo.pop()
+        if name in sources and name not in seen:
+            seen.add(name)
+            todo += _imports(name) if name != __name__ else ()  # what we are told has no part in a kernel
+    digest = hashlib.sha256()
+    for name in sorted(seen):
+        digest.update(name.encode())
+        digest.update(sources[name])
+    return digest.hexdigest()
+
+
+class _IndexFile(IndexDataCacheFile):  # type: ignore[misc]
+    """numba's index of what is cached, empty where it names types that the package no longer has."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+
+@functools.cache
+def shared_place(folder: Path) -> Path | None:
+    """Return what others can write to of a folder, the compiled code in it and the folders above it; None if nothing.
+
+    The cache is made of pickles: whoever can put a file there runs code as the user. Trusted are the user, root, and
+    the owner of the package, whose code is run anyway, as is that of all who can write above the package.
+    """
+    folder = folder.resolve()
+    trusted = {0, os.geteuid(), _ROOT.stat().st_uid}
+    above = [place for place in folder.parents if place not in _ROOT.parents]
+    for place in (folder, *folder.glob("*.nb[ci]"), *above):
+        status = place.stat()
+        by_others = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and _is_shared(status.st_gid))
+        # In a folder with the sticky bit, others can make something new, but not replace what is there.
+        is_sticky = place in above and status.st_mode & stat.S_ISVTX
+        if status.st_uid not in trusted or (by_others and not is_sticky):
+            return place
+    return None
+
+
+def _is_shared(gid: int) -> bool:
+    """Return whether a group is neither root's nor the one that many systems make for every user."""
+    try:
+        group, mine = grp.getgrgid(gid), {"root", pwd.getpwuid(os.geteuid()).pw_name}
+    except KeyError:
+        return True
+    return group.gr_name not in mine or not mine.issuperset(group.gr_mem)
+
+
+class _Private:
+    """A place for a cache that numba passes over where others can write to it."""
+
+    def ensure_cache_path(self) -> None:
+        folder = Path(self.get_cache_path())  # type: ignore[attr-defined]
+        if not isinstance(self, InTreeCacheLocator):
+            folder.mkdir(0o700, parents=True, exist_ok=True)
+        super().ensure_cache_path()  # type: ignore[misc]
+        if place := shared_place(folder):
+            say_shared_cache(place)
+            raise PermissionError(place)
+
+
+class _PrivatePlaces(CompileResultCacheImpl):  # type: ignore[misc]
+    """Where numba looks for a cache: in ``NUMBA_CACHE_DIR``, beside the sources, in the user's folder of caches."""
+
+    _locator_classes = tuple(
+        type(locator.__name__, (_Private, locator), {})
+        for locator in (UserProvidedCacheLocator, InTreeCacheLocator, UserWideCacheLocator)
+    )
+
+
+class _StampedCache(FunctionCache):  # type: ignore[misc]
+    """numba's on-disk cache, valid for one state of the sources that a kernel is compiled from."""
+
+    _impl_class = _PrivatePlaces
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _IndexFile(self._cache_path, self._impl.filename_base, stamp_of(function.__module__))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        loaded = super().load_overload(sig, target_context)
+        if loaded is None:
+            say_compiling(cached=True)
+        return loaded
+
+
+class _NoCache(NullCache):  # type: ignore[misc]
+    """No cache, but the user is told so."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        say_compiling(cached=False)
+
+
+def kernel(function: F, **options: Any) -> F:
+    """Compile `function`: no Python objects, no GIL, cached on disk where a cache can be written."""
+    if numba.config.DISABLE_JIT:
+        # Compiled numbers overflow, wrap around and become NaN silently; numpy's scalars do so with a warning.
+        return np.errstate(all="ignore")(function)  # type: ignore[return-value]
+    dispatcher = numba.njit(**(_VECTORISED | options))(function)
+    try:
+        dispatcher._cache = _StampedCache(function)
+    except RuntimeError:  # no writable place for a cache: compile in every process
+        dispatcher._cache = _NoCache()
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def kernel_in_order(function: F) -> F:
+    """Compile `function` as `kernel` does, but let it add up numbers as they come: see `IN_ORDER`."""
+    return kernel(function, **IN_ORDER)
+
+
+def inner_kernel(function: F) -> F:
+    """Compile `function` for other kernels to call, not for Python: see `INNER`."""
+    return kernel(function, **INNER)
+
+
+def part_of_kernel(function: F) -> F:
+    """Compile `function` into every kernel that calls it: see `INLINE`."""
+    return kernel(function, **INLINE)
+
+
+def by_type(function: Callable[..., Any]) -> Any:
+    """Make `function` choose its implementation by the type of its first argument, a NamedTuple.
+
+    Implementations are added with ``@function.register(Type)``. The choice happens at compile time and costs
+    nothing at run time.
+    """
+    implementations: dict[type, Callable[..., Any]] = {}
+
+    @functools.wraps(function)
+    def dispatch(first: Any, *rest: Any) -> Any:
+        return implementations[type(first)](first, *rest)
+
+    def register(kind: type, options: dict[str, Any] = _VECTORISED) -> Callable[[F], F]:
+        def add(implementation: F) -> F:
+            implementations[kind] = implementation
+
+            @overload(dispatch, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+            def choose(first: Any, *_rest: Any) -> Callable[..., Any] | None:
+                return implementation if getattr(first, "instance_class", None) is kind else None
+
+            return implementation
+
+        return add
+
+    dispatch.register = register  # type: ignore[attr-defined]
+    return dispatch

@@ -1,0 +1,133 @@
+"""The problem that is solved, as kernels see it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Columns, Masked, Shifted, Standardized, Vector, nbytes
+from .jit import kernel
+
+# Of numbers below this, float64 holds no more than forty bits.
+_FEWEST_DIGITS = 2.0**-1034
+
+
+class Units(NamedTuple):
+    """What was done to the numbers of users: all of it exact, but for y_mean.
+
+    The solver has z_j = f_j (x_j - o_j - mu_j) and 2^y_power y - y_origin - y_mean, and f_j = 2^x_power unless columns
+    are standardised. Powers are zero for numbers of any ordinary size.
+    """
+
+    x_power: int
+    y_power: int
+    y_origin: float
+    y_mean: float
+    standardized: bool
+
+    @property
+    def coef_power(self) -> int:
+        """Coefficients of users are 2^coef_power times those of the solver, for the columns as the solver has them."""
+        return self.x_power - self.y_power
+
+    @property
+    def penalty_power(self) -> int:
+        """A penalty of users, m alpha, is lambda after multiplication with 2^penalty_power."""
+        return self.x_power + self.y_power
+
+
+class Problem(NamedTuple):
+    """Least squares of `y` on the columns z_j of `X`: built once per path, never changed.
+
+    With an intercept the columns and `y` are centred, and the intercept follows from their means.
+    """
+
+    X: Columns
+    y: Vector  # with its sum: see columns.sample_vector
+    xty: Vector  # z_j'y, the paper's sigma_j
+    norms2: Vector  # z_j'z_j
+    yy: float  # y'y
+    centred: bool  # whether columns and y are centred
+    largest: float  # the largest of the sizes of columns, see `sizes`
+    y_size: float  # ||y|| before it was centred, counted from its origin
+    units: Units
+    n_samples: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples and of features."""
+        return self.n_samples, self.xty.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the design matrix, read in one pass."""
+        return nbytes(self.X)
+
+    @property
+    def null_loss(self) -> float:
+        """1/2 y'y, the loss of a = 0 and what relative gaps are relative to; one where y is zero."""
+        return 0.5 * self.yy or 1.0
+
+    @property
+    def lambda_max(self) -> float:
+        """The smallest penalty with a zero solution: ||X'y||_inf."""
+        return float(max(np.max(self.xty, initial=0.0), -np.min(self.xty, initial=0.0)))  # no temporary of size p
+
+    def sizes(self, columns: NDArray[np.int64]) -> Vector:
+        """Return f_j ||x_j - o_j|| of some columns, before they are centred: what rounding is relative to."""
+        norms2 = self.norms2[columns]
+        if isinstance(self.X, Standardized) and self.centred:
+            norms2 = norms2 + self.shape[0] * (self.X.factors[columns] * self.X.means[columns]) ** 2
+        return np.sqrt(norms2)
+
+    def to_user_units(
+        self, indptr: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the coefficients of the user's columns, and the intercepts, of points as the parts of a CSC matrix.
+
+        X b + b0 = Z w + y_mean with z_j = f_j (x_j - mu_j 1) gives b_j = f_j w_j, b0 = y_mean - sum mu_j b_j. Means are
+        sums of two numbers, and what they make may cancel: all of it is added up in long double.
+        """
+        n, units = indptr.size - 1, self.units
+        mean = np.ldexp(np.longdouble(units.y_mean), -units.y_power) + np.ldexp(units.y_origin, -units.y_power)
+        if not isinstance(self.X, Standardized):
+            return in_user_units(weights, -units.y_power), np.full(n, float(mean))
+        coefs = in_user_units(self.X.factors[columns] * weights, -units.y_power)
+        if not self.centred:
+            return coefs, np.zeros(n)
+        means = self.X.means[columns].astype(np.longdouble) + _origins(self.X)[columns]
+        sums = np.add.reduceat(np.append(means * coefs, np.longdouble(0.0)), indptr[:-1])
+        sums[indptr[1:] == indptr[:-1]] = 0.0  # of no terms, `reduceat` takes the next one
+        return coefs, in_user_units(mean - sums, 0, least=0.0)
+
+    def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
+        """Return the columns with a nonzero coefficient and w_j = b_j / f_j; constant columns have none."""
+        indices = np.flatnonzero(coefs)
+        indices = indices[self.norms2[indices] > 0.0]
+        weights = np.ldexp(coefs[indices], self.units.y_power)
+        return indices, weights / self.X.factors[indices] if isinstance(self.X, Standardized) else weights
+
+
+def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float = _FEWEST_DIGITS) -> Vector:
+    """Return 2^power values, or raise a ValueError where float64 has no room for them: the largest is below `least`."""
+    with np.errstate(over="ignore", under="ignore"):
+        scaled: Vector = np.ldexp(values, power).astype(np.float64)
+    largest = np.max(np.abs(scaled), initial=0.0)
+    if not (least <= largest < np.inf or not values.any()):
+        raise ValueError(
+            "X and y: their numbers are so far apart in size, or both so large or so small, that float64 cannot hold "
+            "what follows from them. Scale them"
+        )
+    return scaled
+
+
+def _origins(X: Standardized) -> Vector:
+    """Return what the columns are counted from."""
+    inner = X.columns.columns if isinstance(X.columns, Masked) else X.columns
+    return inner.origins if isinstance(inner, Shifted) else np.zeros(X.means.size)
+
+
+@kernel
+def rank_bound(problem: Problem) -> int:
+    """Return how many columns can be independent: as many as there are samples, less one for the intercept."""
+    return int(problem.n_samples - problem.centred)

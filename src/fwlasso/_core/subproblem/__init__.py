@@ -1,0 +1,1 @@
+"""Least squares with a penalty on the few columns of a working set."""

@@ -1,0 +1,226 @@
+"""Copies of the few columns that are worked with, in float64: one type for every storage of X.
+
+Columns are centred and scaled when they are copied. What works on copies is compiled once, and loses no digits to the
+means of columns.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.columns import (
+    Columns,
+    Csc,
+    Masked,
+    Standardized,
+    Vector,
+    column_entries,
+    column_entry,
+    column_shift,
+    shape,
+    storage_of,
+)
+from .._core.jit import kernel, part_of_kernel
+from .._core.problem import Problem
+from .._core.subproblem.copies import Copies, Indices
+from .._core.threads import Workers, even_cuts, physical_memory
+from ..problem.points import Outcome
+
+#: Bytes that the copies of a path may take: so many, and at most this share of the machine's memory.
+MOST_BYTES, _MOST_OF_MEMORY = 2 << 30, 0.25
+# An entry of a compressed copy has so many bytes.
+_BYTES_PER_ENTRY = 12
+# Columns that are fuller than this are copied as a whole: so their means are no larger than their variation.
+_FULL = 0.5
+# There is room for so many bytes of copies at first; memory that is not used costs nothing.
+_FIRST_BYTES = 32 << 20
+
+
+class NoRoom(Exception):  # noqa: N818
+    """The columns that are to be worked with do not fit into the memory for copies."""
+
+    def __init__(self, n_bytes: int) -> None:
+        super().__init__(f"The columns that matter do not fit into {n_bytes >> 20:,} MB, which their copies may take.")
+        self.outcomes: list[Outcome] = []  # that were solved before
+
+
+class Copier:
+    """Copies columns of a problem to places, within the bytes that copies may take."""
+
+    def __init__(self, problem: Problem, workers: Workers) -> None:
+        self._X, self._workers = problem.X, workers
+        self._n_entries = 0  # that are in use, up to the last
+        m = problem.y.size - 1
+        inner = problem.X.columns if isinstance(problem.X, Standardized) else problem.X
+        kept = np.array(inner.kept) if isinstance(inner, Masked) else np.ones(m)
+        stored = storage_of(problem.X)
+        self.most_bytes = min(MOST_BYTES, int(_MOST_OF_MEMORY * physical_memory()))
+        nothing, no_places = np.empty(0), np.empty(0, np.int64)
+        self.copies = Copies(
+            np.empty((0, m)), nothing, np.empty(0, np.int32), no_places, no_places, nothing, nothing, nothing,
+            np.array(problem.y), kept, problem.yy, shape(problem.X)[0], problem.centred,
+            not isinstance(stored, Csc) or stored.data.size > _FULL * m * (stored.indptr.size - 1),
+        )  # fmt: skip
+
+    @property
+    def room(self) -> int:
+        """How many places there is room for."""
+        return self.copies.starts.size
+
+    def fits(self, columns: Indices) -> bool:
+        """Tell whether more columns fit beside those that are there."""
+        copies = self.copies
+        if copies.dense:
+            n_more = 8 * (copies.y.size - 1) * columns.size
+        else:
+            n_more = _BYTES_PER_ENTRY * int(_lengths(self._X, columns, copies).sum())
+        return self.nbytes + n_more <= self.most_bytes
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the columns that are there."""
+        n_entries = int((self.copies.stops - self.copies.starts).sum())
+        return n_entries * (8 if self.copies.dense else _BYTES_PER_ENTRY)
+
+    def drop(self, places: Indices) -> None:
+        """Forget the columns of some places."""
+        self.copies.starts[places] = self.copies.stops[places] = 0
+
+    def copy(self, columns: Indices, places: Indices) -> None:
+        """Copy columns to places that are free."""
+        n_places = int(places.max(initial=-1)) + 1
+        if n_places > self.room:
+            self._add_places(n_places)
+        copies, X = self.copies, self._X
+        m = copies.y.size - 1
+        if copies.dense:
+            cuts = even_cuts(columns.size, 16 * m * columns.size)
+            self._workers.run(lambda lo, hi: _copy_dense(X, columns, places, copies, lo, hi), cuts)
+            return
+        lengths = _lengths(X, columns, copies)
+        n_more = int(lengths.sum())
+        if self._n_entries + n_more > copies.data.size:
+            self._add_entries(n_more)
+            copies = self.copies
+        copies.starts[places] = self._n_entries + np.cumsum(lengths) - lengths
+        self._n_entries += n_more
+        cuts = even_cuts(columns.size, 2 * _BYTES_PER_ENTRY * n_more)
+        self._workers.run(lambda lo, hi: _copy_compressed(X, columns, places, copies, lo, hi), cuts)
+
+    def _add_places(self, n_least: int) -> None:
+        copies, old = self.copies, self.room
+        per_row = 8 * (copies.y.size - 1)
+        first = max(256, min(_FIRST_BYTES, self.most_bytes) // per_row) if copies.dense else 256
+        room = max(n_least, min(max(first, 2 * old), shape(self._X)[1]))
+        rows, more = copies.rows, np.zeros(room - old)
+        if copies.dense:
+            rows = np.empty((room, rows.shape[1]))
+            rows[:old] = copies.rows
+        self.copies = copies._replace(
+            rows=rows,
+            starts=np.append(copies.starts, more.astype(np.int64)),
+            stops=np.append(copies.stops, more.astype(np.int64)),
+            shifts=np.append(copies.shifts, more),
+            norms2=np.append(copies.norms2, more),
+            xty=np.append(copies.xty, more),
+        )
+
+    def _add_entries(self, n_more: int) -> None:
+        """Make room for more entries, and leave out those that were dropped."""
+        copies = self.copies
+        lengths = copies.stops - copies.starts
+        n_live = int(lengths.sum())
+        room = 2 * (n_live + n_more)
+        data, indices = np.empty(room), np.empty(room, np.int32)
+        starts = np.cumsum(lengths) - lengths
+        _move_entries(copies, starts, data, indices)
+        self._n_entries = n_live
+        self.copies = copies._replace(data=data, indices=indices, starts=starts, stops=starts + lengths)
+
+
+@kernel
+def _move_entries(copies: Copies, starts: Indices, data: Vector, indices: NDArray[np.int32]) -> None:
+    for k in range(starts.size):
+        for e in range(copies.stops[k] - copies.starts[k]):
+            data[starts[k] + e] = copies.data[copies.starts[k] + e]
+            indices[starts[k] + e] = copies.indices[copies.starts[k] + e]
+
+
+@part_of_kernel
+def _is_full(n_entries: int, copies: Copies) -> bool:
+    """Tell whether a column is copied as a whole: without its mean, where that may be large."""
+    return copies.centred and n_entries > _FULL * copies.n_samples
+
+
+@kernel
+def _lengths(X: Columns, columns: Indices, copies: Copies) -> Indices:
+    """Return how many entries compressed copies of some columns may have."""
+    lengths = np.empty(columns.size, np.int64)
+    for c in range(columns.size):
+        n = column_entries(X, columns[c])
+        lengths[c] = copies.n_samples if _is_full(n, copies) else n
+    return lengths
+
+
+@kernel
+def _copy_dense(X: Columns, columns: Indices, places: Indices, copies: Copies, lo: int, hi: int) -> None:
+    for c in range(lo, hi):
+        k = places[c]
+        copies.norms2[k], copies.xty[k] = _fill_row(X, columns[c], copies, copies.rows[k])
+        copies.starts[k], copies.stops[k] = 0, copies.y.size - 1
+
+
+@kernel
+def _fill_row(X: Columns, j: int, copies: Copies, row: Vector) -> tuple[float, float]:
+    """Fill in z_j; return z_j'z_j and z_j'y."""
+    shift = column_shift(X, j)
+    for i in range(row.size):
+        row[i] = -shift * copies.kept[i]
+    total = 0.0
+    for e in range(column_entries(X, j)):
+        i, value = column_entry(X, j, e)
+        row[i] = (value - shift) * copies.kept[i]
+    for i in range(row.size):
+        total += row[i]
+    rest = total / copies.n_samples if copies.centred else 0.0  # what rounding has left of the mean
+    norm2 = xty = 0.0
+    for i in range(row.size):
+        row[i] -= rest * copies.kept[i]
+        norm2 += row[i] * row[i]
+        xty += row[i] * copies.y[i]
+    return norm2, xty
+
+
+@kernel
+def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copies, lo: int, hi: int) -> None:
+    """Copy columns to where their places start."""
+    m, n_samples = copies.y.size - 1, copies.n_samples
+    row = np.empty(m)
+    for c in range(lo, hi):
+        j, k = columns[c], places[c]
+        at = copies.starts[k]
+        if _is_full(column_entries(X, j), copies):
+            copies.shifts[k] = 0.0
+            copies.norms2[k], copies.xty[k] = _fill_row(X, j, copies, row)
+            for i in range(m):
+                if copies.kept[i] > 0.0:
+                    copies.indices[at] = i
+                    copies.data[at] = row[i]
+                    at += 1
+            copies.stops[k] = at
+            continue
+        total = norm2 = xty = 0.0
+        for e in range(column_entries(X, j)):
+            i, value = column_entry(X, j, e)
+            if copies.kept[i] > 0.0:
+                copies.indices[at] = i
+                copies.data[at] = value
+                total += value
+                at += 1
+        shift = total / n_samples if copies.centred else 0.0
+        for e in range(copies.starts[k], at):
+            norm2 += (copies.data[e] - shift) ** 2
+            xty += copies.data[e] * copies.y[copies.indices[e]]
+        copies.stops[k] = at
+        copies.shifts[k] = shift
+        copies.norms2[k] = norm2 + (n_samples - (at - copies.starts[k])) * shift**2
+        copies.xty[k] = xty - shift * copies.y[m]

@@ -1,0 +1,1 @@
+"""Paths that are kept while they are computed."""

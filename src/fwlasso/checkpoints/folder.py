@@ -1,0 +1,292 @@
+"""Runs that survive: a folder that holds the settings of a path and its points so far.
+
+``settings.json`` tells what was asked, of which data, by which version, and on which grid, and whether all points are
+there (`complete`) and the command line has written what comes of them (`kept`); ``segments/`` holds the solved points,
+a file for every segment, and tells which run it is of. Paths on subsets of the samples, such as folds, are runs of
+their own in ``subsets/``. Every file has a checksum, appears in one step and is on the disk before the work goes on. A
+process may be killed at any moment: what it leaves is a run that can be gone on with.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__
+from .._core.columns import Vector
+from .._core.iterate import NOTHING, Iterate, supports
+from ..data.files import lock, sync
+from ..datasets.sealed import (
+    Arrays,
+    check_supports,
+    is_number,
+    json_text,
+    naming_file,
+    open_arrays,
+    read_record,
+    require,
+    write_arrays,
+    write_record,
+)
+from ..problem.points import Outcome
+from ..status import Status
+
+# The files of a run. Those of its results are written by the command line.
+SETTINGS, SEGMENTS, SUBSETS = "settings.json", "segments", "subsets"
+PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
+_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 2
+
+
+class Grid(NamedTuple):
+    """The penalties lambda or the radii of a path, and how many columns were priced to find them."""
+
+    values: Vector
+    n_priced: int
+
+
+class Run:
+    """A run in its folder. `open_run` makes one."""
+
+    def __init__(self, folder: Path, record: dict[str, Any]) -> None:
+        self.folder = folder
+        self._record = record
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return int(self._record["settings"]["seed"])
+
+    @property
+    def tol(self) -> float:
+        """The tolerance of the run."""
+        return float(self._record["settings"]["tol"])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all points of the path are there."""
+        return bool(self._record["complete"])
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the command line has kept what comes of the whole path."""
+        return bool(self._record.get("kept", False))
+
+    @property
+    def grid(self) -> Grid | None:
+        """The grid, once it is known."""
+        found = self._record["grid"]
+        return None if found is None else Grid(np.array(found["values"], dtype=np.float64), int(found["n_priced"]))
+
+    def keep_grid(self, grid: Grid) -> None:
+        """Keep the grid."""
+        self._write(grid={"values": grid.values.tolist(), "n_priced": grid.n_priced})
+
+    def mark_complete(self) -> None:
+        """Take note that all points of the path are there."""
+        if not self.is_complete:
+            self._write(complete=True)
+
+    def mark_kept(self) -> None:
+        """Take note that what comes of the whole path is kept."""
+        if not self.is_kept:
+            self._write(kept=True)
+
+    def segment(self, number: int, n_points: int, p: int) -> list[Outcome] | None:
+        """Return the points of a segment, of a matrix with p columns; None if it is not there."""
+        file = self._file(number)
+        if not file.exists():
+            return None
+        try:
+            with open_arrays(file, _SEGMENT, _VERSION) as arrays:
+                require(arrays.record["of"] == self._mark(number), "it is of another run, or another segment")
+                return _unpack(arrays, n_points, p)
+        except ValueError as error:
+            raise ValueError(f"{error}. Remove it, and its points are solved again") from error
+
+    def keep_segment(self, number: int, points: list[Outcome]) -> None:
+        """Keep the points of a segment."""
+        record = {"format": _SEGMENT, "version": _VERSION, "of": self._mark(number)}
+        statuses = [point.status.value for point in points]
+        write_arrays(self._file(number), {**record, "statuses": statuses}, _pack(points))
+
+    def _mark(self, number: int) -> str:
+        """Return what tells a segment of this run from all others."""
+        asked = [self._record[name] for name in ("fwlasso", "settings", "data", "grid")]
+        return hashlib.sha256(json_text([number, *asked]).encode()).hexdigest()
+
+    def _file(self, number: int) -> Path:
+        return self.folder / SEGMENTS / f"{number + 1}.npz"
+
+    def _write(self, **changes: Any) -> None:
+        self._record = {**self._record, **changes}
+        write_record(self.folder / SETTINGS, self._record)
+
+
+def read_run(folder: Path) -> Run | None:
+    """Return the run in a folder as it is; None if there is none."""
+    file = folder / SETTINGS
+    try:
+        record = read_record(file, _FORMAT, _VERSION)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with naming_file(file):
+        _check_record(record)
+    return Run(folder, record)
+
+
+def _check_record(record: dict[str, Any]) -> None:
+    """Raise an exception unless the settings of a run are of the types that they were written with."""
+    settings, data, grid = (record[name] for name in ("settings", "data", "grid"))
+    is_known = isinstance(settings, dict) and type(settings.get("seed")) is int and isinstance(data, dict)
+    flags = record["complete"], record["kept"]
+    require(is_known and isinstance(record["fwlasso"], str), "settings, data or version are not as they were written")
+    require(all(type(flag) is bool for flag in flags), "complete and kept must be true or false")
+    if grid is not None:
+        values, n_priced = grid["values"], grid["n_priced"]
+        is_grid = isinstance(values, list) and bool(values) and all(is_number(v) and v >= 0.0 for v in values)
+        require(is_grid and type(n_priced) is int and n_priced >= 0, "the grid is not as it was written")
+
+
+@contextmanager
+def open_run(folder: Path, settings: dict[str, Any], data: dict[str, str], *, any_seed: bool = False) -> Iterator[Run]:
+    """Begin a run, or go on with the one in the folder, for the time of the context.
+
+    Parameters
+    ----------
+    folder : path
+    settings : what shapes the result, as JSON has it
+    data : the fingerprint of the data
+    any_seed : whether the seed of the run that is there is as good as the one in `settings`
+
+    Raises
+    ------
+    ValueError
+        The run in the folder is another one, in a line that tells what has changed; or somebody is at work on it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is not a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        _sweep(folder)
+        (folder / SEGMENTS).mkdir(exist_ok=True)
+        run = read_run(folder)
+        if run is None:
+            asked = {"complete": False, "kept": False, "settings": settings, "data": data, "grid": None}
+            run = Run(folder, {"format": _FORMAT, "version": _VERSION, "fwlasso": __version__, **asked})
+            run._write()
+            sync(folder.parent)
+        else:
+            left_out = {"seed"} if any_seed else set()
+            _compare(run, settings, data, left_out)
+        yield run
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Have a folder for oneself, for the time of the context; raise a ValueError if somebody is at work on it."""
+    held = lock(folder)
+    if held is None:
+        raise ValueError(f"{folder}: another process is at work on this run")
+    try:
+        yield
+    finally:
+        os.close(held)
+
+
+def _compare(run: Run, settings: dict[str, Any], data: dict[str, str], left_out: set[str]) -> None:
+    record = run._record
+    if record["fwlasso"] != __version__:
+        _refuse(run.folder, f"fwlasso was {record['fwlasso']}, and is {__version__}")
+    # What was written is compared, so that a number is the same whatever type it had.
+    settings = json.loads(json.dumps(settings))
+    for name in {**record["settings"], **settings}:
+        before, now = record["settings"].get(name), settings.get(name)
+        if before != now and name not in left_out:
+            _refuse(run.folder, f"{name} was {_brief(before)}, and is {_brief(now)}")
+    for name in {**record["data"], **data}:
+        if record["data"].get(name) != data.get(name):
+            is_brief = name in ("shape", "target", "first_index")  # the others are checksums
+            what = f"{record['data'].get(name)}, and is {data.get(name)}" if is_brief else "different"
+            _refuse(run.folder, f"the data have changed: {name} was {what}")
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _refuse(folder: Path, why: str) -> NoReturn:
+    raise ValueError(f"{folder} holds another run: {why}. Go on as it was begun, or begin anew in another folder")
+
+
+def subset_folder(folder: Path | str, number: int) -> Path:
+    """Return the folder for the run on a subset of the samples, from 0, of a run on all of them."""
+    return Path(folder) / SUBSETS / str(number + 1)
+
+
+def clear_run(folder: Path) -> None:
+    """Remove a run from a folder, and those on subsets of its samples, but for what other files are there."""
+    for subset in (folder / SUBSETS).glob("*"):
+        clear_run(subset)
+        _remove_empty(subset)
+    for file in (folder / SEGMENTS).glob("*.npz"):
+        file.unlink()
+    (folder / SETTINGS).unlink(missing_ok=True)
+    _sweep(folder)
+    for part in (SEGMENTS, SUBSETS):
+        _remove_empty(folder / part)
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):  # not there, or not empty
+        folder.rmdir()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the unfinished files of the dead."""
+    for place in (folder, folder / SEGMENTS):
+        for part in place.glob(".*.part"):
+            part.unlink(missing_ok=True)
+
+
+def _pack(points: list[Outcome]) -> dict[str, NDArray[Any]]:
+    indptr, columns, coefs = supports([point.iterate for point in points])
+    return {
+        "indptr": indptr,
+        "columns": columns,
+        "coefs": coefs,
+        "numbers": np.array([point.iterate[5:8] for point in points], dtype=np.float64),
+        "gaps": np.array([point.gap for point in points], dtype=np.float64),
+        "counts": np.array([(point.n_iter, point.n_dots, point.n_priced) for point in points], dtype=np.int64),
+    }
+
+
+def _unpack(arrays: Arrays, n_points: int, p: int) -> list[Outcome]:
+    indptr = arrays.take("indptr", np.int64, n_points + 1)
+    n_coefs = int(indptr[-1])
+    columns, coefs = arrays.take("columns", np.int64, n_coefs), arrays.take("coefs", np.float64, n_coefs)
+    check_supports(indptr, columns, p)
+    numbers, counts = arrays.take("numbers", np.float64, n_points, 3), arrays.take("counts", np.int64, n_points, 3)
+    gaps = arrays.take("gaps", np.float64, n_points, finite=False)
+    require(bool((counts >= 0).all()), "a count is negative")
+    supported = (np.split(part, indptr[1:-1]) for part in (columns, coefs))
+    rest = zip(numbers.tolist(), counts.tolist(), gaps.tolist(), arrays.record["statuses"], strict=True)
+    return [
+        Outcome(
+            Iterate(active, weights, NOTHING, active.size, 1.0, qq, qy, l1, 0),
+            Status(status),
+            n_iter,
+            n_dots,
+            gap,
+            n_priced,
+        )
+        for active, weights, ((qq, qy, l1), (n_iter, n_dots, n_priced), gap, status) in zip(
+            *supported, rest, strict=True
+        )
+    ]

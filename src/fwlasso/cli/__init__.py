@@ -1,0 +1,5 @@
+"""The command ``fwlasso``."""
+
+from .app import main
+
+__all__ = ["main"]

@@ -1,0 +1,88 @@
+"""The command line: how its commands, in `cli_path`, `cli_cv`, `cli_model` and `cli_data`, are called."""
+
+import re
+import sys
+from typing import Annotated, Any
+
+from .._core.start import QuietImports
+
+with QuietImports():
+    try:
+        import rich  # noqa: F401
+        import typer
+    except ModuleNotFoundError as error:  # pragma: no cover
+        sys.exit(f"The command line needs {error.name}: pip install 'fwlasso[cli,plot]'")
+
+    from .. import __version__
+    from ..monitor import terminating
+    from . import cv as cli_cv
+    from . import data as cli_data
+    from . import model as cli_model
+    from . import path as cli_path
+    from .options import EXIT_BAD_INPUT, EXIT_CODES, EXIT_INTERRUPTED, EXIT_TERMINATED
+    from .show import put, say_fault
+
+# UsageError: in some versions of typer it has no public name.
+_BAD_CALL: Any = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="fwlasso",
+    help="Certified Lasso paths on millions of features.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+for commands in (cli_path, cli_cv, cli_model, cli_data):
+    commands.add_commands(app)
+
+
+def main() -> None:
+    """Run the command line; whatever is wrong with a call or its data ends with one line, not with a traceback."""
+    with terminating():
+        _main()
+
+
+def _main() -> None:
+    try:
+        ended = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except _BAD_CALL as error:
+        command = "fwlasso" if error.ctx is None else error.ctx.command_path
+        say_fault(f"{error.format_message()} See {command} --help")
+        sys.exit(EXIT_BAD_INPUT)
+    except MemoryError:
+        remedy = "convert the data to a store, which may be larger than it (fwlasso convert)"
+        say_fault(f"there is not enough memory: {remedy}")
+        sys.exit(EXIT_BAD_INPUT)
+    except (ValueError, OSError, ImportError) as error:
+        say_fault(_by_options(str(error)))
+        sys.exit(EXIT_BAD_INPUT)
+    except SystemExit as error:
+        if error.code == EXIT_TERMINATED:
+            say_fault("terminated")
+        raise
+    if ended == EXIT_INTERRUPTED:
+        say_fault("interrupted")
+    sys.exit(ended if isinstance(ended, int) else 0)
+
+
+def _by_options(fault: str) -> str:
+    """Let a fault that begins with the name of an argument in Python begin with the option that gives it."""
+    commands: Any = typer.main.get_command(app)
+    called = next((commands.commands[word] for word in sys.argv[1:] if word in commands.commands), commands)
+    for given in called.params:
+        if given.opts[0].startswith("--"):
+            fault = re.sub(rf"^(?:n_)?{given.name}(?=:? )", given.opts[0], fault)
+    return fault
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        put(__version__ + "\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    """Certified Lasso paths on millions of features."""

@@ -1,0 +1,117 @@
+"""The commands about models and runs that are there: ``fwlasso predict`` and ``fwlasso report``."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from .._core.columns import Vector
+from ..checkpoints.folder import REPORT, read_run
+from ..data.checks import as_response
+from ..data.genotypes import Genotypes
+from ..data.scores import r2_scores, squared_errors
+from ..data.table import Table
+from ..datasets.compressed import write_text
+from ..datasets.files import read_new_rows
+from ..datasets.new_rows import Features
+from ..report.page import write_report
+from . import options as given
+from .predictors import load_model, load_path
+from .save import load_choice
+from .show import Detail, put, put_json, telling
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    for command in (predict, report):
+        app.command(epilog="Exit codes: 0 done; 2 bad input.")(command)
+
+
+def predict(
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", help="The folder of a run, model.json or path.npz."),
+    ],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"{given.KINDS}, with or without a response.")],
+    point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Of a path, a model in between, interpolated.")] = None,
+    target: given.Target = None,
+    zero_based: given.ZeroBased = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the predictions to this csv file.")] = None,
+    as_json: given.AsJson = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors and, without --out, the predictions.")
+    ] = False,
+) -> None:
+    """Predict the rows of DATA, one a line below the word "prediction"; where the response is known, tell R2 and RMSE.
+
+    The model of a run is the one chosen with --validation or by fwlasso cv. Columns with names are found by name.
+
+    For example:
+
+    fwlasso predict result new.csv --target price
+
+    fwlasso predict result new.csv --point 30 --out predictions.csv
+    """
+    fitted = load_model(model, point, alpha)
+    response = fitted.about.get("target")
+    features = Features(fitted.n_features, fitted.feature_names, fitted.first_index)
+    detail = Detail(as_json, quiet)
+    run = read_run(model) if model.is_dir() else None
+    if run is not None and not run.is_kept:
+        detail.tell(f"{model}: this run ended early; --resume goes on", "yellow")
+    with telling(detail):
+        rows = read_new_rows(data, target, features, zero_based)
+        try:
+            values = fitted.predict(Table(rows.X, np.empty(0), rows.feature_names))
+            scores = {}
+            if rows.y is not None:
+                known = ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) and target is None else slice(None)
+                scores = _scores(as_response(rows.y[known], values[known].size), values[known])
+        except ValueError as error:
+            raise ValueError(f"{data}: {error}") from None
+    if out is not None:
+        write_text(out, _as_csv(values))
+    if as_json:
+        put_json({"response": response, "predictions": values.tolist(), **scores, "notices": detail.notices})
+        return
+    if out is None:
+        put(_as_csv(values))
+    about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
+    where = f" in {escape(str(out))}" if out is not None else ""
+    what = f" of {escape(str(response))}" if response else ""
+    told = f"{values.size:,} predictions{what}{where}{': ' if about else ''}{about}"
+    (detail.aside() if out is None else detail.front()).print(told, soft_wrap=True)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a saved path.npz.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page. Default: report.html beside the path.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of the run.")] = None,
+    quiet: given.Silent = False,
+) -> None:
+    """Write the HTML report of a run again, as far as it is solved.
+
+    For example:
+
+    fwlasso report result --title "Prices, 2026"
+    """
+    path = load_path(run)
+    folder = run if run.is_dir() else run.parent
+    file = folder / REPORT if out is None else out
+    write_report(path, file, title or f"Lasso path: {run}", load_choice(run, path))
+    Detail(quiet=quiet).front().print(f"written: {escape(str(file))}", soft_wrap=True)
+
+
+def _as_csv(values: Vector) -> str:
+    return "\n".join(["prediction", *map(repr, values.tolist()), ""])
+
+
+def _scores(y: Vector, values: Vector) -> dict[str, float]:
+    predicted = values[:, np.newaxis]
+    return {"r2": float(r2_scores(predicted, y)[0]), "rmse": math.sqrt(squared_errors(predicted, y)[0])}

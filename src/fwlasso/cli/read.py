@@ -1,0 +1,156 @@
+"""Reading data for a command: by its options, and with a word on what may not be meant."""
+
+import csv
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.notices import warn_of_doubt
+from .._core.threads import physical_memory
+from ..data.genotypes import Genotypes
+from ..data.predict import match_columns
+from ..data.store import Store, open_store
+from ..datasets import Table, read_table
+from ..datasets.arrow_files import are_numbers, listed
+from ..datasets.files import LIBSVM, TABLES, ending_of
+from ..datasets.new_rows import read_libsvm_rows
+from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
+from ..options import Options
+from ..problem.route import GRAM
+from .show import Detail, shape_of, steps_of, telling
+
+#: Files of more than this share of the memory are summed up while they are read, unless they have too many columns.
+LARGE_FILE = 0.4
+
+
+def read_data(
+    file: Path,
+    detail: Detail,
+    target: str | None,
+    zero_based: bool | None,
+    columns: str | None,
+    exclude: str | None,
+) -> Store | Table:
+    """Open a store, or read a file, and tell what is to be known of it."""
+    chosen, left_out = names_in(columns), names_in(exclude) or []
+    with telling(detail):
+        if file.is_dir() and target is None and chosen is None and not left_out:
+            data: Store | Table = open_store(file)
+        else:
+            data = read_table(file, target, zero_based=_base(zero_based), columns=chosen, exclude=left_out)
+        _warn_of_response(np.unique(data.y), len(data.y), data.target, file)
+        if not file.is_dir() and ending_of(file) in TABLES:
+            _warn_of_names(data, file, is_guessed=target is None)
+    tell_base(data, file, detail, zero_based)
+    return data
+
+
+def read_sums(
+    file: Path,
+    detail: Detail,
+    target: str | None,
+    zero_based: bool | None,
+    columns: str | None,
+    exclude: str | None,
+    options: Options,
+) -> SummedTable | None:
+    """Sum up a tall file that may be larger than memory, or that the solver asks for; None where there is no need to.
+
+    A file that is not asked for by solver "gram" is read as others are if it has too many features.
+    """
+    if file.is_dir() or ending_of(file) not in (*LIBSVM, *TABLES):
+        return None
+    is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
+    if options.solver != GRAM and not (is_large and options.entry.make is None):
+        return None
+    chosen, left_out = names_in(columns), names_in(exclude) or []
+    with telling(detail), steps_of(detail) as tell:
+        try:
+            data = sum_table(
+                file, target, fit_intercept=options.fit_intercept, zero_based=_base(zero_based), columns=chosen,
+                exclude=left_out, n_threads=options.n_threads, progress=tell,
+            )  # fmt: skip
+        except TooManyFeaturesError:
+            if options.solver == GRAM:
+                raise
+            return None
+        if data.y_values:
+            _warn_of_response(np.array(data.y_values), data.shape[0], data.target, file)
+        if ending_of(file) in TABLES:
+            _warn_of_names(data, file, is_guessed=target is None)
+    tell_base(data, file, detail, zero_based)
+    return data
+
+
+def _base(zero_based: bool | None) -> bool | Literal["auto"]:
+    return "auto" if zero_based is None else zero_based
+
+
+def tell_base(data: Store | Table | SummedTable, file: Path, detail: Detail, zero_based: bool | None) -> None:
+    """Tell what LIBSVM indices count from, where nobody told."""
+    if data.first_index == 1 and zero_based is None and not file.is_dir():
+        detail.tell("indices count from 1, as none of them is 0; with --zero-based from 0")
+
+
+def read_validation(
+    file: Path, data: Store | Table | SummedTable, detail: Detail, target: str | None, zero_based: bool | None
+) -> Table:
+    """Read data to score the models of `data` on; they must have the same features."""
+    p, names = shape_of(data)[1], data.feature_names
+    ending = None if file.is_dir() else ending_of(file)
+    with telling(detail):
+        if ending in LIBSVM and target is None:
+            held_out = read_libsvm_rows(file, data.first_index, zero_based)
+        elif ending in TABLES and names is not None:  # all by name, the response, too
+            found = read_table(file, target or data.target, columns=names)
+            places = {name: j for j, name in enumerate(found.feature_names or ())}
+            held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)
+        else:
+            held_out = read_table(file, target)
+        if isinstance(held_out.X, Genotypes):  # whose variants are found by name
+            return held_out
+        try:
+            X = match_columns(held_out, p, data.first_index)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+    if X.shape[1] != p:
+        raise ValueError(f"{file} has {X.shape[1]} features, and the data of the path have {p}")
+    other = held_out.feature_names
+    if other is not None and names is not None and other != names:
+        j = next(j for j in range(p) if other[j] != names[j])
+        raise ValueError(f"{file}: feature {j + 1} is {other[j]!r}, and that of the path is {names[j]!r}")
+    return held_out._replace(X=X)
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Return the names in an option, with commas between them; one with a comma in it stands in double quotes.
+
+    Examples
+    --------
+    >>> names_in('age,"body mass, index"')
+    ['age', 'body mass, index']
+    """
+    return None if text is None else next(csv.reader([text], skipinitialspace=True)) or [""]
+
+
+def _warn_of_response(values: NDArray[np.float64], n_samples: int, target: str | None, file: Path) -> None:
+    """Warn of a response with two values, given those that are there."""
+    if values.size == 2 < n_samples:
+        what = f"the response {target!r}" if target else "the response"
+        warn_of_doubt(
+            f"{file}: {what} has two values, {values[0]:g} and {values[1]:g}: least squares, not classification"
+        )
+
+
+def _warn_of_names(data: Store | Table | SummedTable, file: Path, *, is_guessed: bool) -> None:
+    names = (*(data.feature_names or ()), str(data.target))
+    if is_guessed:
+        others = f"--target takes another of {listed(names)}"
+        warn_of_doubt(f"{file}: the response is {data.target!r}, the last column; {others}")
+    nameless = [name for name in names if not name or name.startswith(("Unnamed: ", "__index_level_"))]
+    if nameless:
+        warn_of_doubt(f"{file}: a column without a name is a feature; --exclude {nameless[0]!r} leaves out an index")
+    if are_numbers(names):
+        warn_of_doubt(f"{file}: all names in the first row are numbers: is it a row of data, and are there no names?")

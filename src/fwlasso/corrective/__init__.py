@@ -1,9 +1,0 @@
-"""The certified path: a fully corrective method with an exact, lazy oracle."""
-
-from .copies import NoRoom
-from .follow import Tell, follow
-
-#: Memory of a path for every column: means, factors, norms, X'y, and the oracle's ratios and ceilings; as measured.
-BYTES_PER_COLUMN = 57
-
-__all__ = ["BYTES_PER_COLUMN", "NoRoom", "Tell", "follow"]

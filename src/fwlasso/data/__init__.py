@@ -1,0 +1,1 @@
+"""What users have, on its way to a storage."""

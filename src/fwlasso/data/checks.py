@@ -1,0 +1,60 @@
+"""Checks of arguments: each raises a ValueError that names what is wrong."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from .._core.columns import (
+    Vector,
+)
+
+
+def check_indices(X: Any) -> None:
+    """Raise a ValueError if X is a compressed sparse matrix that leads outside its arrays, or outside its shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = sp.csr_array((np.ones(2), [0, 7], [0, 1, 2]), shape=(2, 5))
+    >>> check_indices(X)
+    Traceback (most recent call last):
+    ...
+    ValueError: X is not a valid CSR matrix: an index is outside the shape
+    """
+    if not sp.issparse(X) or X.format not in ("csr", "csc", "bsr"):
+        return
+    height, width = X.blocksize if X.format == "bsr" else (1, 1)
+    shape = X.shape[0] // height, X.shape[1] // width
+    n_major, n_minor = shape[::-1] if X.format == "csc" else shape
+    indptr, indices = X.indptr, X.indices
+    fits = indptr.size == n_major + 1 and indptr[0] == 0 and indptr[-1] <= min(indices.size, len(X.data))
+    if not fits or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(f"X is not a valid {X.format.upper()} matrix: indptr does not fit the shape and the indices")
+    used = indices[: indptr[-1]]
+    if used.size and not 0 <= used.min() <= used.max() < n_minor:
+        raise ValueError(f"X is not a valid {X.format.upper()} matrix: an index is outside the shape")
+
+
+def as_response(y: Any, n_samples: int) -> Vector:
+    """Return y as finite float64 of length `n_samples`, or raise a ValueError that names it."""
+    if y is None:
+        raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
+    response = column_or_1d(y, dtype=np.float64, warn=True)
+    check_consistent_length(np.empty(n_samples), response)
+    if not np.isfinite(response).all():
+        raise ValueError("y contains NaN or infinity")
+    return np.asarray(response)
+
+
+def check(name: str, value: Any, valid: bool, what: str) -> None:
+    """Raise a ValueError that names an argument which is not what it must be."""
+    if not valid:
+        raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether this is an integer of at least 1."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1

@@ -1,0 +1,149 @@
+"""What users have as a design matrix, validated and turned into a storage."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from .._core.columns import Csc, Dense, Whole, cut_columns, read_only, shape
+from .._core.jit import kernel
+from .._core.threads import Workers
+from .frames import frame_names, frame_values
+
+
+class Design(NamedTuple):
+    """A validated design matrix: its storage, the names of its features, and what had to be converted."""
+
+    columns: Whole
+    feature_names: tuple[str, ...] | None = None
+    conversion: str | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return int(shape(self.columns)[0])
+
+
+def as_design(X: Any, workers: Workers | None = None) -> Design:
+    """Turn what users have into a design, or raise a ValueError that names X.
+
+    Column-major arrays and canonical CSC matrices of float64 or float32 are used where they lie. Anything else
+    is copied once, and `Design.conversion` says so. NaN and infinity are found in the first pass over the
+    data, by `problem.build_problem`. An object with a method `as_design`, like `bed.Genotypes`, brings its own.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, or Genotypes, of shape (m, p)
+    workers : Workers, optional
+        The threads that look at the indices of sparse matrices; by default this one does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_design(np.ones((3, 2), order="F")).conversion is None
+    True
+    >>> as_design(np.ones((3, 2))).conversion
+    'X was copied once, to float64 in column-major order'
+    """
+    if is_plain(X):
+        return Design(Dense(read_only(X).T))
+    if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
+        design: Design = own()
+        return design
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError("X is a masked array, which is not supported: fill or drop the masked entries first")
+    source, feature_names = X, frame_names(X)
+    if feature_names is not None:
+        X, source = frame_values(X), X.iloc[:, 0].to_numpy() if feature_names and hasattr(X, "iloc") else None
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):  # numpy would count their nanoseconds
+        raise ValueError(f"X has dates or durations, {X.dtype}: make numbers of them first, such as days")
+    try:
+        X = check_array(
+            X,
+            accept_sparse="csc",
+            dtype=(np.float64, np.float32),
+            order="F",
+            ensure_all_finite=False,
+            input_name="X",
+        )
+    except (TypeError, ValueError) as error:
+        raise _of_column(X, error) from error
+    if sp.issparse(X):
+        columns = _as_csc(X, workers or Workers(1))
+        conversion = _conversion("CSC", columns.data, getattr(source, "data", None))
+        return Design(columns, feature_names, conversion)
+    values = read_only(X)
+    return Design(Dense(values.T), feature_names, _conversion("column-major order", values, source))
+
+
+def is_plain(X: Any) -> bool:
+    """Tell whether X is an array that is taken as it is: most are, and small ones should not wait for checks."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.size > 0
+        and X.flags.f_contiguous
+        and X.dtype in (np.float64, np.float32)
+    )
+
+
+def _of_column(X: Any, error: Exception) -> Exception:
+    """Return the error of the first column that is not numbers, with its place; the error itself if there is none."""
+    values = np.asarray(X)
+    if values.ndim == 2 and values.dtype.kind in "OUS":
+        for j in range(values.shape[1]):
+            try:
+                values[:, j].astype(np.float64)
+            except (TypeError, ValueError) as reason:
+                return type(reason)(f"X, column {j}: {reason}. Encode it as numbers, or leave it out")
+    return error
+
+
+def _conversion(form: str, storage: NDArray[Any], origin: Any) -> str | None:
+    """Say what was converted; None if `storage` is memory of `origin`."""
+    if isinstance(origin, np.ndarray) and np.may_share_memory(storage, origin):
+        return None
+    return f"X was copied once, to {storage.dtype} in {form}"
+
+
+def _as_csc(X: Any, workers: Workers) -> Csc:
+    """Take the arrays of a scipy CSC matrix; a matrix with unsorted or repeated entries is copied and mended."""
+    if X.indptr.size != X.shape[1] + 1 or X.indptr[0] != 0 or X.indptr[-1] > min(X.indices.size, X.data.size):
+        raise ValueError("X is not a valid CSC matrix: indptr does not fit the shape, the indices and the data")
+    columns = Csc(read_only(X.data), read_only(X.indices), read_only(X.indptr), X.shape[0])
+    if _count_decreases(columns.indptr) > 0:  # before any index is read: pointers may lead outside the array
+        raise ValueError("X is not a valid CSC matrix: indptr decreases")
+    faults = workers.run(lambda lo, hi: _count_faults(columns, lo, hi), cut_columns(columns))
+    n_outside, n_not_increasing = map(sum, zip(*faults, strict=True))
+    used = columns.indices[: X.indptr[-1]]
+    if n_outside > 0 or (n_not_increasing > 0 and not 0 <= used.min() <= used.max() < X.shape[0]):
+        raise ValueError("X is not a valid CSC matrix: an index is outside the shape")
+    if n_not_increasing > 0:
+        mended = X.copy()
+        mended.sum_duplicates()
+        return _as_csc(mended, workers)
+    return columns
+
+
+@kernel
+def _count_decreases(indptr: NDArray[Any]) -> int:
+    n = 0
+    for j in range(indptr.size - 1):
+        n += indptr[j] > indptr[j + 1]
+    return n
+
+
+@kernel
+def _count_faults(X: Csc, lo: int, hi: int) -> tuple[int, int]:
+    """Return how many of columns lo..hi begin or end outside, and how many of their indices do not increase."""
+    n_outside = n_not_increasing = 0
+    one = np.uintp(1)
+    for j in range(lo, hi):
+        start, stop = np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])
+        if start < stop:
+            n_outside += (X.indices[start] < 0) | (X.indices[stop - one] >= X.n_rows)
+        for k in range(start + one, stop):  # unsigned, and without a branch: for vector instructions
+            n_not_increasing += X.indices[k] <= X.indices[k - one]
+    return n_outside, n_not_increasing

@@ -1,0 +1,74 @@
+"""The border: data as users have them, validated, and a store or a table taken apart."""
+
+from typing import Any, NamedTuple
+
+import scipy.sparse as sp
+
+from .._core.columns import Vector, shape
+from .._core.threads import Workers
+from .checks import as_response, check_indices
+from .design import Design, as_design
+from .fingerprint import fingerprint
+from .genotypes import Genotypes
+from .predict import as_held
+from .store import Store
+
+
+class Data(NamedTuple):
+    """Validated data, and the store that it is in, if it is in one."""
+
+    design: Design
+    response: Vector
+    store: Store | None
+    X: Any  # as it was given, in a store, a table or by itself
+    origin: dict[str, Any]  # what a store or a table tells of its response and its columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples and of features."""
+        m, p = shape(self.design.columns)
+        return m, p
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features."""
+        return self.design.feature_names
+
+    @property
+    def conversion(self) -> str | None:
+        """What had to be converted."""
+        return self.design.conversion
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return checksums of the data, and what is told of their origin."""
+        variants = self.X.variants if isinstance(self.X, Genotypes) else None
+        marks = fingerprint(self.design, self.response, self.store, variants)
+        return marks | {name: str(value) for name, value in self.origin.items()}
+
+
+def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any = None) -> Data:
+    """Validate X and y, on threads if there are any; a store and a table have names, and a response by default.
+
+    Names that are given take the place of those that X has.
+    """
+    held = as_held(X)
+    matrix = X if held is None else held.X
+    if sp.issparse(matrix) and matrix.format != "csc":  # the indices of CSC are looked at where they lie, on threads
+        check_indices(matrix)
+    origin: dict[str, Any] = {}
+    if held is None:
+        design = as_design(X, workers)
+    else:
+        X = held.X
+        design = as_design(X, workers)
+        if held.feature_names is not None:
+            design = design._replace(feature_names=held.feature_names)
+        known = {"target": held.target if y is None else None, "first_index": held.first_index}
+        origin = {name: value for name, value in known.items() if value is not None}
+        y = held.y if y is None else y
+    if feature_names is not None:
+        p = shape(design.columns)[1]
+        if len(feature_names) != p:
+            raise ValueError(f"feature_names must be one for each of the {p} features of X, got {len(feature_names)}")
+        design = design._replace(feature_names=tuple(map(str, feature_names)))
+    return Data(design, as_response(y, design.n_samples), held if isinstance(held, Store) else None, X, origin)

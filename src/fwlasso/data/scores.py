@@ -1,0 +1,27 @@
+"""How good predictions are, for many models at once."""
+
+import numpy as np
+
+from .._core.columns import Matrix, Vector
+
+
+def squared_errors(predicted: Matrix, y: Vector) -> Vector:
+    """Return the mean squared error of every column of predictions."""
+    return np.asarray(((predicted - y[:, np.newaxis]) ** 2).mean(axis=0))
+
+
+def r2_scores(predicted: Matrix, y: Vector) -> Vector:
+    """Return R^2 of every column of predictions, as scikit-learn has it: of a constant y it is 1 or 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> r2_scores(np.array([[1.0, 2.0, 2.0], [3.0, 2.0, 3.0]]), np.array([1.0, 3.0]))
+    array([1. , 0. , 0.5])
+    >>> r2_scores(np.array([[3.0, 2.0], [3.0, 3.0]]), np.array([3.0, 3.0]))
+    array([1., 0.])
+    """
+    errors, spread = squared_errors(predicted, y), float(np.mean((y - y.mean()) ** 2))
+    if y.size < 2:  # of one sample nothing can be said
+        return np.full(errors.size, np.nan)
+    return np.asarray(1.0 - errors / spread if spread > 0.0 else errors == 0.0, dtype=np.float64)

@@ -1,0 +1,140 @@
+"""Coefficients of variants, carried over to another file: it may have other columns, and count other alleles."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._core.columns import Vector
+from .._core.notices import warn_of_doubt
+from .genotypes import Genotypes, Variant
+
+# What stands for an allele that no sample has, and for an identifier that is not there.
+_UNKNOWN, _NAMELESS = ("0", "."), "."
+_N_TOLD = 5
+# On the other strand they read as if they were exchanged.
+_PALINDROMIC = ({"A", "T"}, {"C", "G"})
+
+
+def carry_over(
+    coefs: sp.csc_array, names: Mapping[int, str] | Sequence[str], variants: Mapping[int, Variant], X: Genotypes
+) -> tuple[sp.csc_array, Vector]:
+    """Return coefficients for the columns of X, and what is to be added to every product with them.
+
+    A variant is found by its identifier, in any order and among any others; one without (".") by chromosome and
+    position, and one whose identifier the model has more than once by all three. Where A1 and A2 are exchanged, b x
+    becomes b (2 - x), with a warning.
+
+    Parameters
+    ----------
+    coefs : csc_array of shape (n_features, k)
+    names, variants : those of the features with a coefficient; no variants where the alleles are not known
+    X : Genotypes with names
+
+    Raises
+    ------
+    ValueError
+        Variants are missing in X, have other alleles there, or no call: how many, and the first of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from fwlasso.bed import Genotypes, Variant, Variants
+    >>> variants = Variants(("1", "1"), np.array([200, 100]), ("G", "A"), ("T", "C"))
+    >>> X = Genotypes(np.array([[0b11_10], [0b11_00]], np.uint8), 2, ("rs2", "rs1"), variants)
+    >>> coefs, offsets = carry_over(sp.csc_array([[5.0]]), {0: "rs1"}, {0: Variant("1", 100, "A", "C")}, X)
+    >>> coefs.toarray().tolist(), offsets.tolist(), (X @ coefs + offsets).tolist()
+    ([[0.0], [5.0]], [0.0], [[10.0], [0.0]])
+    """
+    used = np.unique(coefs.indices[coefs.data != 0.0]).tolist()
+    if used and bool(variants) != (X.variants is not None):
+        which, remedy = ("X", "read it with open_bed") if variants else ("model", "fit it again")
+        raise ValueError(f"the {which} does not tell the alleles of its variants, and may count others: {remedy}")
+    counts = Counter(names[j] for j in variants)
+    by_place = {_NAMELESS, *(name for name, count in counts.items() if count > 1)}
+    keys = {j: _key(names[j], variants.get(j), by_place) for j in used}
+    there = _places(X, set(keys.values()), by_place)
+    places: dict[int, tuple[int, int]] = {}
+    missing, foreign, uncalled = [], [], []
+    for j in used:
+        signs = {k: _sign(variants.get(j), _variant(X, k)) for k in there[keys[j]]}
+        fitting = [k for k, sign in signs.items() if sign]
+        if not signs:
+            missing.append(_told(keys[j]))
+        elif not fitting:
+            now, before = ("/".join(v[2:]) for v in (X.variants.at(next(iter(signs))), variants[j]))  # type: ignore[union-attr]
+            foreign.append(f"{_told(keys[j])} has {now}, and had {before}")
+        elif len(fitting) > 1 and j not in fitting:
+            raise ValueError(f"X has more than one variant {_told(keys[j])!r} with the same alleles")
+        else:
+            place = j if j in fitting else fitting[0]  # of copies, the one where it was
+            places[j] = place, signs[place]
+            if not _has_call(X, place):
+                uncalled.append(_told(keys[j]))
+    remedy = "impute them, or fit again on the variants that both files have"
+    _refuse(missing, used, "are not there", remedy)
+    _refuse(uncalled, used, "have no call", remedy)
+    _refuse(foreign, used, "have other alleles", "they may be of the other strand (plink --flip), or other variants")
+    rows, signs_of = np.array(list(places.values()), dtype=np.int64).reshape(-1, 2).T
+    turn = sp.csc_array((signs_of.astype(float), (rows, used)), shape=(X.shape[1], coefs.shape[0]))
+    exchanged = np.zeros(coefs.shape[0])
+    exchanged[[j for j in used if places[j][1] < 0]] = 2.0
+    if exchanged.any():
+        n_unsure = sum({allele.upper() for allele in variants[j][2:]} in _PALINDROMIC for j in used)
+        warn_of_doubt(
+            f"of the {len(used)} variants of the model {np.count_nonzero(exchanged)} are turned, as A1 and A2 are "
+            f"exchanged; {n_unsure} are A/T or C/G, which read the same on the other strand: labels cannot tell"
+        )
+    return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ exchanged)
+
+
+def _key(name: str, variant: Variant | None, by_place: set[str]) -> tuple[str, ...]:
+    if name not in by_place or variant is None:
+        return (name,)
+    return name, variant.chromosome.removeprefix("chr"), str(variant.position)
+
+
+def _told(key: tuple[str, ...]) -> str:
+    return ":".join(key).removeprefix(f"{_NAMELESS}:")
+
+
+def _variant(X: Genotypes, k: int) -> Variant | None:
+    return None if X.variants is None else X.variants.at(k)
+
+
+def _places(X: Genotypes, wanted: Iterable[tuple[str, ...]], by_place: set[str]) -> dict[tuple[str, ...], list[int]]:
+    """Return the columns of X that have a key, for every key that is wanted."""
+    found: dict[tuple[str, ...], list[int]] = {key: [] for key in wanted}
+    for k, name in enumerate(X.feature_names or ()):
+        key = _key(name, _variant(X, k), by_place) if name in by_place else (name,)
+        if key in found:
+            found[key].append(k)
+    return found
+
+
+def _has_call(X: Genotypes, k: int) -> bool:
+    """Tell whether any sample has a call: another code than 01 (see `bed`)."""
+    calls = X.packed[k] ^ 0b01_01_01_01
+    calls[-1:] <<= 2 * (-X.shape[0] % 4)  # no bits of the samples that the last byte has too many
+    return bool(calls.any())
+
+
+def _sign(known: Variant | None, found: Variant | None) -> int:
+    """Return 1 where both count the same allele, -1 where they are exchanged, 0 where they fit neither way."""
+    if known is None or found is None:
+        return 1
+    as_is = _same(known.effect_allele, found.effect_allele) and _same(known.other_allele, found.other_allele)
+    turned = _same(known.effect_allele, found.other_allele) and _same(known.other_allele, found.effect_allele)
+    return as_is - turned
+
+
+def _same(known: str, found: str) -> bool:
+    return known.upper() == found.upper() or known in _UNKNOWN or found in _UNKNOWN
+
+
+def _refuse(which: list[str], used: list[int], what: str, remedy: str) -> None:
+    if which:
+        told = ", ".join(which[:_N_TOLD]) + (", ..." if len(which) > _N_TOLD else "")
+        raise ValueError(f"{len(which)} of the {len(used)} variants of the model {what}: {told}; {remedy}")

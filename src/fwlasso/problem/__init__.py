@@ -1,0 +1,1 @@
+"""What is solved, and who reads the columns."""

@@ -1,0 +1,224 @@
+"""What is given: the design, the response and what one pass over them tells."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.columns import (
+    Columns,
+    Csc,
+    Dense,
+    Masked,
+    Shifted,
+    Standardized,
+    Stored,
+    Vector,
+    column_entries,
+    column_entry,
+    column_moments,
+    cut_columns,
+    dot_column,
+    holds,
+    masked,
+    nbytes,
+    read_only,
+    sample_vector,
+    shape,
+)
+from .._core.jit import kernel
+from .._core.problem import Problem, Units
+from .._core.threads import Workers, even_cuts
+from ..data.design import Design
+from ..data.frames import listed
+
+# Columns whose mean is so many times larger than their spread are counted from a number of theirs, not from zero.
+_FAR = 30.0
+# Norms of columns and numbers of y between these are taken as they are; others are scaled by a power of two. So no
+# product of them, and no square, over- or underflows.
+_USUAL_X, _USUAL_Y = (1e-100, 1e100), (1e-30, 1e30)
+# Sums of squares below this may have lost digits to underflow; columns that vary by less than the other are refused.
+_TINY_SQUARES, _LEAST_NORM = 1e-280, 1e-200
+
+
+def build_problem(
+    design: Design,
+    y: Vector,
+    fit_intercept: bool,
+    standardize: bool,
+    workers: Workers,
+    kept: NDArray[np.bool_] | None = None,
+) -> Problem:
+    """Read all columns once and return the problem, of all samples or of those that are `kept`.
+
+    `fit_intercept` centres the columns and y. `standardize` scales every column to a mean square of one (about
+    its mean with an intercept, about zero without), so that z_j'z_j = m. Constant columns become zero columns: those
+    whose largest number is their smallest.
+    """
+    columns = masked(design.columns, kept)
+    m, p = shape(columns)
+    response, y_size, units = _as_centred(y, kept, fit_intercept, standardize)
+    means, norms, xty = np.empty(p), np.empty(p), np.empty(p)
+    workers.sweep(
+        lambda lo, hi: _summarize(columns, np.arange(lo, hi), response, means, norms, xty), cut_columns(columns)
+    )
+    if not (np.isfinite(norms).all() and np.isfinite(xty).all()):
+        raise ValueError(
+            "X contains NaN, infinity or values too large for their squares to be finite, in "
+            + _named(design, ~(np.isfinite(norms) & np.isfinite(xty)))
+        )
+    if fit_intercept:
+        columns = _counted_from_near(columns, response, means, norms, xty, workers)
+    else:
+        norms = np.hypot(norms, math.sqrt(m) * means)
+        means[:] = 0.0
+    if ((norms > 0.0) & (norms < _LEAST_NORM)).any():
+        which = _named(design, (norms > 0.0) & (norms < _LEAST_NORM))
+        raise ValueError(f"X varies by less than {_LEAST_NORM:g}, too little to compute with in float64, in {which}")
+    largest = float(norms.max(initial=0.0))
+    if largest > 0.0 and not (standardize or _USUAL_X[0] < largest < _USUAL_X[1]):
+        units = units._replace(x_power=-math.frexp(largest)[1])
+    X: Columns = columns
+    norms2 = norms  # in the same memory
+    if fit_intercept or standardize or units.x_power != 0:
+        factors = np.empty(p)
+        largest = _standardize(m, response[-1], standardize, 2.0**units.x_power, means, norms2, xty, factors)
+        X = Standardized(columns, read_only(means), read_only(factors))
+    else:
+        norms2 *= norms2
+    response, xty, norms2 = map(read_only, (response, xty, norms2))
+    yy = float(np.sum(response[:-1] ** 2))  # not by BLAS: its threads round differently, and spin beside ours
+    return Problem(X, response, xty, norms2, yy, bool(fit_intercept), largest, y_size, units, m)
+
+
+def _named(design: Design, which: NDArray[np.bool_]) -> str:
+    """Return the columns that are meant, by their names or numbers."""
+    p = which.size
+    bad = [(design.feature_names or range(p))[j] for j in np.flatnonzero(which)]
+    return f"{'column' if len(bad) == 1 else 'columns'} {listed(bad)}"
+
+
+def _as_centred(
+    y: Vector, kept: NDArray[np.bool_] | None, fit_intercept: bool, standardize: bool
+) -> tuple[Vector, float, Units]:
+    """Return y as the solver has it, its size before it was centred, and the units.
+
+    It is counted from the number of its own that is closest to its mean: what is constant is zero then.
+    """
+    y = y if kept is None else np.where(kept, y, 0.0)  # the others have no say in the power
+    largest = float(np.max(np.abs(y)))
+    power = 0 if largest == 0.0 or _USUAL_Y[0] < largest < _USUAL_Y[1] else -math.frexp(largest)[1]
+    y = np.ldexp(y, power)
+    given = y if kept is None else y[kept]
+    origin = float(given[np.argmin(np.abs(given - np.mean(given)))]) if fit_intercept else 0.0
+    given = given - origin
+    mean = float(np.mean(given)) if fit_intercept else 0.0
+    response = sample_vector(y - origin - mean if kept is None else np.where(kept, y - origin - mean, 0.0))
+    return response, math.sqrt(np.sum(given**2)), Units(0, power, origin, mean, bool(standardize))
+
+
+def _counted_from_near(
+    columns: Stored, y: Vector, means: Vector, norms: Vector, xty: Vector, workers: Workers
+) -> Stored:
+    """Return the columns with those far from zero counted from a number of their own, and fill in what that changes."""
+    m, p = shape(columns)
+    far = _far_columns(math.sqrt(m) / _FAR, means, norms)
+    if far.size == 0:
+        return columns
+    origins = np.zeros(p)
+    cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
+    workers.run(lambda lo, hi: _find_origins(columns, far[lo:hi], y.size - 1, means, norms, origins), cuts)
+    whole = columns.columns if isinstance(columns, Masked) else columns
+    if not isinstance(whole, Dense | Csc) or not origins.any():  # genotypes are small numbers
+        return columns
+    shifted = Shifted(whole, read_only(origins))
+    near: Stored = columns._replace(columns=shifted) if isinstance(columns, Masked) else shifted
+    far = far[origins[far] != 0.0]
+    cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
+    workers.run(lambda lo, hi: _summarize(near, far[lo:hi], y, means, norms, xty), cuts)
+    return near
+
+
+@kernel
+def _far_columns(share: float, means: Vector, norms: Vector) -> NDArray[np.int64]:
+    """Return the columns with |mean| share > norm; no temporary of size p."""
+    n = 0
+    for j in range(means.size):
+        n += abs(means[j]) * share > norms[j]
+    far, n = np.empty(n, np.int64), 0
+    for j in range(means.size):
+        if abs(means[j]) * share > norms[j]:
+            far[n] = j
+            n += 1
+    return far
+
+
+@kernel
+def _summarize(X: Stored, columns: NDArray[np.int64], y: Vector, means: Vector, norms: Vector, xty: Vector) -> None:
+    """Fill the mean of some columns, the root of their sum of squares about it, and x_j'y."""
+    for j in columns:
+        means[j], squares = column_moments(X, j)
+        norms[j] = _small_norm(X, j, means[j]) if squares < _TINY_SQUARES else np.sqrt(squares)
+        xty[j] = dot_column(X, j, y)
+
+
+@kernel
+def _small_norm(X: Stored, j: int, mean: float) -> float:
+    """Return the root of the sum of squares about the mean, where the squares themselves may underflow."""
+    largest = n_there = 0.0
+    for k in range(column_entries(X, j)):
+        i, value = column_entry(X, j, k)
+        n_there += holds(X, i)
+        largest = max(largest, abs(value - mean) * holds(X, i))
+    n_others = shape(X)[0] - n_there  # of a sparse column: zeros
+    largest = max(largest, abs(mean)) if n_others > 0.0 else largest
+    if largest == 0.0:
+        return 0.0
+    squares = n_others * (mean / largest) ** 2
+    for k in range(column_entries(X, j)):
+        i, value = column_entry(X, j, k)
+        squares += holds(X, i) * ((value - mean) / largest) ** 2
+    return float(largest * np.sqrt(squares))
+
+
+@kernel
+def _find_origins(
+    X: Stored, columns: NDArray[np.int64], n_rows: int, means: Vector, norms: Vector, origins: Vector
+) -> None:
+    """Fill the number closest to the mean for columns of which all entries are stored; those of constants are zero."""
+    for j in columns:
+        smallest, largest, nearest = np.inf, -np.inf, np.inf
+        n_there = 0.0
+        for k in range(column_entries(X, j)):
+            i, value = column_entry(X, j, k)
+            if holds(X, i) > 0.0:
+                n_there += 1.0
+                smallest, largest = min(smallest, value), max(largest, value)
+                if abs(value - means[j]) < abs(nearest - means[j]):
+                    nearest = value
+        if n_there < shape(X)[0]:
+            smallest, largest = min(smallest, 0.0), max(largest, 0.0)
+        if smallest == largest:
+            norms[j] = 0.0
+        elif column_entries(X, j) == n_rows:
+            origins[j] = nearest
+
+
+@kernel
+def _standardize(
+    m: int, y_sum: float, unit: bool, scale: float, means: Vector, norms: Vector, xty: Vector, factors: Vector
+) -> float:
+    """Fill f_j of z_j = f_j (x_j - mu_j 1), turn x_j'y into z_j'y and norms of x_j into squared norms of z_j.
+
+    Return the largest f_j ||x_j||. Constant columns have f_j = 0.
+    """
+    largest2 = 0.0
+    for j in range(means.size):
+        factor = 0.0
+        if norms[j] > 0.0:
+            factor = np.sqrt(m) / norms[j] if unit else scale
+        factors[j] = factor
+        xty[j] = factor * (xty[j] - means[j] * y_sum)
+        norms[j] = (factor * norms[j]) ** 2
+        largest2 = max(largest2, norms[j] + m * (factor * means[j]) ** 2)
+    return float(np.sqrt(largest2))

@@ -1,0 +1,169 @@
+"""How exact a solution is: duality gaps over all columns, proved in float64, independent of any solver.
+
+The gap bounds how far the objective is above its minimum. It needs M = ||X'r||_inf over all p columns, one pass over
+the data for any number of residuals r.
+
+Rounding. With u = 2^-53 and gamma(n) = n u / (1 - n u), a sum of n products is off by no more than gamma(n) times the
+product of the norms, in whatever order it is added up. Let w_j = f_j ||x_j - o_j|| be the size of a column before it is
+centred, `largest` the largest of them, y_size that of y, and r the residual *as it is stored*.
+
+- Of the products with r, x_j'r is off by gamma(m) w_j ||r||; mu_j 1'r by as much for the sum and as much for the mean;
+  f_j, where columns are standardised, by gamma(m) of itself. Together that is below E = gamma(4 m + 32) largest ||r||.
+- On the primal side ||r - (y - X a)|| <= e = gamma(n + 12) (y_size + sum |a_k| w_k) + gamma(2 m + 8) ||r||, n active
+  columns: one rounding each for a term and its sum, some for entries that are shifted, centred and scaled, and the
+  constant that is taken off. Constants do not count: columns and y are orthogonal to them. Standardised columns have
+  f_k gamma(m + 8) in the middle term, too.
+- y'r and r'r are off by gamma(m + 8) of y_size ||r|| and ||r||^2.
+- So the residual of the coefficients, which anybody can compute again, has a norm of at most ||r|| + e, products with
+  the columns of at most M + E + largest e, and one with y of at least y'r - ||y|| e. The gap is that of these.
+
+A mix of points has the same mix of M, E, e and the l1 norm as a bound, since all of these are convex.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.columns import Columns, Vector, Vectors, cut_columns, dot_each, sample_vector, side_by_side
+from .._core.iterate import Iterate
+from .._core.jit import kernel
+from .._core.moments import rounding_bound as gamma
+from .._core.penalties import Ball, Form, duality_gap
+from .._core.problem import Problem
+from .._core.threads import Workers
+
+
+class Evidence(NamedTuple):
+    """What is known of a point by its residual r as it is stored."""
+
+    rr: float  # r'r
+    yr: float  # y'r
+    l1: float  # ||a||_1
+    error: float  # e: at least ||r - (y - X a)||, but for constants
+    r_size: float  # at least ||r||: what the rounding of M is relative to
+    max_corr: float  # M: ||X'r||_inf up to E, or a bound of it
+
+    def mix(self, other: "Evidence", t: float, cross: float) -> "Evidence":
+        """Return what is known of (1 - t) a + t a', given r'r' = `cross`."""
+        s = 1.0 - t
+        return Evidence(
+            max(0.0, s * s * self.rr + 2.0 * s * t * cross + t * t * other.rr),
+            s * self.yr + t * other.yr,
+            s * self.l1 + t * other.l1,
+            s * self.error + t * other.error,
+            s * self.r_size + t * other.r_size,
+            s * self.max_corr + t * other.max_corr,
+        )
+
+
+class Claim(NamedTuple):
+    """A duality gap that is proved, and how much of it stands for rounding."""
+
+    gap: float
+    rounding: float  # between the gap and the smallest that it may be in truth
+
+
+def examine(problem: Problem, columns: NDArray[np.int64], coefs: Vector, residual: Vector, max_corr: float) -> Evidence:
+    """Return what is known of coefficients, given their residual, a sample vector that was computed from them."""
+    m, r = problem.n_samples, residual[:-1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rr, yr, l1 = float(np.sum(r * r)), float(np.sum(problem.y[:-1] * r)), float(np.sum(np.abs(coefs)))
+        size = float(problem.sizes(columns) @ np.abs(coefs))
+    r_size = math.sqrt(rr) * (1.0 + 1e-8)
+    n_ops = columns.size + 12 + (m if problem.units.standardized else 0)
+    error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8) * r_size
+    return Evidence(rr, yr, l1, error, r_size, max_corr)
+
+
+def proved_gap(problem: Problem, form: Form, known: Evidence) -> float:
+    """Return the duality gap that is proved for a point.
+
+    It is never below zero. Of a point that is not finite nothing is known: its gap is infinite.
+    """
+    if not math.isfinite(sum(known)):
+        return math.inf
+    m = problem.n_samples
+    # The last factor: what the gap is relative to, y'y, is rounded, too.
+    relative = 1.0 + gamma(m + 8) * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
+    gap = _gap(problem, form, known, _corr_error(problem, known), known.error) * relative
+    return max(0.0, gap) if math.isfinite(gap) else math.inf
+
+
+def prove(problem: Problem, form: Form, known: Evidence) -> Claim:
+    """Return the duality gap that is proved for a point, and how much of it is rounding."""
+    gap = proved_gap(problem, form, known)
+    if gap == math.inf:
+        return Claim(gap, 0.0)
+    # In truth the residual, and with it M, may be as much smaller as rounding has moved them.
+    moved = min(_corr_error(problem, known) + problem.largest * known.error, 0.999 * known.max_corr)
+    return Claim(gap, gap - max(0.0, _gap(problem, form, known, -moved, 0.0)))
+
+
+def _corr_error(problem: Problem, known: Evidence) -> float:
+    return gamma(4 * problem.n_samples + 32) * problem.largest * known.r_size
+
+
+def _gap(problem: Problem, form: Form, known: Evidence, corr_error: float, error: float) -> float:
+    """Return the gap for a maximal correlation and a residual that are off by so much."""
+    rr, yr, l1, _, r_size, max_corr = known
+    max_corr += corr_error
+    blur = gamma(problem.n_samples + 8) if error > 0.0 else 0.0
+    if isinstance(form, Ball):
+        # delta M - q'r with q'r = y'r - r'r; the true residual is r + d with ||d|| <= error, and moves M by
+        # `largest` ||d||, q'r by (q - r)'d, where ||q|| <= l1 largest.
+        reach = (form.radius + l1) * problem.largest + r_size
+        return form.radius * max_corr - (yr - rr) + reach * error + blur * r_size * (r_size + problem.y_size)
+    max_corr += problem.largest * error
+    s = max(0.0, min(form.weight / max_corr if max_corr > 0.0 else math.inf, yr / rr if rr > 0.0 else 0.0))
+    s *= 1.0 - 1e-15  # rounded down
+    noise = blur * (r_size * ((1.0 + s * s) * r_size + s * problem.y_size) + form.weight * l1)
+    norm, yr = math.sqrt(rr) + error, yr - math.sqrt(problem.yy) * error
+    return 0.5 * (1.0 + s * s) * norm * norm + form.weight * l1 - s * yr + noise
+
+
+def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:
+    """Return ||X'r||_inf for every one of some residuals, in one pass over the data.
+
+    Infinite where ||r|| is not finite: max() passes over what is not a number. Where it is, all products are.
+    """
+    together, n = side_by_side(X, residuals), len(residuals)
+    found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), cut_columns(X, n))
+    with np.errstate(over="ignore"):
+        known = [np.isfinite(np.sum(r[:-1] ** 2)) for r in residuals]
+    return np.where(known, np.max(found, axis=0)[:n], np.inf)
+
+
+@kernel
+def _max_correlations(X: Columns, residuals: Vectors, lo: int, hi: int) -> Vector:
+    largest, corrs = np.zeros(residuals.n), np.empty(residuals.n)
+    for j in range(lo, hi):
+        dot_each(X, j, residuals, corrs)
+        for k in range(corrs.size):
+            largest[k] = max(largest[k], abs(corrs[k]))
+    return largest
+
+
+def residual(problem: Problem, iterate: Iterate) -> Vector:
+    """Return y - q as a sample vector, with its own sum: what centring takes off is off by no more than it rounds."""
+    return sample_vector(problem.y[:-1] - iterate.scale * iterate.fitted[:-1])
+
+
+def estimate_gap(problem: Problem, form: Form, iterate: Iterate, max_corr: float) -> float:
+    """Return the gap of `iterate` by its own numbers S and F, which a solver goes by: no claim, as these may drift."""
+    gap = float(duality_gap(form, problem.yy, iterate.qq, iterate.qy, iterate.l1, max_corr))
+    return max(0.0, gap) if math.isfinite(gap + iterate.l1 + max_corr) else math.inf
+
+
+def certify_iterates(
+    problem: Problem, forms: Sequence[Form], iterates: Sequence[Iterate], workers: Workers
+) -> list[Claim]:
+    """Return what is proved for some points, whose fitted values must be fresh, in one pass over the data."""
+    residuals = [residual(problem, iterate) for iterate in iterates]
+    largest = max_correlations(problem.X, residuals, workers)
+    return [
+        prove(problem, form, examine(problem, *iterate.coefs(), r, max_corr))
+        for form, iterate, r, max_corr in zip(forms, iterates, residuals, largest.tolist(), strict=True)
+    ]

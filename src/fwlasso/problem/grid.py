@@ -1,0 +1,105 @@
+"""Grids of the path: penalties from the largest on, or radii from the smallest on, both from sparse to dense."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._core.columns import Vector
+from .._core.problem import Units, in_user_units
+
+#: Stands for all numbers beyond float64.
+LARGEST = float(np.finfo(np.float64).max)
+# A ball that is smaller has room for no coefficient that float64 holds exactly: it is one point.
+_LEAST_RADIUS = 1e-290
+
+
+class Scaled(Protocol):
+    """What a grid needs of a problem."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples and of features."""
+
+    @property
+    def lambda_max(self) -> float:
+        """The smallest penalty with a zero solution."""
+
+    @property
+    def units(self) -> Units:
+        """How the numbers of users follow from those of the solver."""
+
+
+def log_grid(first: float, last: float, n_points: int) -> Vector:
+    """Return `n_points` values on a logarithmic grid; a single one is the last."""
+    if first <= 0.0:
+        return np.zeros(n_points)
+    grid = np.geomspace(first, last, n_points) if n_points > 1 else np.array([last])
+    return np.asarray(grid, dtype=np.float64)
+
+
+def as_grid(values: Any, name: str) -> int | Vector:
+    """Return a grid argument as a count or as a sorted array of values, sparse models first."""
+    wanted = f"{name} must be a number of points >= 1 or an array of values"
+    if isinstance(values, Integral):
+        if isinstance(values, bool) or values < 1:
+            raise ValueError(f"{wanted}, got {values!r}")
+        return int(values)
+    try:
+        given = np.atleast_1d(np.asarray(values))
+    except (TypeError, ValueError):
+        raise ValueError(f"{wanted}, got {values!r}") from None
+    if given.dtype.kind not in "iuf":  # text that looks like a number is none
+        raise ValueError(f"{wanted}, got {values!r}")
+    grid = given.astype(np.float64)
+    if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or (grid < 0.0).any():
+        raise ValueError(f"{wanted}, finite and >= 0 in one dimension")
+    if name == "radii":  # what is not a normal number has no digits to spare for coefficients
+        grid[grid < np.finfo(np.float64).tiny] = 0.0
+    ordered = np.sort(grid)
+    return ordered[::-1].copy() if name == "alphas" else ordered
+
+
+def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
+    """Return penalties lambda = m alpha; automatic ones go from lambda_max to eps lambda_max."""
+    m, _ = problem.shape
+    if isinstance(alphas, int):
+        return log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
+    return _in_solver_units(m * alphas, problem.units.penalty_power)
+
+
+def radius_grid(problem: Scaled, radii: int | Vector, eps: float, largest: Callable[[], float]) -> Vector:
+    """Return radii; automatic ones end at delta_max = `largest` and start at eps delta_max, as in the paper."""
+    if isinstance(radii, int):
+        delta_max = largest()
+        return log_grid(eps * delta_max, delta_max, radii)
+    values = _in_solver_units(radii, -problem.units.coef_power)
+    return np.where(values < _LEAST_RADIUS, 0.0, values)
+
+
+def radius_excess(problem: Scaled, radii: int | Vector, values: Vector) -> Vector:
+    """Return by how much a gap grows at most from the radius that was solved to the one that was asked for.
+
+    These are one unless a radius is beyond float64 in the units of the solver: a gap is linear in the radius.
+    """
+    excess = np.ones(values.size)
+    if not isinstance(radii, int):
+        is_beyond = values == LARGEST
+        powers = np.frexp(radii[is_beyond])[1] - problem.units.coef_power - 1023
+        with np.errstate(over="ignore"):
+            excess[is_beyond] = np.ldexp(1.0, np.maximum(powers, 0))
+    return excess
+
+
+def _in_solver_units(values: Vector, power: int) -> Vector:
+    """Return 2^power values; what is beyond float64 is beyond all solutions, and the largest number is, too."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.ldexp(values, power), LARGEST)
+
+
+def user_values(problem: Scaled, grid_name: str, values: Vector) -> Vector:
+    """Return alphas or radii as users have them, given penalties lambda or radii as the solver has them."""
+    if grid_name == "alphas":
+        return in_user_units(values / problem.shape[0], -problem.units.penalty_power)
+    return in_user_units(values, problem.units.coef_power)

@@ -1,0 +1,85 @@
+"""Which way a certified path is computed: by the Gram matrix of all columns, or by a working set of a few of them."""
+
+from typing import NamedTuple
+
+# Seconds of the parts of a path, as measured on two cores of 2026 with vectors of 512 bits; ratios are what counts.
+_SYRK_FLOPS = 6e10  # multiply-adds per second and thread of a product X'X, dense
+_SPARSE_FLOPS = 2.4e8  # multiply-adds per second of outer products of sparse rows
+_COPY_BYTES = 1e10  # bytes per second and thread of numbers that are converted before they are multiplied
+_PASS_ENTRIES = 1.9e9  # entries per second and thread of a pass over the columns
+_N_PASSES = 14.0  # of a path by a working set
+_ROUND_FLOPS, _FACTOR_FLOPS = 2e9, 2e10  # of products with the Gram matrix, and of its factor
+_COLUMN_SECONDS = 8e-11  # by a working set, for every sample and pair of active columns
+# Rounds of a path on the Gram matrix, and how much more a working set does, where gaps are this small.
+_SMALL_GAP, _ROUNDS, _TIMES = 1e-5, (35.0, 70.0), (1.0, 4.5)
+# Of the columns, so many are expected to be ever active; a single model is found in so many rounds.
+_ACTIVE, _ROUNDS_OF_ONE = 0.25, 5.0
+# Up to so many columns the Gram matrix costs less than the passes, or nearly so, whatever is active.
+_ALWAYS = 1100
+#: The share of the memory that Gram matrices may take.
+MEMORY_SHARE = 0.25
+
+GRAM, WORKING_SET, POINTWISE = "gram", "working-set", "pointwise"
+
+
+class Route(NamedTuple):
+    """A way to compute a path, and what each was expected to take."""
+
+    name: str
+    seconds: dict[str, float]
+
+
+def choose_route(
+    m: int,
+    p: int,
+    n_stored: int,
+    n_points: int,
+    tol: float,
+    is_float64: bool,
+    memory: int,
+    n_threads: int,
+    n_folds: int = 1,
+) -> Route:
+    """Return the way to compute a certified path: a function of the problem's size alone.
+
+    Parameters
+    ----------
+    m, p : samples and features
+    n_stored : numbers that are stored: m p, or the nonzero ones
+    n_points, tol : of the path
+    is_float64 : whether numbers can be multiplied as they are
+    memory : bytes of this machine
+    n_threads : threads
+    n_folds : parts of the samples that have a Gram matrix each
+
+    Examples
+    --------
+    >>> choose_route(50_000, 300, 15_000_000, 100, 1e-4, True, 16 << 30, 2).name
+    'gram'
+    >>> choose_route(200, 10_000, 2_000_000, 100, 1e-4, True, 16 << 30, 2).name
+    'working-set'
+    """
+    is_sparse = n_stored < m * p
+    is_tight = tol < _SMALL_GAP
+    n_active = _ACTIVE * min(m, p)
+    in_row = n_stored / max(m, 1)
+    if is_sparse:
+        products = min(m * in_row**2 / 2 / _SPARSE_FLOPS, m * p * p / (_SYRK_FLOPS * n_threads))
+    else:
+        products = m * p * p / (_SYRK_FLOPS * n_threads) + (0 if is_float64 else 8 * m * p / (_COPY_BYTES * n_threads))
+    n_rounds = _ROUNDS[is_tight] if n_points > 1 else _ROUNDS_OF_ONE
+    on_gram = products + n_rounds * n_active * (n_active + p) / _ROUND_FLOPS + n_active**3 / _FACTOR_FLOPS
+    passes = (_N_PASSES if n_points > 1 else 3.0) * n_stored / (_PASS_ENTRIES * n_threads)
+    on_columns = passes + _TIMES[is_tight] * _COLUMN_SECONDS * min(m, 8 * in_row * m / p) * n_active**2
+    fits = m >= p and gram_bytes(p, n_threads, n_folds) <= MEMORY_SHARE * memory
+    name = GRAM if fits and (p <= _ALWAYS or on_gram <= on_columns) else WORKING_SET
+    return Route(name, {GRAM: on_gram, WORKING_SET: on_columns})
+
+
+def gram_bytes(p: int, n_threads: int, n_folds: int = 1) -> int:
+    """Return how many bytes a path on the Gram matrix takes at most.
+
+    Every thread has the products of its block of rows; every fold has its sums; and there are the moments and a factor.
+    Blocks of rows are small beside them, or data are.
+    """
+    return 8 * (p + 2) ** 2 * (n_threads + n_folds + 2) + (n_threads << 13) * (p + 2)

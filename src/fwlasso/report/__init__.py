@@ -1,0 +1,5 @@
+"""A path as one HTML page."""
+
+from .page import write_report
+
+__all__ = ["write_report"]

@@ -1,0 +1,92 @@
+"""The call that made a path, and the model that was chosen on it, as Python text."""
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from ..result import LassoPath
+from ..selection.choice import Choice
+
+# Arguments that shape every path, and those of the solver that draws columns.
+_ARGUMENTS = ("solver", "stop", "tol", "standardize", "fit_intercept", "max_iter", "certify")
+_DRAWS = {"sfw": ("sample_size", "block_size", "random_state")}
+
+
+def call_text(path: LassoPath, choice: Choice | None = None) -> str:
+    """Return a program that computes `path` again from its X and y, and the chosen model, or that of the last point.
+
+    An automatic grid is asked for as it was, also where the path was ended early: its points depend on those after
+    them. One that was solved in segments is solved in segments again, by a checkpoint in a new folder: with the same
+    random draws, and the same numbers but for rounding. A comment tells where the draws cannot be made again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> print(call_text(lasso_path(np.eye(4), [0.0, 3.0, 0.0, -4.0], alphas=[0.9, 0.5])))
+    from fwlasso import LinearModel, lasso_path
+    <BLANKLINE>
+    path = lasso_path(
+        X,
+        y,
+        alphas=[0.9, 0.5],
+        solver='corrective',
+        stop='gap',
+        tol=0.0001,
+        standardize=False,
+        fit_intercept=True,
+        max_iter=10000,
+        certify=True,
+    )
+    model = LinearModel.from_path(path, point=1)
+    """
+    settings = path.settings
+    names = [*_ARGUMENTS, *_DRAWS.get(settings.get("solver", ""), ())]
+    known = {name: settings[name] for name in names if settings.get(name) is not None}
+    rule = known.pop("sample_size", None)
+    grid = settings.get("grid", "alphas")
+    arguments = [f"{name}={value!r}" for name, value in known.items()]
+    modules = []
+    if settings.get("points") is not None:
+        arguments = [f"{grid}={settings['points']}", f"eps={settings['eps']!r}", *arguments]
+    else:
+        values = _grid_text(path.alphas if grid == "alphas" else path.radii)
+        arguments.insert(0, f"{grid}={values}")
+        modules = ["numpy as np"] if values.startswith("np.") else []
+    if settings.get("in_segments"):
+        arguments.append("checkpoint=tempfile.mkdtemp()")
+        modules.append("tempfile")
+    point = len(path) - 1 if choice is None else choice.point
+    call = "path = lasso_path"
+    model = f"model = LinearModel.from_path(path, point={point})"
+    if choice is not None and choice.blend != 1.0:  # no fold is needed to make this choice once more
+        how = f"relax=[{choice.blend!r}]", f"rule=lambda path, scores: {point}", "validation=(X, y)"
+        arguments = [*how, *arguments]
+        call = "found = lasso_cv"
+        model = "path, model = found.path, LinearModel.from_choice(found.choice, path=found.path)"
+    imported = ["LinearModel", call.rpartition(" ")[2]]
+    if rule is not None and _is_call(rule):  # a function of the user's has no text
+        arguments.append(f"sample_size={rule}")
+        imported.insert(0, rule.partition("(")[0])
+    imports = "".join(f"import {name}\n" for name in modules) + f"from fwlasso import {', '.join(imported)}\n"
+    if settings.get("solver") in _DRAWS and "random_state" not in known:
+        imports += "\n# The columns were drawn without a seed: other draws give other numbers."
+    lines = "".join(f"    {argument},\n" for argument in ("X", "y", *arguments))
+    return f"{imports}\n{call}(\n{lines})\n{model}"
+
+
+def _grid_text(grid: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    """Return a logarithmic grid by its ends, any other by its values."""
+    first, last = float(grid[0]), float(grid[-1])
+    if grid.size > 2 and min(first, last) > 0.0 and np.array_equal(grid, np.geomspace(first, last, grid.size)):
+        return f"np.geomspace({first!r}, {last!r}, {grid.size})"
+    return repr(grid.tolist())
+
+
+def _is_call(text: str) -> bool:
+    """Tell whether a text is a call such as ``FixedSize(n=7)``, and not ``<function ...>``."""
+    try:
+        return isinstance(ast.parse(text, mode="eval").body, ast.Call)
+    except SyntaxError:
+        return False

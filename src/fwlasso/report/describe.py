@@ -1,0 +1,92 @@
+"""What is in a table, by a pass over it: lengths of columns, constant ones, copies, and what a path would cost."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.columns import Columns, column_entries
+from .._core.jit import kernel
+from .._core.threads import Workers, resolve_threads
+from ..certified import BYTES_PER_COLUMN
+from ..certified.duplicates import Duplicates
+from ..data.checks import as_response, check_indices
+from ..data.design import as_design
+from ..data.table import Table
+from ..problem.build import build_problem
+
+# Of a certified path, for the cosines of active columns and their factor.
+_BYTES_FOR_COSINES = 2 * 8 * 1500**2
+
+
+class Description(NamedTuple):
+    """What is known of a table."""
+
+    n_samples: int
+    n_features: int
+    n_entries: int  # numbers stored
+    kind: str  # dense, csc or bed
+    dtype: str
+    n_bytes: int
+    conversion: str | None  # what a path would have to convert first
+    lengths: dict[str, int]  # columns by the number of entries stored: "2-3" has those of two and three
+    n_constant: int
+    n_copies: int  # columns that are equal to an earlier one, or opposite to it, constant ones left out
+    path_bytes: int  # memory that a path needs beyond the data, about
+
+
+def describe(table: Table, n_threads: int | None = None) -> Description:
+    """Read a table and tell what is in it.
+
+    Copies are found by the hash of the certified path, and verified number by number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 1.0, 5.0], [2.0, 2.0, 5.0], [4.0, 4.0, 5.0]])
+    >>> found = describe(Table(X, np.arange(3.0)))
+    >>> found.n_constant, found.n_copies, found.lengths
+    (1, 1, {'3': 3})
+    """
+    check_indices(table.X)
+    design = as_design(table.X)
+    y = as_response(table.y, design.n_samples)
+    with Workers(resolve_threads(n_threads)) as workers:
+        problem = build_problem(design, y, fit_intercept=True, standardize=True, workers=workers)
+        varying = np.flatnonzero(problem.norms2 > 0.0)
+        n_distinct = Duplicates(problem).distinct(varying).size
+    m, p = problem.shape
+    columns = design.columns
+    lengths = _lengths(columns, p)
+    return Description(
+        m,
+        p,
+        int(lengths.sum()),
+        type(columns).__name__.lower(),
+        str(columns[0].dtype),
+        sum(part.nbytes for part in columns if isinstance(part, np.ndarray)),
+        design.conversion,
+        _histogram(lengths),
+        p - varying.size,
+        varying.size - n_distinct,
+        BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
+    )
+
+
+@kernel
+def _lengths(columns: Columns, p: int) -> NDArray[np.int64]:
+    """Return the number of entries of every column."""
+    lengths = np.empty(p, np.int64)
+    for j in range(p):
+        lengths[j] = column_entries(columns, j)
+    return lengths
+
+
+def _histogram(lengths: NDArray[np.int64]) -> dict[str, int]:
+    """Count lengths by powers of two; zero has a place of its own."""
+    if lengths.min() == lengths.max():
+        return {str(int(lengths[0])): int(lengths.size)}
+    powers = np.frexp(lengths)[1]  # 0 for 0, k for 2^(k-1) .. 2^k - 1
+    counts = np.bincount(powers)
+    names = ["0", "1", *(f"{1 << k}-{(2 << k) - 1}" for k in range(1, counts.size))]
+    return {name: int(count) for name, count in zip(names, counts, strict=False) if count}

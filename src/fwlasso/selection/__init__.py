@@ -1,0 +1,1 @@
+"""Choosing a model on a path."""

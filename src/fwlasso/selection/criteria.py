@@ -1,0 +1,59 @@
+"""Rules that choose a point of a path: by scores on held-out samples, or by an information criterion."""
+
+import math
+
+import numpy as np
+from scipy.special import gammaln
+
+from .._core.columns import Vector
+from ..result import LassoPath
+
+#: Rules on scores of held-out samples, and rules on the path alone.
+SCORE_RULES = ("min", "1se")
+INFORMATION_RULES = ("aic", "bic", "ebic")
+
+# Points with more active features than this share of the samples say nothing about the variance of the noise.
+_LARGEST_SHARE = 0.5
+
+
+def information(path: LassoPath, rule: str) -> Vector:
+    """Return an information criterion of every point: m log(RSS / m) + df (penalty per parameter), small is good.
+
+    df is the number of active features (Zou, Hastie and Tibshirani 2007). A parameter costs 2 for "aic" and log m for
+    "bic"; "ebic" adds 2 log(p choose df) (Chen and Chen 2008), which bounds false discoveries where p is far above m.
+    Infinite where more than half as many features as samples are active: the residual variance goes to zero there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((100, 300)))
+    >>> path = lasso_path(X, 3 * X[:, 5] + rng.standard_normal(100))
+    >>> int(path.n_active[np.argmin(information(path, "ebic"))])
+    1
+    """
+    m, p = path.settings["n_samples"], path.coefs.shape[0]
+    df = path.n_active
+    with np.errstate(divide="ignore"):
+        fit = m * np.log(np.maximum(1.0 - path.r2, 0.0))
+    values = fit + df * (2.0 if rule == "aic" else math.log(m))
+    if rule == "ebic":
+        values = values + 2.0 * (gammaln(p + 1) - gammaln(df + 1) - gammaln(p - df + 1))
+    return np.where(df <= max(1.0, _LARGEST_SHARE * m), values, np.inf)
+
+
+def best_point(scores: Vector, greater_is_better: bool) -> int:
+    """Return the best point, the sparsest of equals; what is not a number is passed over."""
+    if np.isnan(scores).all():
+        raise ValueError("scoring: the score is not a number at any point of the path")
+    return int(np.nanargmax(scores) if greater_is_better else np.nanargmin(scores))
+
+
+def within_one_error(scores: Vector, errors: Vector | None, greater_is_better: bool) -> int:
+    """Return the sparsest point whose score is within one standard error of the best one."""
+    best = best_point(scores, greater_is_better)
+    if errors is None:
+        raise ValueError("rule='1se' needs at least two folds: there is no standard error")
+    worse = scores[best] - scores if greater_is_better else scores - scores[best]
+    return int(np.flatnonzero(worse <= errors[best])[0])

@@ -1,0 +1,374 @@
+"""Cross-validation of a path: folds are masks over the same X, the chosen model is a point of the path on all of it."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._core.columns import Vector
+from .._core.notices import warn_of_doubt
+from .._core.threads import one_blas_thread
+from ..data.checks import as_response, check
+from ..data.design import Design
+from ..data.inputs import Data, as_data
+from ..models import LinearModel
+from ..options import Options, check_seeded, options_of
+from ..result import LassoPath
+from ..status import Status
+from .choice import Choice
+from .criteria import INFORMATION_RULES, SCORE_RULES, best_point, information, within_one_error
+from .folds import Plan, Rule, Split
+from .refit import refit_supports
+from .scoring import Scoring, make_scoring
+from .together import Mask, SubsetPaths, path_and_subset_paths, predict_rows
+
+# Correlation of neighbouring responses from which on samples seem to be sorted.
+_MUCH_ALIKE = 0.5
+# Where no larger share of the score than this is to be gained beyond a grid, its end is as good as any.
+_FLAT = 0.01
+# The gap that is asked for where a model is chosen. Scores of neighbouring points differ by little: at 1e-4, which is
+# enough for the path itself, every third choice was another one than that of exact solutions, or had more features.
+_TOL = 1e-6
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CrossValidation:
+    """A path, the model chosen on it, which `predict` uses, and the paths of the folds.
+
+    Attributes
+    ----------
+    path : LassoPath
+        On all samples.
+    choice : Choice
+        The chosen point, the scores of all points and the coefficients of the model.
+    fold_paths : tuple of LassoPath
+        One per fold; empty where there are none.
+    """
+
+    path: LassoPath
+    choice: Choice
+    fold_paths: tuple[LassoPath, ...] = ()
+    # What the scores are of, point by point: the path, or its mixes with refits.
+    _scored: LassoPath | None = None
+
+    def __repr__(self) -> str:
+        folds = f", {len(self.fold_paths)} folds" if self.fold_paths else ""
+        return f"<CrossValidation: alpha {self.alpha:.4g}{folds}\n  {self.choice.summary()}>"
+
+    @property
+    def alpha(self) -> float:
+        """The penalty of the chosen point."""
+        return float(self.path.alphas[self.choice.point])
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of all features, where the data had names."""
+        return self.path.feature_names
+
+    @property
+    def model(self) -> LinearModel:
+        """The chosen model by itself."""
+        return LinearModel.from_choice(self.choice, path=self.path)
+
+    def predict(self, X: Any) -> Vector:
+        """Predict the response of every row of X by the chosen model; see `LinearModel.predict`."""
+        return self.model.predict(X)
+
+    def choose(self, rule: str | Rule) -> "CrossValidation":
+        """Return the same paths with the model that another rule chooses: nothing is solved or scored again.
+
+        Parameters
+        ----------
+        rule : {"min", "1se", "aic", "bic", "ebic"} or callable
+            As in `lasso_cv`. All but the information criteria need the scores of `choice`. With `relax`, the mix stays
+            the one that is best.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fwlasso import lasso_cv
+        >>> X = np.asfortranarray(np.random.default_rng(0).standard_normal((100, 40)))
+        >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + np.random.default_rng(1).standard_normal(100)
+        >>> found = lasso_cv(X, y)
+        >>> bool(found.choose("1se").alpha > found.alpha)
+        True
+        """
+        rule = Plan(rule=rule).rule
+        if rule in INFORMATION_RULES:
+            return replace(self, choice=_by_information(self.path, str(rule)))
+        old = self.choice
+        if old.fold_scores is None:
+            raise ValueError(f"rule={rule!r} needs scores of held-out samples, and rule={old.rule!r} made none")
+        n_scored = min(map(len, (self.path, *self.fold_paths)))
+        scored = self.path if self._scored is None else self._scored
+        known = old.fold_scores[:n_scored]
+        choice = _by_scores(scored, known, rule, old.criterion, old.greater_is_better, old.blend)
+        return replace(self, choice=choice)
+
+    @property
+    def ending(self) -> Status | None:
+        """What ended the work early: time limit, keyboard or callback; None if all of it was done."""
+        return next((path.ending for path in (self.path, *self.fold_paths) if path.ending is not None), None)
+
+
+def lasso_cv(
+    X: Any,
+    y: Any = None,
+    *,
+    cv: Any = None,
+    rule: str | Rule = "min",
+    scoring: Any = None,
+    relax: bool | Sequence[float] = False,
+    validation: Any = None,
+    groups: Any = None,
+    **path_options: Any,
+) -> CrossValidation:
+    """Compute a path, and choose a model on it by cross-validation or by an information criterion.
+
+    The folds use X where it lies: memory is that of some numbers per column and fold. They follow the grid of the path
+    on all samples, as in scikit-learn's LassoCV.
+
+    Parameters
+    ----------
+    X, y
+        As in `lasso_path`.
+    cv : int, splitter or iterable, optional
+        Folds as in scikit-learn: a number, any of its splitters, or pairs of index arrays. By default 5.
+    rule : {"min", "1se", "aic", "bic", "ebic"} or callable, default="min"
+        "min": the best mean score; "1se": the sparsest model within one standard error of it; "aic", "bic", "ebic": an
+        information criterion on the path, without folds; or a function of the path and the scores, of shape
+        (n_points, n_folds), that returns a point.
+    scoring : str or callable, optional
+        A scorer of scikit-learn. By default the mean squared error.
+    relax : bool or list of float, default=False
+        Try mixes of the Lasso's coefficients with a least-squares fit on its support, too; see `BLENDS`. Points with
+        more than 1,000 active features, or as many as samples, are not refitted.
+    validation : float or (X, y), optional
+        Score on a random fraction of the samples, or on other samples, instead of folds.
+    groups : array, optional
+        Of the samples, for splitters that ask for them.
+    **path_options
+        Those of `lasso_path`: alphas, radii, eps, solver, standardize, ... `tol` is 1e-6 by default for gaps: scores of
+        neighbouring points differ by little. The time limit is for all of the work;
+        the callback counts the points of all paths together, and may be called by other threads, one at a time. With
+        a checkpoint the paths of the folds are kept, too: the same call goes on with whatever was not solved.
+
+    Returns
+    -------
+    CrossValidation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_cv
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((100, 40)))
+    >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(100)
+    >>> found = lasso_cv(X, y, rule="1se")
+    >>> found.choice.coef.indices[:3].tolist(), found.choice.fold_scores.shape
+    ([0, 1, 2], (100, 5))
+    """
+    options = options_of("lasso_cv", path_options)
+    split_params = {} if groups is None else {"groups": groups}
+    return cross_validate(X, y, options, Plan(cv, rule, scoring, relax, validation, split_params))
+
+
+def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidation:
+    """Compute a path and the paths of its folds, and choose a model, as `plan` says; see `lasso_cv`."""
+    scoring = make_scoring(plan.scoring, plan.score_params)
+    if options.tol is None and options.rule == "gap":
+        options = replace(options, tol=_TOL)
+    if isinstance(plan.validation, float):
+        check_seeded(options, "the held-out samples")
+    data = as_data(X, y, feature_names=options.feature_names)
+    splits = plan.splits(data.response, options.random_state)
+    if not plan.split_params:  # of groups, those that belong together may be neighbours
+        _warn_of_ordered_blocks(splits, data.response)
+    paths = path_and_subset_paths(data, options, [split.kept for split in splits])
+    path = paths.path
+    with one_blas_thread():
+        choice, scored = _choose(paths, splits, plan, scoring, data)
+    found = CrossValidation(path, choice, tuple(paths.subset_paths), scored)
+    if found.ending is None:
+        warn_at_end_of_grid(path, choice)
+    return found
+
+
+def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
+    """Warn where folds are blocks of neighbouring samples whose responses are much alike, as in sorted data.
+
+    A model is then scored on responses unlike those that it was fitted to.
+    """
+    are_blocks = len(splits) > 1 and all(
+        1 < rows.size == np.ptp(rows) + 1 and rows.size + np.count_nonzero(kept) == y.size for kept, rows in splits
+    )
+    centred = y - y.mean()
+    # Not by BLAS: its threads would spin beside the paths that follow.
+    alike = np.sum(centred[1:] * centred[:-1]) / max(np.sum(centred**2), np.finfo(np.float64).tiny)
+    # By chance it is about 1 / sqrt(m) at most.
+    if are_blocks and alike > max(_MUCH_ALIKE, 4.0 / np.sqrt(y.size)):
+        warn_of_doubt(
+            f"Neighbouring responses are much alike (correlation {alike:.2f}), and the folds are blocks of neighbours: "
+            f"where samples are sorted, the scores mislead. Shuffle them: cv=KFold({len(splits)}, shuffle=True), or "
+            "--shuffle on the command line."
+        )
+
+
+def warn_at_end_of_grid(path: LassoPath, choice: Choice) -> None:
+    """Warn where the last point of the grid is the best one, and those beyond it may be better still."""
+    last = len(path) - 1
+    if last == 0 or (choice.point if choice.rule not in SCORE_RULES else choice.best) != last:
+        return
+    if _gain_beyond(choice.scores) > _FLAT * np.abs(choice.scores[last]):
+        is_automatic = path.settings.get("points") is not None
+        smaller = f"a smaller eps than {path.settings['eps']:g}, or with " if is_automatic else ""
+        warn_of_doubt(
+            f"The {choice.label} is best at the last point of the grid, and may be better beyond it: choose again with "
+            f"{smaller}a grid that goes further."
+        )
+
+
+def _gain_beyond(scores: Vector) -> float:
+    """Return what is to be gained beyond the last point: gains g' and g of the last two tenths go on as g'/g says."""
+    tenth = max(1, len(scores) // 10)
+    if len(scores) <= 2 * tenth:
+        return math.inf
+    before, gain = np.abs(np.diff(scores[-1 - 2 * tenth :: tenth]))
+    if gain == 0.0:
+        return 0.0
+    return float(gain * gain / (before - gain)) if gain < before else math.inf
+
+
+class _Relaxed(NamedTuple):
+    """A path, and least squares on its supports."""
+
+    path: LassoPath
+    coefs: sp.csc_array
+    intercepts: Vector
+    has_refit: NDArray[np.bool_]
+
+    def predict(self, predict: Callable[[sp.csc_array, Vector], NDArray[Any]], blends: Sequence[float]) -> list[Any]:
+        """Return predictions of every blend; NaN for points that were not refitted, where a blend needs it."""
+        lasso = predict(self.path.coefs, self.path.intercepts)
+        if blends == (1.0,):
+            return [lasso]
+        squares = predict(self.coefs, self.intercepts)
+        squares[:, ~self.has_refit] = np.nan
+        return [lasso if blend == 1.0 else blend * lasso + (1.0 - blend) * squares for blend in blends]
+
+
+def _relaxed(design: Design, response: Vector, path: LassoPath, kept: Mask | None, plan: Plan) -> _Relaxed:
+    if plan.blends == (1.0,):
+        return _Relaxed(path, path.coefs, path.intercepts, np.ones(len(path), np.bool_))
+    return _Relaxed(path, *refit_supports(design, response, path, kept))
+
+
+def _choose(
+    paths: SubsetPaths, splits: list[Split], plan: Plan, scoring: Scoring, data: Data
+) -> tuple[Choice, LassoPath]:
+    """Score the points that all paths have, and choose one of them; return what the scores are of, too."""
+    (path, fold_paths, _), design, response = paths, data.design, data.response
+    if isinstance(plan.rule, str) and plan.rule in INFORMATION_RULES:
+        return _by_information(path, plan.rule), path
+    tables = []
+    for k, (fold_path, (kept, rows)) in enumerate(zip(fold_paths, splits, strict=True)):
+        errors = None
+        if scoring.scorer is None and plan.blends == (1.0,) and np.array_equal(np.flatnonzero(~kept), np.sort(rows)):
+            errors = paths.squared_errors(k)
+        if errors is None:
+            fold = _relaxed(design, response, fold_path, kept, plan)
+            blended = fold.predict(partial(predict_rows, design.columns, rows), plan.blends)
+            tables.append(scoring.of(blended, response, data.X, rows))
+        else:
+            tables.append(errors[:, np.newaxis])
+        tables[-1][[status.ends_path for status in fold_path.statuses]] = np.nan  # begun, and not solved
+    whole = _relaxed(design, response, path, None, plan)
+    if isinstance(plan.validation, tuple):
+        other, truth = plan.validation
+        blended = whole.predict(
+            lambda coefs, intercepts: replace(path, coefs=coefs, intercepts=intercepts).predict(other), plan.blends
+        )
+        tables.append(scoring.of(blended, as_response(truth, len(blended[0])), other, None))
+    n_points = min(len(path), *(table.shape[0] for table in tables))
+    scores = np.stack([table[:n_points] for table in tables], axis=1)  # points, folds, blends
+    if np.isnan(scores).any(axis=1).all() and any(it.ending is not None for it in (path, *fold_paths)):
+        warn_of_doubt("Nothing was solved in every fold before the end: no model is chosen.")
+        return choice_of_point(path, 0, str(plan.rule), scoring.name, np.full(len(path), np.nan)), path
+    return _best(path, whole, scores, plan, scoring, data)
+
+
+def choice_of_point(path: LassoPath, point: int, rule: str, criterion: str, scores: Vector) -> Choice:
+    """Return the choice of a point of the path itself by numbers of which the smallest are the best."""
+    intercept, radius, r2 = (float(values[point]) for values in (path.intercepts, path.radii, path.r2))
+    return Choice(rule, point, criterion, scores, False, path.coefs[:, [point]], intercept, radius=radius, r2=r2)
+
+
+def _by_information(path: LassoPath, rule: str) -> Choice:
+    scores = information(path, rule)
+    return choice_of_point(path, best_point(scores, False), rule, rule.upper(), scores)
+
+
+def _best(
+    path: LassoPath, whole: _Relaxed, scores: NDArray[np.float64], plan: Plan, scoring: Scoring, data: Data
+) -> tuple[Choice, LassoPath]:
+    """Choose a blend and a point from scores of shape (n_points, n_folds, n_blends)."""
+    scores[~whole.has_refit[: len(scores)], :, : -1 if plan.blends[-1] == 1.0 else None] = np.nan
+    greater = scoring.greater_is_better
+    # Of equals the sparsest, then the one nearest to the Lasso.
+    place = best_point(scores.mean(axis=1)[:, ::-1].ravel(), greater) % len(plan.blends)
+    at = len(plan.blends) - 1 - place
+    blend = plan.blends[at]
+    scored = path if blend == 1.0 else _mixed(path, whole, blend, data)
+    return _by_scores(scored, scores[:, :, at], plan.rule, scoring.name, greater, blend), scored
+
+
+def _by_scores(
+    scored: LassoPath, scores: NDArray[np.float64], rule: str | Rule, criterion: str, greater: bool, blend: float
+) -> Choice:
+    """Choose one of the models `scored` by scores of shape (n_points, n_folds), of points that all folds came to."""
+    means, n_folds = scores.mean(axis=1), scores.shape[1]
+    errors = scores.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else None
+    if callable(rule):
+        point = int(rule(scored, scores))
+        check("rule", point, 0 <= point < len(means), f"a function that returns a point below {len(means)}")
+    elif rule == "1se":
+        point = within_one_error(means, errors, greater)
+    else:
+        point = best_point(means, greater)
+    name = rule if isinstance(rule, str) else getattr(rule, "__name__", "a function")
+    return replace(
+        choice_of_point(scored, point, name, criterion, _of_all(scored, means)),
+        greater_is_better=greater,
+        fold_scores=_of_all(scored, scores),
+        standard_errors=None if errors is None else _of_all(scored, errors),
+        blend=blend,
+    )
+
+
+def _of_all(path: LassoPath, known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers of every point of the path: NaN for those that not all folds came to."""
+    return np.concatenate([known, np.full((len(path) - len(known), *known.shape[1:]), np.nan)])
+
+
+def _mixed(path: LassoPath, whole: _Relaxed, blend: float, data: Data) -> LassoPath:
+    """Return the mixes of the points of a path with their refits, which no gap is known of."""
+    data_, intercepts = (
+        blend * lasso + (1.0 - blend) * squares
+        for lasso, squares in ((path.coefs.data, whole.coefs.data), (path.intercepts, whole.intercepts))
+    )
+    # Both have the support of the point, and so its scales.
+    coefs, scaled = (
+        sp.csc_array((values, path.coefs.indices, path.coefs.indptr), shape=path.coefs.shape)
+        for values in (data_, data_ * path.scaled_coefs.data / path.coefs.data)
+    )
+    y = data.response
+    residuals = y[:, np.newaxis] - predict_rows(data.design.columns, np.arange(y.size), coefs, intercepts)
+    spread = y - y.mean() if path.settings["fit_intercept"] else y
+    r2 = 1.0 - (residuals**2).sum(axis=0) / max(spread @ spread, np.finfo(np.float64).tiny)
+    radii, gaps = np.asarray(np.abs(scaled).sum(axis=0)), np.full(len(path), np.nan)
+    return replace(path, coefs=coefs, scaled_coefs=scaled, intercepts=intercepts, radii=radii, r2=r2, gaps=gaps)

@@ -1,0 +1,90 @@
+"""How a model is chosen on a path: by which rule, and on which samples it is scored."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import ShuffleSplit, check_cv
+
+from .._core.columns import Vector
+from ..data.checks import check
+from ..result import LassoPath
+from .criteria import INFORMATION_RULES, SCORE_RULES
+from .together import Mask, Rows
+
+#: Shares of the Lasso's coefficients that `relax=True` tries; the rest is the least-squares refit.
+BLENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Where `cv` is None.
+DEFAULT_FOLDS = 5
+#: Called with the path and the scores, of shape (n_points, n_folds); returns a point.
+Rule = Callable[[LassoPath, NDArray[np.float64]], int]
+
+
+class Split(NamedTuple):
+    """The samples that a fold is fitted on, and those that it is scored on."""
+
+    kept: Mask
+    held_out: Rows
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a model is chosen; building one raises a ValueError that names a bad argument."""
+
+    cv: Any = None
+    rule: str | Rule = "min"
+    scoring: Any = None
+    relax: bool | Sequence[float] = False
+    validation: Any = None
+    split_params: dict[str, Any] = field(default_factory=dict)
+    score_params: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = (*SCORE_RULES, *INFORMATION_RULES)
+        check("rule", self.rule, callable(self.rule) or self.rule in known, f"one of {', '.join(known)} or a function")
+        check("relax", self.relax, self._relax_is_valid(), "True, False or numbers from 0 to 1")
+        share = self.validation
+        given = isinstance(share, tuple) and len(share) == 2
+        fraction = isinstance(share, float) and 0.0 < share < 1.0
+        check("validation", share, share is None or given or fraction, "a fraction of the samples or a pair (X, y)")
+        if share is not None and self.cv is not None:
+            raise ValueError("give cv or validation, not both")
+        looked_at = [name for name in ("cv", "scoring", "validation") if getattr(self, name) is not None]
+        looked_at += ["relax"] if self.relax else []
+        if self.rule in INFORMATION_RULES and looked_at:
+            raise ValueError(f"{looked_at[0]}: rule={self.rule!r} looks at no other samples, and needs none of it")
+
+    def _relax_is_valid(self) -> bool:
+        if isinstance(self.relax, bool | np.bool_):
+            return True
+        blends = np.asarray(self.relax)
+        are_numbers = blends.ndim == 1 and blends.dtype.kind in "iuf" and blends.size > 0
+        return are_numbers and bool(((blends >= 0.0) & (blends <= 1.0)).all())
+
+    @property
+    def blends(self) -> tuple[float, ...]:
+        """The shares of the Lasso's coefficients that are tried."""
+        if isinstance(self.relax, bool | np.bool_):
+            return BLENDS if self.relax else (1.0,)
+        return tuple(sorted(float(blend) for blend in self.relax))
+
+    def splits(self, response: Vector, random_state: Any) -> list[Split]:
+        """Return the folds: none where a rule or a validation set needs none."""
+        if self.rule in INFORMATION_RULES or isinstance(self.validation, tuple):
+            return []
+        if self.validation is not None:
+            splitter = ShuffleSplit(1, test_size=self.validation, random_state=random_state)
+        else:
+            splitter = check_cv(DEFAULT_FOLDS if self.cv is None else self.cv)
+        m = response.size
+        found = []
+        # Splitters copy sparse matrices to look at them: they get the number of samples alone.
+        for train, test in splitter.split(np.zeros((m, 1)), response, **self.split_params):
+            kept = np.zeros(m, np.bool_)
+            kept[train] = True
+            found.append(Split(kept, np.arange(m)[test]))
+        empty = not found or any(not split.kept.any() or not split.held_out.size for split in found)
+        check("cv", self.cv, not empty, "folds with samples to fit and samples to score")
+        return found

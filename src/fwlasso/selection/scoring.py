@@ -1,0 +1,85 @@
+"""Scores of predictions: the mean squared error, or any scorer of scikit-learn."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import get_scorer
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params
+
+from .._core.columns import Matrix, Vector
+from ..data.scores import squared_errors
+
+
+class _Predicted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator whose predictions are made already: what a scorer asks for."""
+
+    def __init__(self, values: Vector | None = None) -> None:
+        self.values = values
+
+    def fit(self, _X: Any, _y: Any) -> "_Predicted":
+        return self
+
+    def predict(self, _X: Any) -> Vector | None:
+        return self.values
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class Scoring(NamedTuple):
+    """How predictions are judged."""
+
+    name: str
+    greater_is_better: bool
+    scorer: Any  # None for the mean squared error
+    params: dict[str, Any]  # for the scorer, by sample
+
+    def of(self, blended: Sequence[Matrix], y: Vector, X: Any, rows: NDArray[np.int64] | None) -> Matrix:
+        """Return the scores of every point and every blend; predictions are of shape (n_samples, n_points).
+
+        `rows` are the samples in X and y that were predicted; all of them if None.
+        """
+        return np.stack([self._of_points(predicted, y, X, rows) for predicted in blended], axis=1)
+
+    def _of_points(self, predicted: Matrix, y: Vector, X: Any, rows: NDArray[np.int64] | None) -> Vector:
+        truth = y if rows is None else y[rows]
+        if self.scorer is None:
+            return squared_errors(predicted, truth)
+        # scikit-learn's own scorers look at predictions only: they are spared a copy of the rows.
+        looks_at_x = not hasattr(self.scorer, "_score_func")
+        given = np.empty((truth.size, 0)) if not looks_at_x else X if rows is None else _safe_indexing(X, rows)
+        params = _check_method_params(y, self.params, indices=rows)
+        scores = np.full(predicted.shape[1], np.nan)
+        for k in np.flatnonzero(np.isfinite(predicted).all(axis=0)):
+            scores[k] = self.scorer(_Predicted(predicted[:, k]), given, truth, **params)
+        return scores
+
+
+def make_scoring(scoring: Any, params: dict[str, Any] | None = None) -> Scoring:
+    """Return how predictions are judged by a scorer or by its name; None is the mean squared error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> predicted, truth = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 3.0])
+    >>> make_scoring(None).of([predicted], truth, None, None).ravel()
+    array([0., 1.])
+    >>> make_scoring("r2").of([predicted], truth, None, None).ravel()
+    array([1., 0.])
+    """
+    if scoring is None:
+        return Scoring("mean squared error", False, None, {})
+    try:
+        scorer = get_scorer(scoring)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"scoring: {error}") from None
+    if not callable(scorer):
+        raise ValueError(f"scoring must be the name of a scorer or a function, got {scoring!r}")
+    name = (
+        scoring if isinstance(scoring, str) else getattr(getattr(scoring, "_score_func", scoring), "__name__", "score")
+    )
+    return Scoring(name, True, scorer, params or {})

@@ -1,0 +1,132 @@
+"""Stability selection: how often every feature is selected on random halves of the samples."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from .._core.columns import Vector
+from ..data.checks import check, is_count
+from ..data.inputs import as_data
+from ..options import check_seeded, options_of
+from ..result import LassoPath
+from .together import Mask, path_and_subset_paths
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How often features are selected along a path.
+
+    Attributes
+    ----------
+    path : LassoPath
+        On all samples; its points are those of the frequencies.
+    frequencies : scipy.sparse.csc_array of shape (n_features, n_points)
+        The share of the subsamples on whose path the feature is active at this point.
+    n_subsamples : int
+    mean_selected : float
+        How many features a subsample selects anywhere on its path, on average.
+    """
+
+    path: LassoPath
+    frequencies: sp.csc_array
+    n_subsamples: int
+    mean_selected: float
+
+    @property
+    def max_frequencies(self) -> Vector:
+        """The largest frequency of every feature along the path."""
+        return np.asarray(self.frequencies.max(axis=1).toarray()).ravel()
+
+    def selected(self, threshold: float = 0.6) -> NDArray[np.int64]:
+        """Return the features that are selected at least so often at some point, the most frequent first."""
+        check("threshold", threshold, 0.0 < threshold <= 1.0, "a number in (0, 1]")
+        largest = self.max_frequencies
+        found = np.flatnonzero(largest >= threshold - 1e-12)
+        return found[np.argsort(-largest[found], kind="stable")]
+
+    def error_bound(self, threshold: float = 0.6) -> float:
+        """Return a bound of the expected number of falsely selected features: q^2 / ((2 threshold - 1) p).
+
+        q is `mean_selected`. The bound holds where features that do not matter are exchangeable, and selected no more
+        often than at random (Meinshausen and Buehlmann 2010).
+        """
+        check("threshold", threshold, 0.5 < threshold <= 1.0, "a number in (0.5, 1]")
+        return float(self.mean_selected**2 / ((2.0 * threshold - 1.0) * self.frequencies.shape[0]))
+
+
+def stability_selection(
+    X: Any,
+    y: Any = None,
+    *,
+    n_subsamples: int = 100,
+    fraction: float = 0.5,
+    **path_options: Any,
+) -> Stability:
+    """Compute paths on random subsamples, and how often every feature is selected on them.
+
+    Subsamples are drawn without replacement, in pairs that have no sample in common (Shah and Samworth 2013) where
+    `fraction` is at most a half. They are masks over the same X, which is never copied.
+
+    Parameters
+    ----------
+    X, y
+        As in `lasso_path`.
+    n_subsamples : int, default=100
+    fraction : float, default=0.5
+        Of the samples in every subsample.
+    **path_options
+        Those of `lasso_path`. All subsamples follow the grid of the path on all samples.
+
+    Returns
+    -------
+    Stability
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import stability_selection
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((100, 200)))
+    >>> y = X[:, :3] @ [3.0, -3.0, 2.0] + rng.standard_normal(100)
+    >>> found = stability_selection(X, y, n_subsamples=20, eps=0.2, random_state=0)
+    >>> sorted(found.selected(0.9).tolist())[:3]
+    [0, 1, 2]
+    """
+    options = options_of("stability_selection", path_options)
+    check("n_subsamples", n_subsamples, is_count(n_subsamples), "an integer >= 1")
+    check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
+    check_seeded(options, "the subsamples")
+    data = as_data(X, y, feature_names=options.feature_names)
+    masks = _subsamples(data.design.n_samples, n_subsamples, fraction, options.random_state)
+    path, paths, _ = path_and_subset_paths(data, options, masks)
+    complete = [it for it in paths if len(it) == len(path)] or paths[:1]
+    n_points = min(len(it) for it in complete)
+    supports = [it.coefs[:, :n_points] for it in complete]
+    counts = sum(_is_active(support) for support in supports)
+    n_selected = [np.unique(support.indices).size for support in supports]
+    return Stability(path, sp.csc_array(counts / len(complete)), len(complete), float(np.mean(n_selected)))
+
+
+def _is_active(coefs: sp.csc_array) -> sp.csc_array:
+    return sp.csc_array((np.ones(coefs.nnz), coefs.indices, coefs.indptr), shape=coefs.shape)
+
+
+def _subsamples(m: int, n_subsamples: int, fraction: float, random_state: Any) -> list[Mask]:
+    """Return masks of subsamples; one after the other they are of a permutation, until that has no more samples."""
+    size = int(fraction * m)
+    check("fraction", fraction, size >= 1, f"large enough for one of {m} samples")
+    rng = check_random_state(random_state)
+    masks: list[Mask] = []
+    left = np.empty(0, np.int64)
+    for k in range(n_subsamples):
+        if k % 2 == 0 or left.size < size:
+            left = rng.permutation(m)
+        mask = np.zeros(m, np.bool_)
+        mask[left[:size]] = True
+        left = left[size:]
+        masks.append(mask)
+    return masks

@@ -1,0 +1,205 @@
+"""Newton's equations without a factor: sparse columns by rows, their preconditioner, conjugate gradients."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from conftest import Case, make_case
+from copied import copied
+from fwlasso._core.problem import Problem
+from fwlasso._core.subproblem import preconditioner, products, rows
+from fwlasso._core.subproblem.conjugate import Equations, newton_without_factor
+from fwlasso._core.subproblem.copies import Copies
+from fwlasso._core.subproblem.descent import Work, price, refresh
+from fwlasso._core.subproblem.preconditioner import Preconditioner
+from fwlasso._core.subproblem.products import Products
+from fwlasso._core.subproblem.rows import SparseRows, by_rows, cut_rows, multiply_twice, no_rows
+from fwlasso._core.threads import Workers
+from fwlasso.data.design import as_design
+from fwlasso.problem.build import build_problem
+
+RIDGE, ONE_THREAD = 1e-7, Workers(1)
+
+
+@pytest.fixture(params=[("csc64", "raw"), ("csc32", "standardized")], ids="-".join)
+def case(request, rng) -> Case:
+    """Texts in which some words come together: columns that share most of their rows."""
+    storage, units = request.param
+    m, n_topics = 300, 12
+    topics = rng.random((m, n_topics)) < 0.03
+    words = topics[:, rng.integers(0, n_topics, 90)] & (rng.random((m, 90)) < 0.8)
+    values = words * rng.integers(1, 4, (m, 90)) / 4.0
+    values[rng.integers(0, m, 90), np.arange(90)] += 0.5  # no column is empty, none a copy
+    return make_case(values, rng.standard_normal(m), storage, units)
+
+
+def cosines_of(case: Case, columns: np.ndarray) -> np.ndarray:
+    U = case.Z[:, columns] / np.linalg.norm(case.Z[:, columns], axis=0)
+    return U.T @ U
+
+
+def rows_of(copies: Copies, places: np.ndarray) -> SparseRows:
+    return by_rows(copies, places, 0, places.size)
+
+
+def factor_of(given: SparseRows, n: int) -> np.ndarray:
+    L = np.zeros((given.starts.size - 1, n))
+    for row in range(L.shape[0]):
+        inside = slice(given.starts[row], given.starts[row + 1])
+        L[row, given.columns[inside]] = given.values[inside]
+    return L
+
+
+def test_products_by_rows_leave_out_masked_samples(rng):
+    values = (rng.random((80, 30)) < 0.2) * rng.standard_normal((80, 30))
+    kept = np.arange(80) % 3 > 0
+    design = as_design(sp.csc_array(values))
+    problem = build_problem(design, rng.standard_normal(80), True, True, Workers(1), kept)
+    columns = np.flatnonzero(problem.norms2 > 0.0)
+    d = rng.standard_normal(columns.size)
+    image = multiply_twice(rows_of(copied(problem), columns), d, 0, 80)
+    U = values[kept][:, columns]
+    U = (U - U.mean(axis=0)) / np.linalg.norm(U - U.mean(axis=0), axis=0)
+    np.testing.assert_allclose(image, U.T @ (U @ d), atol=1e-12)
+
+
+def test_more_entries_than_there_is_room_for_are_not_copied(case, monkeypatch):
+    monkeypatch.setattr(rows, "_MOST_ENTRIES", 100)
+    by_rows_now = getattr(by_rows, "py_func", by_rows)
+    assert by_rows_now(copied(case.problem), np.arange(90), 0, 90).starts.size == 0
+
+
+def check_that_it_eases(case: Case, places: np.ndarray, made: SparseRows) -> None:
+    """Every row solves the equations of its own columns, and together they make those of all of them easier."""
+    L = factor_of(made, places.size)
+    G = cosines_of(case, places) + preconditioner._RIDGE * np.eye(places.size)
+    eased = L @ G @ L.T
+    np.testing.assert_allclose(np.diag(eased), 1.0, atol=1e-9)
+    assert np.linalg.cond(eased) < 0.5 * np.linalg.cond(G)
+    assert np.diff(made.starts).max() <= preconditioner._MOST_CLOSE + 1
+
+
+def test_columns_come_and_go(case, rng):
+    """It is as good as one that is made anew; other columns get places meanwhile."""
+    problem, columns = case.problem, rng.permutation(90)
+    kept = Preconditioner(Workers(1))
+    for n_places in (40, 60, 90, 90, 90):
+        places = np.sort(rng.permutation(n_places)[: 2 * n_places // 3])
+        chosen = columns[places]
+        copies = copied(problem, columns[:n_places])
+        made = kept.factor(copies, places, rows_of(copies, places))
+        check_that_it_eases(case, chosen, made)
+        cosines, n = cosines_of(case, chosen) + preconditioner._RIDGE * np.eye(chosen.size), chosen.size
+        kept_L, new_L = factor_of(made, n), factor_of(factor(problem, chosen), n)
+        assert np.linalg.cond(kept_L @ cosines @ kept_L.T) < 2.0 * np.linalg.cond(new_L @ cosines @ new_L.T)
+
+
+def test_only_what_has_changed_is_made_anew(case, monkeypatch):
+    kept, places, copies = Preconditioner(Workers(1)), np.arange(90), copied(case.problem)
+    given = rows_of(copies, places)
+    made = kept.factor(copies, places, given)
+    n_made = []
+    monkeypatch.setattr(preconditioner, "_make_rows", lambda copies, given, made, todo: n_made.append(todo.size))
+    again = kept.factor(copies, places, given)
+    assert sum(n_made) == 0
+    assert all(np.array_equal(old, new) for old, new in zip(made, again, strict=True))
+    in_rows = np.bincount(made.columns)
+    fewer = places[places != in_rows.argmax()]
+    kept.factor(copies, fewer, rows_of(copies, fewer))
+    assert 0 < sum(n_made) == in_rows.max() - 1  # its own row is gone, the others have to do without it
+    n_made.clear()
+    monkeypatch.undo()
+    kept.factor(copies, fewer, rows_of(copies, fewer))
+    monkeypatch.setattr(preconditioner, "_make_rows", lambda copies, given, made, todo: n_made.append(todo.size))
+    kept.factor(copies, places, given)
+    assert sum(n_made) == 1  # it comes last: no other row has it
+
+
+def test_where_it_takes_too_many_products_it_is_the_identity(case, monkeypatch):
+    monkeypatch.setattr(preconditioner, "_MOST_PRODUCTS", 0.5)
+    assert factor(case.problem, np.arange(90)).starts.size == 0
+
+
+def test_it_saves_iterations(case, rng):
+    columns, aim = np.arange(90), rng.standard_normal(90)
+    _, plain = equations(case.problem, columns, eased=False).solve(aim, RIDGE)
+    _, eased = equations(case.problem, columns).solve(aim, RIDGE)
+    assert eased < 0.7 * plain
+
+
+def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch):
+    monkeypatch.setattr(rows, "_BYTES_PER_ENTRY", 1 << 20)
+    monkeypatch.setattr(preconditioner, "_BYTES_PER_PRODUCT", 1 << 20)
+    columns, aim = np.arange(90), rng.standard_normal(90)
+    assert len(cut_rows(rows_of(copied(case.problem), columns))) > 4
+    solutions = []
+    for workers in (Workers(1), Workers(3)):
+        with workers:
+            solutions.append(equations(case.problem, columns, workers).solve(aim, RIDGE)[0])
+    assert solutions[0].tobytes() == solutions[1].tobytes()
+
+
+def test_by_columns_threads_do_not_change_a_bit_either(case, rng, monkeypatch):
+    """They are combined in a few parts."""
+    monkeypatch.setattr(products, "_BYTES_PER_ENTRY", 1 << 20)
+    columns, aim, ridge = np.arange(90), rng.standard_normal(90), 0.1
+    copies = copied(case.problem)
+    norms = np.sqrt(copies.norms2)
+    solutions = []
+    for workers in (Workers(1), Workers(3)):
+        with workers:
+            by_columns = Products(copies, columns, workers)
+            solutions.append(Equations(by_columns, norms, no_rows(), no_rows(), workers).solve(aim, ridge)[0])
+    left = aim - cosines_of(case, columns) @ solutions[0] - ridge * solutions[0]
+    assert np.linalg.norm(left) <= 0.1 * np.linalg.norm(aim)
+    assert solutions[0].tobytes() == solutions[1].tobytes()
+
+
+def test_a_step_lets_the_objective_fall(case, rng):
+    """However many signs change: there are more columns than the response has parts."""
+    problem, copies, members = case.problem, copied(case.problem), np.arange(90)
+    work = Work(rng.standard_normal(90), np.zeros(90), np.zeros(len(case.y) + 1))
+    weight = 0.01 * problem.lambda_max
+    refresh(copies, work, members)
+    _, before = price(copies, work, members, weight, -1.0)
+    kept = Preconditioner(ONE_THREAD)
+    n_steps = 0
+    for _ in range(5):
+        active = members[work.coefs != 0.0]
+        if np.abs(work.corrs - weight * np.sign(work.coefs))[active].max() < 1e-4 * weight:
+            break  # this is the minimum for these signs
+        assert newton_without_factor(copies, work, kept, active, weight, ONE_THREAD) > 0
+        refresh(copies, work, members)
+        _, after = price(copies, work, members, weight, -1.0)
+        assert after < before
+        before = after
+        n_steps += 1
+    assert n_steps >= 3
+
+
+def test_more_columns_than_samples_leave_one_by_one(rng):
+    case = make_case(rng.standard_normal((5, 12)), rng.standard_normal(5))
+    problem, copies, members = case.problem, copied(case.problem), np.arange(12)
+    work = Work(np.sign(problem.xty) * 0.01, np.zeros(12), np.zeros(6))
+    weight = 1e-3 * problem.lambda_max
+    refresh(copies, work, members)
+    _, before = price(copies, work, members, weight, -1.0)
+    with Workers(1) as workers:
+        newton_without_factor(copies, work, Preconditioner(workers), members, weight, workers)
+    refresh(copies, work, members)
+    _, after = price(copies, work, members, weight, -1.0)
+    assert after < before
+    assert np.count_nonzero(work.coefs) <= 5
+
+
+def factor(problem: Problem, columns: np.ndarray, workers: Workers = ONE_THREAD) -> SparseRows:
+    """Return a preconditioner that is made anew; every column has the place of its own number."""
+    copies = copied(problem)
+    return Preconditioner(workers).factor(copies, columns, rows_of(copies, columns))
+
+
+def equations(problem: Problem, columns: np.ndarray, workers: Workers = ONE_THREAD, *, eased: bool = True) -> Equations:
+    copies = copied(problem)
+    made = factor(problem, columns, workers) if eased else no_rows()
+    norms = np.sqrt(copies.norms2[columns])
+    return Equations(Products(copies, columns, workers), norms, rows_of(copies, columns), made, workers)

@@ -1,0 +1,440 @@
+"""The cache of compiled kernels, running without a cache or without compiling, and dispatch by type.
+
+Every process of these tests has its own cache directory, so that none of them sees what others have compiled.
+"""
+
+import importlib
+import json
+import os
+import pickle
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+import fwlasso
+from fwlasso._core import jit as _jit
+from fwlasso._core import notices
+from fwlasso._core.columns import Csc, Dense, add_column, column_moments, column_shift, dot_column, shape
+from fwlasso._core.iterate import correlation, zero
+from fwlasso._core.jit import IN_ORDER, by_type, kernel
+from fwlasso._core.oracle import scan_active
+from fwlasso._core.penalties import Ball, best_scale, duality_gap, line_search
+from fwlasso._core.threads import Workers
+from fwlasso.data.design import as_design
+from fwlasso.problem.build import build_problem
+from fwlasso.solvers.frank_wolfe import take_step
+from fwlasso.solvers.run import Stopping
+from programs import run_program
+
+PACKAGE = Path(fwlasso.__file__).parent
+
+SMALL_PATH = """
+import numpy as np, fwlasso
+rng = np.random.default_rng(0)
+X = np.asfortranarray(rng.standard_normal((10, 12)))
+y = X[:, 0] - X[:, 5]
+path = fwlasso.lasso_path(X, y, alphas=[0.5, 0.1], solver="cd")
+"""
+
+# The number of overloads that came from the cache, and the number that did not, over all kernels of the package.
+COUNT_CACHE = """
+import sys
+from numba.core.dispatcher import Dispatcher
+modules = [module for name, module in sys.modules.items() if name.startswith("fwlasso")]
+kernels = {id(k): k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}.values()
+hits, misses = (sum(sum(getattr(k.stats, what).values()) for k in kernels) for what in ("cache_hits", "cache_misses"))
+print(hits, misses)
+"""
+
+
+def run_python(code, *args, **env):
+    """Run `code` in a new process that leaves nothing in the package's folder.
+
+    It compiles, unless it is told not to, whatever this process does.
+    """
+    return run_program(code, *args, **{"PYTHONDONTWRITEBYTECODE": "1", "NUMBA_DISABLE_JIT": None, **env})
+
+
+@pytest.fixture
+def package_copy(tmp_path):
+    """A copy of the package's sources, to be imported with its folder in PYTHONPATH."""
+    folder = tmp_path / "copy"
+    shutil.copytree(PACKAGE, folder / "fwlasso", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+# The cache ---------------------------------------------------------------------------------------------------
+
+# _summarize, in problem/build.py, calls the function that is edited, in columns.py.
+SUM_OF_COLUMN = """
+import fwlasso.problem.build, fwlasso.warmup, pathlib, sys
+from fwlasso.data.design import as_design
+from fwlasso._core.threads import Workers
+assert fwlasso.__file__.startswith(sys.argv[1]), fwlasso.__file__
+print(len(list(pathlib.Path(sys.argv[2]).rglob("*.nb?"))))
+design = as_design(np.ones((3, 2), order="F"))
+problem = fwlasso.problem.build.build_problem(design, np.array([1.0, 2.0, 4.0]), False, False, Workers(1))
+print(problem.xty[0])
+import warnings
+from sklearn.exceptions import ConvergenceWarning
+warnings.simplefilter("ignore", ConvergenceWarning)  # nothing is solved with edited sums
+"""
+
+
+@pytest.mark.compiled
+def test_a_second_process_compiles_nothing_and_one_with_edited_sources_trusts_nothing(tmp_path, package_copy):
+    cache = tmp_path / "cache"
+
+    def run():
+        code = f"import numpy as np, fwlasso\n{SUM_OF_COLUMN}{SMALL_PATH}{COUNT_CACHE}"
+        done = run_python(code, package_copy, cache, NUMBA_CACHE_DIR=cache, PYTHONPATH=package_copy)
+        n_before, xty, counts = done.stdout.splitlines()  # importing prints nothing
+        return int(n_before), float(xty), *map(int, counts.split()), done.stderr
+
+    n_before, xty, hits, misses, said = run()
+    assert (n_before, xty, hits) == (0, 7.0, 0)  # importing compiles nothing
+    assert misses > 0
+    written = {file: file.read_bytes() for file in cache.rglob("*.nb?")}
+    assert {file.suffix for file in written} == {".nbc", ".nbi"}
+    # The first process says once why it takes its time, the second has nothing to say.
+    assert said.count("compiling its kernels") == 1
+    n_before, xty, hits, misses, said = run()
+    assert (xty, misses, said) == (7.0, 0, "")
+    assert hits > 0
+    assert {file: file.read_bytes() for file in cache.rglob("*.nb?")} == written
+    # An edit of another file than that of the kernel, and a type by another name.
+    source = package_copy / "fwlasso" / "_core" / "columns.py"
+    before = source.read_text()
+    head, first, rest = before.partition("@dot_column.register(Dense)")
+    edited = head + first + rest.replace("return total", "return 2 * total", 1)
+    assert edited != before
+    source.write_text(edited)
+    for source in package_copy.rglob("*.py"):
+        source.write_text(re.sub(r"\bDense\b", "ColumnMajor", source.read_text()))
+    _, xty, hits, _, _ = run()
+    assert (xty, hits) == (14.0, 0)
+
+
+@pytest.mark.compiled
+def test_path_without_a_writable_cache(tmp_path, package_copy):
+    # Files where numba would want folders: not even root can write a cache there.
+    a_file = tmp_path / "file"
+    a_file.touch()
+    for folder in (".", "_core", "_core/subproblem", "certified", "data", "gram", "problem", "selection", "solvers"):
+        (package_copy / "fwlasso" / folder / "__pycache__").touch()
+    code = """
+import logging, sys
+said = []
+handler = logging.Handler()
+handler.emit = lambda record: said.append(record.getMessage())
+logging.getLogger("fwlasso").addHandler(handler)
+logging.getLogger("fwlasso").setLevel("DEBUG")
+"""
+    code += SMALL_PATH + COUNT_CACHE
+    code += """
+assert fwlasso.__file__.startswith(sys.argv[1]), fwlasso.__file__
+assert len(said) == 1 and "set NUMBA_CACHE_DIR" in said[0], said
+print(all(status.converged for status in path.statuses), path.gaps.max() < 0.1)
+"""
+    nowhere = a_file / "below"
+    env = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": package_copy}
+    counts, result = run_python(code, package_copy, **env).stdout.splitlines()
+    assert counts.startswith("0 ")  # nothing came from a cache
+    assert list(tmp_path.rglob("*.nb?")) == []
+    assert result == "True True"
+
+
+# A cache is made of pickles, and loading one runs what it says.
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder for a cache, with a file of compiled code in it."""
+    folder = tmp_path / "above" / "cache"
+    folder.mkdir(parents=True)
+    (folder / "kernel.nbi").touch()
+    return folder
+
+
+def test_a_folder_that_only_the_user_can_write_to_is_private(place):
+    place.chmod(0o755)
+    assert _jit.shared_place(place) is None
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o772, 0o770])
+@pytest.mark.parametrize("name", [".", "kernel.nbi", ".."])
+def test_what_others_can_write_to_is_found(monkeypatch, place, name, mode):
+    monkeypatch.setattr(_jit, "_is_shared", lambda gid: True)
+    loose = (place / name).resolve()
+    loose.chmod(mode)
+    can_be_replaced = name != ".." or mode != 0o1777  # what lies in a sticky folder is safe from others
+    assert _jit.shared_place(place) == (loose if can_be_replaced else None)
+
+
+def test_a_folder_of_somebody_else_is_shared(monkeypatch, place):
+    if os.geteuid() == 0:
+        os.chown(place, 12345, -1)
+    else:
+        monkeypatch.setattr(_jit, "_ROOT", Path("/"))  # of root
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert _jit.shared_place(place) == place
+
+
+def test_a_group_of_ones_own_is_not_shared():
+    assert not _jit._is_shared(0)
+    assert _jit._is_shared(987654321)  # nobody knows who is in it
+
+
+class Evil:
+    """What makes a file when it is loaded from a pickle."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.file),)
+
+
+@pytest.mark.compiled
+def test_a_shared_cache_is_passed_over_with_a_word(monkeypatch, tmp_path, caplog):
+    (tmp_path / "doubling.py").write_text(
+        "from fwlasso._core.jit import kernel\n@kernel\ndef double(x): return 2 * x\n"
+    )
+    shared = tmp_path / "__pycache__"
+    shared.mkdir()
+    index = shared / f"doubling.double-2.py{sys.version_info.major}{sys.version_info.minor}.nbi"
+    index.write_bytes(pickle.dumps(Evil(tmp_path / "hacked")))
+    shared.chmod(0o777)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(notices, "_shared_places", [])
+    monkeypatch.syspath_prepend(tmp_path)
+    double = importlib.import_module("doubling").double
+    assert double(2.0) == 4.0
+    assert not (tmp_path / "hacked").exists()
+    assert [file.name for file in shared.glob("*.nb?")] == [index.name]
+    (private,) = {file.parent for file in (tmp_path / "cache").rglob("*.nb?")}
+    assert private.stat().st_mode & 0o777 == 0o700
+    (said,) = [message for message in caplog.messages if "others can write" in message]
+    assert str(shared) in said
+    assert "NUMBA_CACHE_DIR" in said
+
+
+# Plain Python ------------------------------------------------------------------------------------------------
+
+METHODS = [
+    ("corrective", "gap", "alphas"),
+    ("corrective", "gap", "radii"),
+    ("sfw", "change", "radii"),
+    ("sfw", "gap", "radii"),
+    ("fw", "change", "radii"),
+    ("fw", "gap", "radii"),
+    ("cd", "change", "alphas"),
+    ("cd", "gap", "alphas"),
+    ("afw", "gap", "radii"),
+    ("pfw", "gap", "radii"),
+]
+ALL_PATHS = """
+import numpy as np, scipy.sparse as sp, fwlasso
+rng = np.random.default_rng(3)
+X = np.asfortranarray(rng.standard_normal((15, 25)) * (rng.random((15, 25)) < 0.5))
+y = X[:, :3] @ [2.0, -1.0, 1.0] + 0.1 * rng.standard_normal(15)
+found = {}
+grids = {"alphas": [0.5, 0.1], "radii": [0.5, 2.0]}
+for solver, stop, name in methods:
+    for kind, design in {"dense": X, "sparse": sp.csc_array(X)}.items():
+        path = fwlasso.lasso_path(
+            design, y, solver=solver, stop=stop, tol=1e-12 if solver in ("corrective", "pfw") else None,
+            standardize=True, sample_size=8, random_state=0, **{name: grids[name]}
+        )
+        found[f"{solver} {stop} {name} {kind}"] = np.vstack([path.coefs.toarray(), path.intercepts, path.gaps])
+"""
+PLAINLY = f"""
+import json, sys, types, fwlasso._core.oracle
+assert isinstance(fwlasso._core.oracle.scan, types.FunctionType)  # nothing is compiled
+methods = json.loads(sys.argv[2])
+{ALL_PATHS}
+np.savez(sys.argv[1], **found)
+"""
+
+
+@pytest.fixture(scope="module")
+def both_ways(tmp_path_factory):
+    """The same paths by plain Python and by compiled code."""
+    file = tmp_path_factory.mktemp("both_ways") / "plain.npz"
+    run_python(PLAINLY, file, json.dumps(METHODS), NUMBA_DISABLE_JIT=1)
+    here = {"methods": METHODS}
+    exec(ALL_PATHS, here)
+    with np.load(file) as arrays:
+        return dict(arrays), here["found"]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", METHODS, ids=" ".join)
+def test_plain_python_gives_the_compiled_answer(both_ways, method):
+    for kind in ("dense", "sparse"):
+        plain, compiled = (found[" ".join([*method, kind])] for found in both_ways)
+        assert np.count_nonzero(compiled[:25]) > 2
+        # An exact pairwise step leaves two columns equally correlated, and rounding decides which one is next.
+        np.testing.assert_allclose(plain, compiled, rtol=1e-9, atol=1e-5 if method[0] == "pfw" else 1e-12)
+
+
+def steps(problem, form, columns):
+    """Take a step towards each of the columns in turn, from zero; return the point and the last step."""
+    rules = Stopping(change=1e-9, gap=-1.0, max_idle=3)
+    point = zero(problem)
+    for j in columns:
+        point, step = take_step(problem, form, point, j, correlation(problem, point, j), 0, rules)
+    return point, step
+
+
+def small_problem(seed):
+    rng = np.random.default_rng(seed)
+    X = np.asfortranarray(rng.standard_normal((15, 25)))
+    y = X[:, :4] @ [3.0, -2.0, 2.0, 1.0] + 0.1 * rng.standard_normal(15)
+    return build_problem(as_design(X), y, True, True, Workers(1))
+
+
+# What compiled and plain sums differ in is rounding. It must not decide whether a point is done: drawing the same
+# column again after an exact line search gives a gap of zero, plus or minus 1e-16.
+
+
+def test_drawing_the_vertex_where_we_stand_is_no_step():
+    for seed in range(20):
+        problem, form = small_problem(seed), Ball(0.01)
+        vertex, _ = steps(problem, form, [seed])
+        assert (vertex.n_active, vertex.l1) == (1, 0.01)
+        _, step = steps(problem, form, [seed, seed])
+        assert (step.n_idle, step.done) == (1, False)
+
+
+def test_drawing_the_last_column_again_looks_at_the_active_ones():
+    for seed in range(6):
+        problem, form = small_problem(seed), Ball(4.0)
+        point, _ = steps(problem, form, [0, 1, 2])
+        _, corr = scan_active(problem, point)
+        assert duality_gap(form, problem.yy, point.qq, point.qy, point.l1, abs(corr)) > 1e-3
+        _, step = steps(problem, form, [0, 1, 2, 2])
+        assert step.change > 1e-6
+        assert not step.done
+
+
+# Dispatch by type --------------------------------------------------------------------------------------------
+
+
+class Left(NamedTuple):
+    value: float
+
+
+class Right(NamedTuple):  # the same fields: only the type tells them apart
+    value: float
+
+
+class Unknown(NamedTuple):
+    value: float
+
+
+@by_type
+def worth(thing, factor):
+    """Return what a thing is worth."""
+
+
+@worth.register(Left)
+def _(thing, factor):
+    return factor * thing.value
+
+
+@worth.register(Right, IN_ORDER)
+def _(thing, factor):
+    return -factor * thing.value
+
+
+# What an unknown type raises in compiled code, and in the plain Python that stands for it.
+REFUSAL = KeyError if numba.config.DISABLE_JIT else TypingError
+
+
+@numba.njit
+def compiled_worth(thing, factor):
+    return worth(thing, factor)
+
+
+@pytest.mark.parametrize("function", [worth, compiled_worth])
+def test_dispatch_chooses_by_type(function):
+    assert function(Left(2.0), 3.0) == 6.0
+    assert function(Right(2.0), 3.0) == -6.0
+
+
+@pytest.mark.parametrize("stranger", [Unknown(1.0), (1.0,), 1.0])
+def test_dispatch_refuses_unknown_types(stranger):
+    with pytest.raises(KeyError):
+        worth(stranger, 1.0)
+    with pytest.raises(REFUSAL, match=None if REFUSAL is KeyError else "worth"):
+        compiled_worth(stranger, 1.0)
+
+
+def test_protocols_refuse_unknown_types():
+    of_columns = (dot_column, 2), (add_column, 3), (column_moments, 1), (column_shift, 1), (shape, 0)
+    for function, n_more in (*of_columns, (line_search, 6), (duality_gap, 5), (best_scale, 3)):
+        with pytest.raises(KeyError):
+            function(Unknown(1.0), *[0.0] * n_more)
+
+
+def test_kernel_refuses_unknown_storage():
+    @kernel
+    def first_dot(X, v):
+        return dot_column(X, 0, v)
+
+    v = np.array([1.0, 2.0, 3.0])
+    dense = Dense(np.eye(2))
+    sparse = Csc(np.array([3.0]), np.array([1]), np.array([0, 1]), 2)
+    assert first_dot(dense, v) == dot_column(dense, 0, v) == 1.0
+    assert first_dot(sparse, v) == dot_column(sparse, 0, v) == 6.0
+    with pytest.raises(REFUSAL, match=None if REFUSAL is KeyError else "dot_column"):
+        first_dot(Unknown(1.0), v)
+
+
+# What a kernel is compiled from --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stamps_after(monkeypatch):
+    """A function that edits a module, on paper, and tells which of some modules have another stamp."""
+
+    def edit(edited, modules):
+        _jit.stamp_of.cache_clear()
+        before = [_jit.stamp_of(module) for module in modules]
+        _jit.stamp_of.cache_clear()
+        sources = {**_jit._sources(), edited: _jit._sources()[edited] + b"\n# edited\n"}
+        monkeypatch.setattr(_jit, "_sources", lambda: sources)
+        return [was != _jit.stamp_of(module) for was, module in zip(before, modules, strict=True)]
+
+    yield edit
+    _jit.stamp_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("edited", "is_stale"),
+    [
+        ("fwlasso.solvers.frank_wolfe", [True, False, False, True]),
+        ("fwlasso._core.oracle", [True, False, False, True]),
+        ("fwlasso._core.bed", [True, True, True, True]),  # a storage: chosen by type, imported by nobody
+        ("fwlasso._core.columns", [True, True, True, True]),
+        ("fwlasso.cli.app", [False, False, False, True]),
+        ("fwlasso._core.subproblem.gram", [False, True, False, True]),
+    ],
+)
+def test_an_edit_is_seen_by_the_kernels_that_can_be_compiled_from_it(stamps_after, edited, is_stale):
+    modules = [
+        "fwlasso.solvers.frank_wolfe",
+        "fwlasso._core.subproblem.rounds",
+        "fwlasso.problem.build",
+        "somebody.elses",
+    ]
+    assert stamps_after(edited, modules) == is_stale

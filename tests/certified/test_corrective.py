@@ -1,0 +1,287 @@
+"""The certified path against an independent judge: plain numpy in long double, on formed columns, over all of them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from conftest import ANY_NUMBERS, STORAGES, UNITS, held, make_case, random_values
+from fwlasso import Status, lasso_path
+from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.threads import Workers
+from fwlasso.certified.driver import follow
+from fwlasso.certified.references import Anchors
+from fwlasso.datasets import load_diabetes_products
+from judge import exact, forms_of, judge, recomputed_gap, solve
+
+# Certificates on every kind of storage -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", [{"alphas": 12, "eps": 1e-3}, {"radii": 12}, {"radii": [0.0, 0.2, 0.8, 1.6, 50.0]}])
+def test_certificates_hold_for_every_storage_and_unit(storage, units, grid, data):
+    values, y = data
+    fit_intercept, standardize = UNITS[units]
+    values = held(storage, values)
+    path = lasso_path(
+        STORAGES[storage](values), y, fit_intercept=fit_intercept, standardize=standardize, tol=1e-6, **grid
+    )
+    assert set(path.statuses) == {Status.CERTIFIED}
+    assert judge(path, values, y).max() <= 1e-6
+
+
+@pytest.mark.parametrize("grid", [{"alphas": 8}, {"radii": 8}])
+@pytest.mark.parametrize("kind", ["row-major", "memory map", "row-major memory map", "int64", "int8", "bool", "csr"])
+def test_certificates_hold_for_other_data(kind, grid, data, tmp_path):
+    values, y = data
+    values = np.round(2 * values)
+    if "map" in kind:
+        np.save(tmp_path / "X.npy", np.ascontiguousarray(values) if "row" in kind else np.asfortranarray(values))
+        X = np.load(tmp_path / "X.npy", mmap_mode="r")
+        assert isinstance(X, np.memmap)
+        assert not X.flags.writeable
+    else:
+        values = values != 0 if kind == "bool" else values
+        X = {
+            "row-major": np.ascontiguousarray,
+            "int64": lambda a: a.astype(np.int64),
+            "int8": lambda a: a.astype(np.int8),
+            "bool": lambda a: a,
+            "csr": sp.csr_array,
+        }[kind](values)
+    path = lasso_path(X, y, tol=1e-7, standardize=True, **grid)
+    assert set(path.statuses) == {Status.CERTIFIED}
+    assert judge(path, values, y).max() <= 1e-7
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("wrap", "standardize"), [(np.asfortranarray, True), (sp.csc_array, False)])
+@pytest.mark.parametrize(
+    ("offset", "level"), [(0.0, 1e8), (10.0, 1e6), (100.0, 1e8), (1e3, 0.0), (1e3, 1e3), (1e4, 0.0)]
+)
+def test_means_of_columns_and_response_do_not_spoil_the_certificate(wrap, standardize, offset, level, rng):
+    """Of a column with a mean of 1e4 deviations four digits are left for the rest, and eight of such a response."""
+    X = np.round(rng.standard_normal((20, 30)), 3) + offset
+    y = X[:, 0] - X[:, 1] + 0.5 * np.round(rng.standard_normal(20), 3) + level
+    lost = max(1.0, offset) * max(1.0, offset, level)
+    for grid in ({"alphas": 6}, {"radii": [0.5, 1.0, 2.0]}):
+        path = solve(wrap(X), y, tol=1e-9, standardize=standardize, **grid)
+        given = exact(X, y, True, standardize)
+        for k, form in enumerate(forms_of(path)):
+            gap = recomputed_gap(given, form, path.scaled_coefs.toarray()[:, k].astype(np.longdouble))
+            assert path.gaps[k] >= gap - 1e-15 * lost
+
+
+def test_a_claim_is_about_the_coefficients_that_are_returned(data):
+    """The judge is not fooled: other coefficients have other gaps."""
+    values, y = data
+    path = lasso_path(values, y, alphas=[0.1], tol=1e-8)
+    given = exact(values, y, True, False)
+    a = path.coef(0).astype(np.longdouble)
+    assert recomputed_gap(given, Penalty(np.longdouble(3.0)), a) <= 1e-8
+    a[np.flatnonzero(a)[0]] *= 1.01
+    assert recomputed_gap(given, Penalty(np.longdouble(3.0)), a) > 1e-7
+
+
+def test_nodes_that_are_priced_one_by_one_are_certified(monkeypatch, rng):
+    """Where there are many suspects the farthest node is priced alone, and is an anchor for the others."""
+    X = np.asfortranarray(rng.standard_normal((60, 3000)))
+    y = X[:, :20] @ rng.standard_normal(20) + rng.standard_normal(60)
+    plain = lasso_path(X, y, alphas=60, eps=0.1, tol=1e-8)
+    put, placed = Anchors.put, []
+    monkeypatch.setattr(Anchors, "put", lambda self, *args: (placed.append(args), put(self, *args)))
+    monkeypatch.setattr("fwlasso.certified.suspects.n_chunks", lambda n_bytes: 2)
+    path = lasso_path(X, y, alphas=60, eps=0.1, tol=1e-8)
+    assert len(placed) > 3
+    assert path.counters.dot_products < plain.counters.dot_products
+    judge(path, X, y)
+
+
+# Equal answers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the tolerance is near rounding
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("grid", [{"alphas": 6}, {"radii": [0.1, 0.5, 2.0]}])
+def test_storages_agree(units, grid, data, tmp_path):
+    values, y = data
+    fit_intercept, standardize = UNITS[units]
+    options = {"fit_intercept": fit_intercept, "standardize": standardize, "tol": 1e-13, **grid}
+    np.save(tmp_path / "X.npy", np.asfortranarray(values))
+    reference = lasso_path(np.asfortranarray(values), y, **options)
+    scale = np.abs(reference.predict(values)).max()
+    for X in (
+        np.ascontiguousarray(values),
+        np.load(tmp_path / "X.npy", mmap_mode="r"),
+        *(wrap(values) for wrap in ANY_NUMBERS.values()),
+    ):
+        path = lasso_path(X, y, **options)
+        np.testing.assert_allclose(path.predict(values), reference.predict(values), rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(
+            path.scaled_coefs.toarray(),
+            reference.scaled_coefs.toarray(),
+            rtol=0,
+            atol=1e-8 * abs(reference.scaled_coefs).max(),
+        )
+
+
+@pytest.mark.parametrize("grid", [{"alphas": 6}, {"radii": [0.1, 0.5, 2.0]}])
+@pytest.mark.parametrize("wrap", [np.asfortranarray, sp.csc_array])
+def test_single_precision_data_give_the_same_path_to_single_precision(grid, wrap, rng):
+    values = rng.standard_normal((30, 40)) + 3.0
+    y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30)
+    options = {"standardize": True, "tol": 1e-11, **grid}
+    double, single = (lasso_path(wrap(values.astype(kind)), y, **options) for kind in (np.float64, np.float32))
+    assert not np.array_equal(double.coefs.toarray(), single.coefs.toarray())
+    np.testing.assert_allclose(
+        single.coefs.toarray(), double.coefs.toarray(), rtol=0, atol=1e-5 * abs(double.coefs).max()
+    )
+    judge(single, values.astype(np.float32), y)
+
+
+# Along the grid ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+def test_a_point_of_a_path_is_what_a_fit_of_that_point_alone_gives(name, data):
+    values, y = data
+    path = lasso_path(values, y, tol=1e-9, **{name: 12})
+    half_yy = 0.5 * ((y - y.mean()) ** 2).sum()
+    for k in range(12):
+        alone = lasso_path(values, y, tol=1e-9, **{name: [getattr(path, name)[k]]})
+        assert alone.statuses == (Status.CERTIFIED,)
+        # Each is within sqrt(2 gap) of the fitted values of the solution.
+        distance = np.linalg.norm(path.predict(values, k) - alone.predict(values, 0))
+        assert distance <= np.sqrt(2 * half_yy) * (np.sqrt(path.gaps[k]) + np.sqrt(alone.gaps[0])) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"), [("alphas", [0.1, 0.7, 0.3, 0.1, 5.0, 0.3]), ("radii", [2.0, 0.1, 0.5, 2.0, 0.0])]
+)
+def test_grids_out_of_order_and_with_repeated_values_are_sorted_from_sparse_to_dense(name, grid, data):
+    values, y = data
+    path = lasso_path(values, y, tol=1e-8, **{name: grid})
+    wanted = np.sort(grid)[::-1] if name == "alphas" else np.sort(grid)
+    np.testing.assert_allclose(getattr(path, name), wanted, rtol=1e-15)
+    judge(path, values, y)
+    tidy = lasso_path(values, y, tol=1e-8, **{name: np.unique(grid)})
+    for k, value in enumerate(wanted):
+        (twin,) = np.flatnonzero(np.isclose(getattr(tidy, name), value, rtol=1e-12))
+        np.testing.assert_allclose(path.predict(values, k), tidy.predict(values, twin), atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+@pytest.mark.parametrize("n_points", [1, 2])
+def test_the_shortest_grids_are_certified(name, n_points, data):
+    values, y = data
+    path = lasso_path(values, y, tol=1e-8, **{name: n_points})
+    assert path.statuses == (Status.CERTIFIED,) * n_points
+    judge(path, values, y)
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_the_path_over_radii_is_the_path_over_alphas_at_its_norms(units, data):
+    values, y = data
+    fit_intercept, standardize = UNITS[units]
+    options = {"tol": 1e-10, "fit_intercept": fit_intercept, "standardize": standardize}
+    over_alphas = lasso_path(values, y, alphas=10, **options)
+    over_radii = lasso_path(values, y, radii=over_alphas.radii, **options)
+    scale = np.linalg.norm(y)
+    np.testing.assert_allclose(over_radii.predict(values), over_alphas.predict(values), rtol=0, atol=1e-4 * scale)
+    np.testing.assert_allclose(over_radii.alphas[1:], over_alphas.alphas[1:], rtol=1e-3)
+
+
+def test_the_number_of_points_does_not_change_them(data):
+    values, y = data
+    alphas = np.geomspace(1.0, 0.01, 33)
+    long, short = lasso_path(values, y, alphas=alphas, tol=1e-9), lasso_path(values, y, alphas=alphas[::8], tol=1e-9)
+    np.testing.assert_allclose(long.predict(values)[:, ::8], short.predict(values), atol=2e-3)
+    judge(long, values, y)
+
+
+def test_the_path_starts_at_zero_and_fits_ever_better(data):
+    values, y = data
+    path = lasso_path(values, y, alphas=50, eps=1e-3, tol=1e-9)
+    assert path.n_active[0] == 0
+    assert path.gaps[0] <= 1e-12  # what rounding may hide of lambda_max
+    assert (np.diff(path.r2) >= -1e-8).all()
+    assert (np.diff(path.radii) >= -1e-6).all()
+
+
+@pytest.mark.parametrize(("wrap", "standardize"), [(np.asfortranarray, True), (sp.csc_array, False)])
+@pytest.mark.parametrize("grid", [{"alphas": 10, "eps": 1e-3}, {"radii": 10}])
+def test_the_coefficient_of_copies_is_on_the_first_of_them(wrap, standardize, grid, rng):
+    values = random_values(rng, 40, 12)
+    y = values[:, :5] @ [2.0, -1.0, 0.5, 1.0, -1.0] + 0.3 * rng.standard_normal(40)
+    order = rng.permutation(np.repeat(np.arange(12), 4))
+    X = values[:, order] * rng.choice([-1.0, 1.0], order.size)
+    path = lasso_path(wrap(X), y, tol=1e-8, standardize=standardize, **grid)
+    judge(path, X, y)
+    _, firsts = np.unique(order, return_index=True)
+    used = np.unique(path.coefs.indices)
+    assert used.size > 5
+    assert np.isin(used, firsts).all()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", range(4))
+def test_the_coefficient_of_copies_is_on_the_first_of_them_however_many_come_up_at_once(seed):
+    """Thousands of equal correlations: where only some of them are looked at, the first must be among those."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal((50, 30))
+    y = values[:, :5] @ [3.0, 2.8, -2.9, 2.7, 2.6] + 0.05 * rng.standard_normal(50)
+    order = rng.permutation(np.repeat(np.arange(30), 400))
+    X = np.asfortranarray(values[:, order] * rng.choice([-1.0, 1.0], order.size))
+    path = lasso_path(X, y, alphas=10, tol=1e-6)
+    assert path.gaps.max() <= 1e-6
+    _, firsts = np.unique(order, return_index=True)
+    assert np.isin(np.unique(path.coefs.indices), firsts).all()
+
+
+# Endings -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["alphas", "radii"])
+def test_an_end_before_the_first_point_returns_zero_with_its_gap(name, data):
+    values, y = data
+    grid = [0.2, 0.1] if name == "alphas" else [1.0, 2.0]
+    with pytest.warns(ConvergenceWarning, match="The path has 1 of 2 points"):
+        path = lasso_path(values, y, callback=lambda progress: True, tol=1e-7, **{name: grid})
+    assert path.statuses == (Status.STOPPED,)
+    assert path.n_active.tolist() == [0]
+    assert path.gaps[0] == pytest.approx(
+        float(recomputed_gap(exact(values, y, True, False), forms_of(path)[0], np.zeros(40)))
+    )
+
+
+def test_a_limit_on_iterations_is_named(data):
+    values, y = data
+    with pytest.warns(ConvergenceWarning, match="increase max_iter"):
+        path = lasso_path(values, y, alphas=[0.01], tol=1e-10, max_iter=1)
+    assert path.statuses == (Status.MAX_ITER,)
+    given = exact(values, y, True, False)
+    gap = recomputed_gap(given, forms_of(path)[0], path.coef(0).astype(np.longdouble))
+    assert path.gaps[0] == pytest.approx(float(gap), rel=1e-6)
+
+
+@pytest.mark.parametrize("forms", [[Penalty(5.0), Penalty(1.0)], [Ball(0.0), Ball(0.5), Ball(1.0)]])
+def test_follow_tells_each_point_once_when_it_is_done(forms, data):
+    case = make_case(*data, units="centred")
+    done, goal = [], 1e-6 * 0.5 * case.problem.yy
+
+    def tell(point, iterate, n_iter, gap, *, done: bool, seen=done):
+        if done:
+            seen.append((point, gap))
+
+    with Workers(1) as workers:
+        outcomes, ending = follow(case.problem, forms, goal, 1000, workers, tell)
+    assert ending is None
+    assert done == [(k, outcome.gap) for k, outcome in enumerate(outcomes)]
+    assert len(outcomes) == len(forms)
+    assert all(outcome.gap <= goal for outcome in outcomes)
+
+
+def test_rounds_without_progress_are_not_taken_for_rounding_too_early():
+    """Products of few features: twenty rounds without progress ended the last point at a gap of 0.17."""
+    data = load_diabetes_products(3)
+    path = lasso_path(data.X, data.y, standardize=True)
+    assert (path.settings["eps"], path.summary_of_statuses()) == (1e-4, "100 certified")

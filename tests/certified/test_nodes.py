@@ -1,0 +1,187 @@
+"""What is claimed between two nodes holds for the point itself, recomputed in long double."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import STORAGES, UNITS, Case, all_coefs, held, make_case, random_values
+from fwlasso._core.iterate import at
+from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.threads import Workers
+from fwlasso.certified.nodes import Node, extend, make_node, make_span, mix_coefs, zero_node
+from fwlasso.problem.certificate import max_correlations, prove, residual
+from judge import exact, recomputed_gap, untold
+
+
+def node_of(case: Case, lam: float, a: np.ndarray, *, slack: float = 1.0) -> Node:
+    """The node of coefficients, with its largest correlation, or a bound of it."""
+    columns = np.flatnonzero(a)
+    r = residual(case.problem, at(case.problem, columns, a[columns]))
+    largest = slack * float(max_correlations(case.problem.X, [r], Workers(1))[0])
+    return make_node(case.problem, lam, columns, a[columns], r, largest)
+
+
+def plain_coefs(node: Node, p: int) -> np.ndarray:
+    a = np.zeros(p)
+    a[node.columns] = node.coefs
+    return a
+
+
+def plain_iterate(iterate, p: int) -> np.ndarray:
+    """The coefficients in long double."""
+    return all_coefs(iterate, p).astype(np.longdouble)
+
+
+def random_coefs(rng, p, share=0.3):
+    return rng.standard_normal(p) * (rng.random(p) < share)
+
+
+def random_span(seed, m=12, p=9, slack=1.0, storage="dense64", units="centred"):
+    rng = np.random.default_rng(seed)
+    values = held(storage, random_values(rng, m, p, density=0.7))
+    y = rng.standard_normal(m) + 1.0
+    case = make_case(values, y, storage, units)
+    left, right = (
+        node_of(case, w, 0.2 * random_coefs(rng, p), slack=slack) for w in (rng.uniform(2, 3), rng.uniform(0.5, 1))
+    )
+    return exact(values, y, *UNITS[units]), case, make_span(left, right)
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 2**32 - 1), st.floats(0.0, 1.0), st.sampled_from([1.0, 1.1, 2.0]), st.sampled_from(list(UNITS)))
+def test_the_gap_of_a_mix_is_never_understated(seed, share, slack, units):
+    given, case, span = random_span(seed, slack=slack, units=units)
+    a = (1 - share) * plain_coefs(span.left, 9) + share * plain_coefs(span.right, 9)
+    mix, known = span.mix(case.problem, share)
+    for form in (Penalty(span.lam(share)), Penalty(0.1), Ball(np.abs(a).sum()), Ball(1.5 * np.abs(a).sum() + 0.1)):
+        a = plain_iterate(mix, 9)
+        true = recomputed_gap(given, form, a) * given.half_yy
+        unknown = untold(given, form, a) * given.half_yy
+        claimed = span.gap(case.problem, form, share)
+        assert claimed >= true - unknown
+        # The point itself knows its l1 norm, the span only a bound of it.
+        of_the_mix, rounding = prove(case.problem, form, known)
+        assert true - unknown <= of_the_mix <= claimed + rounding
+        assert 0.0 < rounding <= 1e-11 * case.problem.yy  # that of the residual counts for its products, too
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32 - 1), st.floats(0.0, 1.0), st.sampled_from(list(STORAGES)), st.sampled_from(list(UNITS)))
+def test_the_numbers_of_a_mix_are_those_of_its_coefficients(seed, share, storage, units):
+    _, case, span = random_span(seed, storage=storage, units=units)
+    mix, known = span.mix(case.problem, share)
+    plain = node_of(case, span.lam(share), (1 - share) * plain_coefs(span.left, 9) + share * plain_coefs(span.right, 9))
+    columns, coefs = mix.coefs()
+    np.testing.assert_array_equal(columns, plain.columns)
+    np.testing.assert_allclose(coefs, plain.coefs, rtol=1e-12, atol=1e-300)
+    q = case.Z[:, columns] @ coefs
+    scale = case.problem.yy + q @ q
+    assert mix.qq == pytest.approx(q @ q, abs=1e-12 * scale)
+    assert mix.qy == pytest.approx(q @ case.y, abs=1e-12 * scale)
+    assert mix.l1 == known.l1 == pytest.approx(plain.known.l1, rel=1e-12)
+    assert known.rr == pytest.approx(plain.known.rr, abs=1e-12 * scale)
+    assert known.yr == pytest.approx(plain.known.yr, abs=1e-12 * scale)
+    assert known.r_size >= plain.known.r_size * (1 - 1e-12)
+    assert known.max_corr >= plain.known.max_corr * (1 - 1e-12)
+
+
+def test_the_ends_of_a_span_are_its_nodes():
+    _, case, span = random_span(3)
+    for share, node in ((0.0, span.left), (1.0, span.right)):
+        mix, known = span.mix(case.problem, share)
+        columns, coefs = mix.coefs()
+        np.testing.assert_array_equal(columns, node.columns)
+        np.testing.assert_array_equal(coefs, node.coefs)
+        assert span.lam(share) == pytest.approx(node.lam, rel=1e-15)
+        assert known == node.known
+        assert mix[4:] == node.iterate(case.problem)[4:]
+        for form in (Penalty(node.lam), Ball(node.known.l1)):
+            assert span.gap(case.problem, form, share) == prove(case.problem, form, node.known).gap
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.0, 1.0))
+def test_shares_and_forms_belong_together(seed, share):
+    _, case, span = random_span(seed)
+    assert span.share(Penalty(span.lam(share))) == pytest.approx(share, abs=1e-12)
+    near, far = span.left.known.l1, span.right.known.l1
+    if far > near * (1 + 1e-6):
+        radius = (1 - share) * near + share * far
+        assert span.share(Ball(radius)) == pytest.approx(share, abs=1e-8)
+        inside = min(1.0, max(0.0, span.share(Ball(radius))))
+        assert span.mix(case.problem, inside)[0].l1 <= radius * (1 + 1e-12)
+        assert span.share(Ball(far)) == 1.0
+        assert span.share(Ball(2 * far)) > 1.0
+    else:
+        assert span.share(Ball(0.5)) == math.inf or far > near
+
+
+def test_penalties_outside_a_span_have_shares_outside():
+    _, _, span = random_span(5)
+    assert span.share(Penalty(2 * span.left.lam)) < 0.0
+    assert span.share(Penalty(0.5 * span.right.lam)) > 1.0
+    assert span.share(Penalty(span.right.lam)) == 1.0
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.sampled_from([0.0, 0.3, 1.0]))
+def test_mixed_coefficients_are_the_plain_combination(seed, share, density):
+    rng = np.random.default_rng(seed)
+    case = make_case(random_values(rng, 6, 15), rng.standard_normal(6))
+    left, right = (node_of(case, w, random_coefs(rng, 15, density)) for w in (2.0, 1.0))
+    columns, coefs = mix_coefs(left, right, share)
+    plain = (1 - share) * plain_coefs(left, 15) + share * plain_coefs(right, 15)
+    np.testing.assert_array_equal(columns, np.flatnonzero(plain))
+    np.testing.assert_allclose(coefs, plain[columns], rtol=1e-15)
+
+
+def test_coefficients_that_cancel_are_left_out():
+    case = make_case(np.eye(4), np.ones(4))
+    left, right = (
+        node_of(case, 2.0, np.array([1.0, 0.0, -2.0, 0.0])),
+        node_of(case, 1.0, np.array([-1.0, 0.0, 2.0, 3.0])),
+    )
+    columns, coefs = mix_coefs(left, right, 0.5)
+    assert columns.tolist() == [3]
+    assert coefs.tolist() == [1.5]
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.999), st.sampled_from(["dense64", "csc32"]))
+def test_an_extension_is_the_line_without_changes_of_sign(seed, weight, storage):
+    rng = np.random.default_rng(seed)
+    case = make_case(held(storage, random_values(rng, 6, 15)), rng.standard_normal(6), storage, "centred")
+    before, last = (node_of(case, w, random_coefs(rng, 15, 0.6)) for w in (2.0, 1.0))
+    columns, coefs, r = extend(case.problem, before, last, weight)
+    share = 2.0 - weight
+    a, b = plain_coefs(before, 15), plain_coefs(last, 15)
+    line = (1 - share) * a + share * b
+    kept = line * b > 0.0
+    assert (np.diff(columns) > 0).all()
+    np.testing.assert_array_equal(columns, np.flatnonzero(kept))
+    np.testing.assert_allclose(coefs, line[kept], rtol=1e-12)
+    np.testing.assert_array_equal(np.sign(coefs), np.sign(b[columns]))
+    assert r is not None
+    np.testing.assert_allclose(
+        r[:-1] - r[-1] / 6, case.y - case.Z[:, columns] @ coefs, atol=1e-12 * (1 + np.abs(line).sum())
+    )
+
+
+def test_with_one_node_the_extension_is_the_node():
+    case = make_case(np.eye(4), np.ones(4))
+    last = node_of(case, 1.0, np.array([0.0, 1.0, 0.0, -2.0]))
+    columns, coefs, r = extend(case.problem, None, last, 0.5)
+    assert columns.tolist() == [1, 3]
+    assert coefs.tolist() == [1.0, -2.0]
+    assert r is last.residual
+
+
+def test_the_zero_node_is_the_solution_at_the_largest_penalty(case):
+    node = zero_node(case.problem)
+    assert node.columns.size == node.coefs.size == 0
+    assert node.lam == node.known.max_corr == pytest.approx(np.abs(case.Z.T @ case.y).max())
+    np.testing.assert_allclose(node.residual[:-1], case.y, atol=1e-12)
+    gap, rounding = prove(case.problem, Penalty(node.lam), node.known)
+    assert 0.0 < gap <= 2.0 * rounding <= 1e-12 * case.problem.yy

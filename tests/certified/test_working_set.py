@@ -1,0 +1,419 @@
+"""The penalized problem on some columns is solved to the gap asked for, whatever the columns are like."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import Lasso as ReferenceLasso
+
+from conftest import UNITS, Case, make_case, random_values
+from copied import copied
+from fwlasso._core.penalties import Penalty
+from fwlasso._core.subproblem.descent import Work, descend, price, refresh
+from fwlasso._core.subproblem.newton import newton_by_qr
+from fwlasso._core.subproblem.products import MANY_ENTRIES
+from fwlasso._core.subproblem.rounds import DONE, first_round
+from fwlasso._core.threads import Workers
+from fwlasso.certified.nodes import Start
+from fwlasso.certified.working_set import WorkingSet
+from fwlasso.data.design import as_design
+from fwlasso.problem.build import build_problem
+from fwlasso.status import Status
+from judge import exact, recomputed_gap
+
+NOTHING = np.empty(0, np.int64)
+PENALIZED = -1.0  # a radius that asks for nothing
+
+
+def look(n_rounds, gap):
+    """Nothing ends the work."""
+
+
+def solved(case: Case, columns, weight: float, tol: float, *, start=None, max_rounds=10_000, radius=PENALIZED):
+    """Solve on `columns`; return the coefficients of all columns, what was said of them, and the node."""
+    columns = np.asarray(columns, np.int64)
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        members = work.places(columns)
+        if start is not None:
+            work.start_at(Start(*start))
+        result = work.solve(members, weight, radius, tol * 0.5 * case.problem.yy, max_rounds, look)
+        node = work.node(members, weight)
+    a = np.zeros(case.problem.xty.size)
+    a[node.columns] = node.coefs
+    return a, result, node
+
+
+def objective(case: Case, weight, a):
+    return 0.5 * ((case.y - case.Z @ a) ** 2).sum() + weight * np.abs(a).sum()
+
+
+def test_the_gap_asked_for_is_reached_for_every_storage_and_unit(case):
+    for share in (0.5, 0.1, 0.01):
+        weight = share * case.problem.lambda_max
+        a, result, node = solved(case, np.arange(40), weight, 1e-9)
+        assert result.status is Status.CERTIFIED
+        assert result.gap <= 1e-9 * 0.5 * case.problem.yy
+        given = exact(case.Z, case.y, False, False)
+        assert recomputed_gap(given, Penalty(weight), a.astype(np.longdouble)) <= 1e-9 + 1e-12
+        best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
+        assert objective(case, weight, a) - objective(case, weight, best) <= 1e-9 * 0.5 * case.problem.yy
+        np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4 * np.linalg.norm(case.y))
+        assert node.lam == weight
+
+
+def test_a_node_has_the_numbers_of_its_coefficients(case):
+    weight = 0.2 * case.problem.lambda_max
+    columns = np.arange(0, 40, 2)
+    a, _, node = solved(case, columns[::-1], weight, 1e-10)
+    q = case.Z @ a
+    assert (np.diff(node.columns) > 0).all()
+    assert (node.coefs != 0.0).all()
+    np.testing.assert_allclose(node.residual[:-1], case.y - q, atol=1e-10 * np.linalg.norm(case.y))
+    point = node.iterate(case.problem)
+    assert point.qq == pytest.approx(q @ q, rel=1e-9)
+    assert point.qy == pytest.approx(q @ case.y, rel=1e-9)
+    assert point.l1 == pytest.approx(np.abs(a).sum(), rel=1e-12)
+    assert node.known.max_corr >= np.abs(case.Z[:, columns].T @ (case.y - q)).max() * (1 - 1e-9)
+    assert node.known.max_corr >= weight
+    assert (a[1::2] == 0.0).all()
+
+
+def test_only_members_are_worked_with(rng):
+    case = make_case(rng.standard_normal((30, 10)), rng.standard_normal(30), units="centred")
+    weight = 0.01 * case.problem.lambda_max
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        everything = work.places(np.arange(10))
+        np.testing.assert_array_equal(work.places(np.arange(10)), everything)
+        some = everything[[1, 4, 7]]
+        result = work.solve(some, weight, PENALIZED, 1e-9 * case.problem.yy, 1000, look)
+        node = work.node(some, weight)
+    assert result.status is Status.CERTIFIED
+    assert set(node.columns) <= {1, 4, 7}
+    alone = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12).fit(case.Z[:, [1, 4, 7]], case.y).coef_
+    np.testing.assert_allclose(node.coefs, alone[np.flatnonzero(alone)], atol=1e-4)
+
+
+def test_the_start_is_where_the_work_goes_on(rng):
+    case = make_case(rng.standard_normal((30, 10)), rng.standard_normal(30))
+    weight = 0.1 * case.problem.lambda_max
+    _, cold, node = solved(case, np.arange(10), weight, 1e-10)
+    _, warm, again = solved(case, np.arange(10), weight, 1e-9, start=(node.columns, node.coefs))
+    assert warm.n_rounds == 0
+    assert cold.n_rounds > 0
+    np.testing.assert_array_equal(again.coefs, node.coefs)
+    np.testing.assert_allclose(again.residual, node.residual, atol=1e-12)
+
+
+@pytest.mark.parametrize("start", ["far", "wrong signs", "tiny", "all"])
+def test_any_start_leads_to_the_solution(start, rng):
+    case = make_case(rng.standard_normal((25, 40)), rng.standard_normal(25))
+    weight = 0.05 * case.problem.lambda_max
+    best, *_ = solved(case, np.arange(40), weight, 1e-13)
+    guess = {
+        "far": 100.0 * rng.standard_normal(40),
+        "wrong signs": np.where(best != 0, -best, 0.1),
+        "tiny": np.full(40, 1e-200),
+        "all": rng.standard_normal(40),
+    }[start]
+    a, result, _ = solved(case, np.arange(40), weight, 1e-11, start=(np.arange(40), guess))
+    assert result.status is Status.CERTIFIED
+    np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4)
+
+
+def more_columns_than_samples(rng):
+    return rng.standard_normal((15, 60))
+
+
+def correlated(rng):
+    return rng.standard_normal((40, 50)) + np.sqrt(999.0) * rng.standard_normal((40, 1))
+
+
+def dependent(rng):
+    return rng.standard_normal((30, 5)) @ rng.standard_normal((5, 25))
+
+
+def opposed(rng):
+    X = rng.standard_normal((20, 6))
+    return np.column_stack([X, -X, X.sum(axis=1), X @ rng.standard_normal((6, 4))])
+
+
+def rescaled(rng):
+    return rng.standard_normal((25, 30)) * 10.0 ** rng.integers(-8, 9, 30)
+
+
+def one_sample(rng):
+    return rng.standard_normal((1, 8))
+
+
+HARD = [more_columns_than_samples, correlated, dependent, opposed, rescaled, one_sample]
+
+
+@pytest.mark.parametrize("make", HARD)
+@pytest.mark.parametrize("share", [0.5, 0.05, 1e-3])
+def test_hard_columns_are_solved(make, share):
+    for seed, radius in itertools.product(range(3), (PENALIZED, 0.0)):
+        rng = np.random.default_rng(seed)
+        values = make(rng)
+        m, p = values.shape
+        y = values[:, :4] @ rng.standard_normal(4) / np.abs(values[:, :4]).max() + 0.1 * rng.standard_normal(m)
+        case = make_case(values, y)
+        weight = share * case.problem.lambda_max
+        a, result, _ = solved(case, np.arange(p), weight, 1e-8, radius=radius)
+        assert result.status is Status.CERTIFIED, (seed, radius)
+        given = exact(values, y, False, False)
+        assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-8 + 1e-12
+
+
+@pytest.mark.parametrize("distance", [1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("units", ["raw", "standardized"])
+def test_near_copies_are_solved(distance, sign, units, rng):
+    base = rng.standard_normal((30, 10))
+    values = np.column_stack([base, sign * base + distance * rng.standard_normal((30, 10))])
+    y = base[:, :4] @ [1.0, -2.0, 3.0, -1.0] + 0.1 * rng.standard_normal(30)
+    case = make_case(values, y, units=units)
+    for share in (0.3, 0.03, 1e-3):
+        weight = share * case.problem.lambda_max
+        a, result, _ = solved(case, np.arange(20), weight, 1e-9)
+        assert result.status is Status.CERTIFIED
+        given = exact(values, y, *UNITS[units])
+        assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-9 + 1e-12
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.floats(0.005, 1.2), st.sampled_from(list(UNITS)))
+def test_random_problems_have_the_objective_of_a_reference_solver(seed, share, units):
+    rng = np.random.default_rng(seed)
+    m, p = rng.integers(2, 20), rng.integers(1, 25)
+    values = random_values(rng, m, p, density=0.9)
+    case = make_case(values, rng.standard_normal(m), units=units)
+    columns = np.flatnonzero(case.problem.norms2 > 0)
+    if columns.size == 0:
+        assert case.problem.lambda_max == 0.0
+        return
+    weight = share * case.problem.lambda_max or 1.0
+    a, result, _ = solved(case, columns, weight, 1e-9)
+    assert result.status is Status.CERTIFIED
+    best = ReferenceLasso(weight / m, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
+    difference = objective(case, weight, a) - objective(case, weight, best)
+    assert -1e-9 * case.problem.yy <= difference <= 1e-9 * case.problem.yy
+
+
+def test_a_limit_on_rounds_is_named_and_the_gap_is_that_of_the_point(rng):
+    case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
+    weight = 0.01 * case.problem.lambda_max
+    a, result, _ = solved(case, np.arange(60), weight, 1e-12, max_rounds=1)
+    assert result.status is Status.MAX_ITER
+    assert result.n_rounds == 1
+    given = exact(case.Z, case.y, False, False)
+    true = recomputed_gap(given, Penalty(weight), a.astype(np.longdouble)) * given.half_yy
+    assert result.gap == pytest.approx(float(true), rel=1e-6)
+
+
+def test_the_gap_is_that_of_a_node_even_where_all_correlations_are_below_the_penalty(rng):
+    """Too long a start leaves |z'r| < lambda; a node knows no more than that none is above it."""
+    case = make_case(random_values(rng, 30, 5), rng.standard_normal(30))
+    best = np.abs(case.problem.xty).argmax()
+    weight = 0.5 * case.problem.lambda_max
+    norm2 = case.problem.norms2[best]
+    for excess in (1e-3, 1e-2, 0.1):
+        long = case.problem.xty[best] * (0.5 + excess) / norm2
+        _, result, node = solved(case, [best], weight, 1.0, start=(np.array([best]), np.array([long])))
+        assert result.n_rounds == 0
+        # lambda ||a||_1 - q'r with z'r = (0.5 - excess) z'y, where lambda = 0.5 z'y
+        assert result.gap == pytest.approx(excess * abs(long * case.problem.xty[best]))
+        assert result.gap == pytest.approx(weight * node.known.l1 - node.known.yr + node.known.rr)
+
+
+@pytest.mark.parametrize("radius", [0.0, 1.0, 1e3, 1e6])
+def test_a_large_ball_asks_for_small_correlations(radius, rng):
+    """Beyond the norm of the solution the gap is radius ||X'r||_inf - q'r, whatever the gap for the penalty is."""
+    X = rng.standard_normal((20, 6))
+    case = make_case(X, X @ rng.standard_normal(6))  # without a rest all penalized gaps are tiny
+    goal = 1e-6 * 0.5 * case.problem.yy
+    weight = 0.3 * goal / max(radius, 10.0)
+    a, result, node = solved(case, np.arange(6), weight, 1e-6, radius=radius)
+    largest = np.abs(case.Z.T @ (case.y - case.Z @ a)).max()
+    gap = max(radius, node.known.l1) * largest - node.known.yr + node.known.rr
+    assert result.status is Status.CERTIFIED
+    assert gap <= goal + 1e-13 * max(radius, 1.0) * case.problem.lambda_max
+
+
+def test_a_gap_below_rounding_ends_by_precision(rng):
+    case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
+    a, result, _ = solved(case, np.arange(60), 0.01 * case.problem.lambda_max, 0.0)
+    assert result.status in (Status.PRECISION, Status.CERTIFIED)
+    assert result.gap <= 1e-13 * case.problem.yy
+    assert np.isfinite(a).all()
+
+
+def test_no_members_are_solved_by_zero(rng):
+    case = make_case(rng.standard_normal((30, 6)), rng.standard_normal(30))
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        result = work.solve(work.places(NOTHING), 1.0, PENALIZED, 1e-6, 100, look)
+        node = work.node(NOTHING, 1.0)
+    assert result.gap <= 1e-12
+    assert node.columns.size == 0
+    np.testing.assert_allclose(node.residual[:-1], case.y)
+
+
+def test_short_bursts_make_progress_and_the_look_between_them_can_end_the_work(monkeypatch, rng):
+    """One look at all members may read more than a burst is meant to: columns are long where samples are many."""
+    monkeypatch.setattr("fwlasso.certified.working_set.BURST_BYTES", 1)
+    case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
+    looks = []
+
+    def ending(n_rounds, gap):
+        looks.append((n_rounds, gap))
+        if len(looks) == 3:
+            raise KeyboardInterrupt
+        assert len(looks) < 10_000, "no progress"
+
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        members = work.places(np.arange(60))
+        with pytest.raises(KeyboardInterrupt):
+            work.solve(members, 0.01 * case.problem.lambda_max, PENALIZED, 1e-12 * case.problem.yy, 1000, ending)
+        assert [n for n, _ in looks] == sorted(n for n, _ in looks)
+        result = work.solve(members, 0.01 * case.problem.lambda_max, PENALIZED, 1e-9 * case.problem.yy, 1000, ending)
+    assert result.status is Status.CERTIFIED
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("units", ["raw", "standardized"])
+def test_more_active_columns_than_cosines_are_kept_for(units):
+    rng = np.random.default_rng(5)
+    m, p = 3000, 2500
+    looks: list[tuple[int, float]] = []
+    X = sp.csc_array(sp.random(m, p, density=0.002, random_state=7) + sp.eye(m, p))
+    y = X @ rng.standard_normal(p) + 0.1 * rng.standard_normal(m)
+    with Workers(1) as workers:
+        problem = build_problem(as_design(X), y, *UNITS[units], workers)
+        work = WorkingSet(problem, workers)
+        members = work.places(np.arange(p))
+        weight = 1e-4 * problem.lambda_max
+        result = work.solve(
+            members, weight, PENALIZED, 1e-7 * 0.5 * problem.yy, 10_000, lambda *seen: looks.append(seen)
+        )
+        node = work.node(members, weight)
+    assert node.columns.size > 1500
+    assert looks  # these steps are long: the clock is looked at after each
+    assert result.status is Status.CERTIFIED
+    a = np.zeros(p)
+    a[node.columns] = node.coefs
+    Z, y = exact(X, y, *UNITS[units])[:2]
+    Z, y = Z.astype(float), y.astype(float)
+    r = y - Z @ a
+    scale = min(1.0, weight / np.abs(Z.T @ r).max())
+    dual = 0.5 * y @ y - 0.5 * ((y - scale * r) ** 2).sum()
+    assert (0.5 * r @ r + weight * np.abs(a).sum() - dual) / (0.5 * y @ y) <= 1e-7 + 1e-12
+
+
+def test_columns_of_many_entries_are_priced_on_threads_and_the_threads_change_no_bit(rng):
+    values = random_values(rng, 3000, 120, density=1.0)
+    case = make_case(values, values[:, :20] @ rng.standard_normal(20) + rng.standard_normal(3000), units="standardized")
+    weight = 0.01 * case.problem.lambda_max
+    assert values.size > MANY_ENTRIES
+    coefs = []
+    for n_threads in (1, 2, 3):
+        with Workers(n_threads) as workers:
+            work = WorkingSet(case.problem, workers)
+            members = work.places(np.arange(120))
+            result = work.solve(members, weight, PENALIZED, 1e-9 * 0.5 * case.problem.yy, 100, look)
+            node = work.node(members, weight)
+        assert result.status is Status.CERTIFIED
+        coefs.append(np.zeros(120))
+        coefs[-1][node.columns] = node.coefs
+    np.testing.assert_array_equal(coefs[1], coefs[0])
+    np.testing.assert_array_equal(coefs[2], coefs[0])
+    residual = case.y - case.Z @ coefs[0]
+    np.testing.assert_allclose(node.residual[:-1] - node.residual[-1] / 3000, residual, atol=1e-9)
+    assert np.abs(case.Z.T @ residual).max() <= weight * (1 + 1e-4)
+
+
+def spectra(rng, m, p, noise):
+    """Sums of six curves: their active columns are nearly dependent, in many ways."""
+    wavelengths = np.linspace(0.0, 1.0, p)
+    centres, widths = rng.uniform(0.0, 1.0, (6, 1)), rng.uniform(0.03, 0.2, (6, 1))
+    shares = rng.uniform(0.0, 1.0, (m, 6))
+    X = shares @ np.exp(-0.5 * ((wavelengths - centres) / widths) ** 2) + noise * rng.standard_normal((m, p))
+    return X, shares @ rng.standard_normal(6) + 1e-3 * rng.standard_normal(m)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("noise", [1e-7, 1e-5])
+@pytest.mark.parametrize("seed", range(2))
+def test_spectra_are_solved_from_zero(noise, seed):
+    rng = np.random.default_rng(seed)
+    case = make_case(*spectra(rng, 60, 300, noise), units="centred")
+    for share in (1e-2, 1e-3, 1e-4):
+        weight = share * case.problem.lambda_max
+        a, result, _ = solved(case, np.arange(300), weight, 1e-5)
+        assert result.status is Status.CERTIFIED
+        given = exact(case.Z, case.y, False, False)
+        assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-5 + 1e-12
+
+
+@pytest.mark.parametrize("storage", ["dense64", "csc64"])
+def test_nearly_equal_columns_are_told_apart_by_qr(storage, monkeypatch, rng):
+    """One minus their cosine is rounding; where epochs and the factor of cosines lead nowhere, this one does."""
+    base = rng.standard_normal(20)
+    values = np.column_stack([base, base + 1e-9 * rng.standard_normal(20)])
+    case = make_case(values, values @ [3e3, -3e3] + base, storage)
+    weight = 1e-20 * case.problem.lambda_max
+    copies, members = copied(case.problem), np.arange(2)
+    best = np.linalg.lstsq(values, case.y, rcond=1e-16)[0]
+    work = Work(0.5 * best, np.zeros(2), np.zeros(21))
+    refresh(copies, work, members)
+    _, before = price(copies, work, members, weight, PENALIZED)
+    assert newton_by_qr(copies, work, members, weight) > 0
+    _, after = price(copies, work, members, weight, PENALIZED)
+    assert after < before
+    np.testing.assert_allclose(values @ work.coefs, case.y, atol=1e-7 * np.linalg.norm(case.y))
+    monkeypatch.setattr("fwlasso._core.subproblem.newton._MOST_NUMBERS", 10)
+    assert newton_by_qr(copies, work, members, weight) == 0
+
+
+def test_numbers_that_are_not_finite_never_look_like_a_solution(rng):
+    case = make_case(rng.standard_normal((20, 6)), rng.standard_normal(20))
+    copies, members = copied(case.problem), np.arange(6)
+    for coefs in (np.zeros(6), np.ones(6)):
+        work = Work(coefs.copy(), np.zeros(6), np.full(21, np.nan))
+        gap, objective = price(copies, work, members, 0.1, PENALIZED)
+        assert np.isnan(gap)
+        assert np.isnan(objective)
+        descend(copies, work, members, 0.1, 0.0, 1.0)
+        np.testing.assert_array_equal(work.coefs, coefs)  # no step was taken
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        members = work.places(members)
+        work.start_at(Start(NOTHING, np.empty(0), np.full(21, np.nan)))
+        result = work.solve(members, 0.1 * case.problem.lambda_max, PENALIZED, 1e-9 * case.problem.yy, 100, look)
+        node = work.node(members, 0.1 * case.problem.lambda_max)
+    assert np.isfinite(node.residual).all()
+    assert result.status is Status.CERTIFIED
+
+
+def test_stalling_is_told_from_rounding(rng, monkeypatch):
+    case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
+    weight = 0.01 * case.problem.lambda_max
+    _, result, _ = solved(case, np.arange(60), weight, 0.0)
+    assert result.status is not Status.STALLED
+    with Workers(1) as workers:
+        work = WorkingSet(case.problem, workers)
+        members = work.places(np.arange(60))
+        ended = first_round(DONE)  # at once, with a gap that is large
+
+        def end(copies, work, *_):
+            price(copies, work, members, weight, PENALIZED)
+            return ended
+
+        monkeypatch.setattr("fwlasso.certified.working_set.advance", end)
+        result = work.solve(members, weight, PENALIZED, 1e-6, 100, look)
+    assert result.status is Status.STALLED

@@ -1,0 +1,180 @@
+"""The commands about data: convert, info and verify, and a path on a store."""
+
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.io import mmwrite
+
+import test_cli
+from fwlasso.cli.show import Detail, steps_of
+from fwlasso.datasets import Step, open_store, write_store
+from test_cli import BAD_INPUT, COMPLETE, Y, call, call_json, plain, write_csv, write_npy, write_svm
+from test_cli import X as VALUES
+
+call_main = test_cli.call_main
+_wide_and_colourless = test_cli._wide_and_colourless
+
+
+@pytest.fixture
+def store(tmp_path):
+    write_store(tmp_path / "store", VALUES, Y)
+    return tmp_path / "store"
+
+
+@pytest.mark.parametrize(("name", "write"), [("a.csv", write_csv), ("a.svm", write_svm), ("a.npy", write_npy)])
+def test_path_on_a_store_is_that_on_the_file(tmp_path, name, write):
+    file = write(tmp_path / name)
+    result = call("convert", file, tmp_path / "store")
+    assert "is written: 30 samples, 8 features" in plain(result.stdout)
+    assert "checksums" in plain(result.stderr)
+    assert "100%" in plain(result.stderr)
+    first, second = (call_json("path", data, "--alphas", 10) for data in (file, tmp_path / "store"))
+    assert first["points"] == second["points"]
+    first, second = (call("path", data, "--alphas", 3) for data in (file, tmp_path / "store"))
+    assert re.findall("largest.*", plain(first.stdout)) != []
+    assert plain(first.stdout).split("iterations")[0] == plain(second.stdout).split("iterations")[0]
+
+
+def test_convert_as_json(tmp_path):
+    file = write_csv(tmp_path / "a.csv")
+    options = ("--columns", "f3,f0", "--rows", "5:20", "--dtype", "float32", "--target", "y")
+    result = call("convert", file, tmp_path / "store", *options, "--json")
+    assert json.loads(result.stdout) == {
+        "store": str(tmp_path / "store"),
+        "n_samples": 15,
+        "n_features": 2,
+        "n_entries": 30,
+        "kind": "dense",
+        "dtype": "float32",
+        "first_index": None,
+        "notices": [],
+    }
+    assert result.stderr == ""
+    made = open_store(tmp_path / "store")
+    assert made.feature_names == ("f3", "f0")
+    np.testing.assert_array_equal(made.X, VALUES[5:20][:, [3, 0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [("1,3", [1, 3]), ("-1", [7]), (":3", [0, 1, 2]), ("::-4", [7, 3]), ("f2", [2]), ("f2,f1", [2, 1])],
+)
+def test_selections(tmp_path, text, columns):
+    call("convert", write_csv(tmp_path / "a.csv"), tmp_path / "store", f"--columns={text}", "--quiet")
+    np.testing.assert_array_equal(open_store(tmp_path / "store").X, VALUES[:, columns])
+
+
+def test_quiet_prints_nothing(tmp_path):
+    file = write_csv(tmp_path / "a.csv")
+    for arguments in (("convert", file, tmp_path / "store"), ("verify", tmp_path / "store")):
+        result = call(*arguments, "--quiet")
+        assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_verify(store):
+    result = call("verify", store)
+    assert "store is as it was written: 30 samples, 8 features, dense, float64" in plain(result.stdout)
+    assert call_json("verify", store)["n_entries"] == 240
+
+
+def test_altered_store_is_told(store, call_main):
+    content = (store / "X.npy").read_bytes()
+    (store / "X.npy").write_bytes(content[:-1] + b"?")
+    exit_code, stdout, stderr = call_main("verify", store)
+    assert exit_code == BAD_INPUT
+    assert stdout == ""
+    assert "fwlasso: " in stderr
+    assert "X.npy was altered" in stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("convert", "a.csv", "mine"), "mine is not a store and not empty"),
+        (("convert", "b.csv", "new"), "b.csv: no such file"),
+        (("convert", "a.csv", "new", "--columns", "zz"), "fwlasso: a.csv: there is no column 'zz'"),
+        (("convert", "a.csv", "new", "--rows", "3:3"), "fwlasso: --rows selects nothing"),
+        (("convert", "a.csv", "new", "--dtype", "int"), "fwlasso: --dtype must be"),
+        (("convert", "a.csv", "new", "--target", "zz"), "there is no column 'zz'"),
+        (("verify", "nothing"), "nothing: no such store"),
+        (("verify", "mine"), "mine is not a store"),
+        (("info", "mine"), "mine is not a store"),
+        (("info", "b.csv"), "b.csv: no such file"),
+        (("path", "mine"), "mine is not a store"),
+    ],
+)
+def test_bad_input_ends_with_a_sentence(tmp_path, monkeypatch, call_main, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "a.csv")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.txt").write_text("mine")
+    exit_code, stdout, stderr = call_main(*arguments)
+    assert exit_code == BAD_INPUT
+    assert stdout == ""
+    assert message in stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_main_ends_well(store, call_main):
+    assert call_main("verify", store, "--quiet") == (COMPLETE, "", "")
+
+
+@pytest.mark.parametrize("make", [np.asfortranarray, sp.csc_array])
+def test_info(tmp_path, make):
+    values = np.column_stack([VALUES, VALUES[:, 0], -VALUES[:, 1], np.ones(30), np.zeros(30)])
+    write_store(tmp_path / "store", make(values), Y)
+    found = call_json("info", tmp_path / "store")
+    assert (found["n_samples"], found["n_features"]) == values.shape
+    assert found["n_copies"] == 2
+    assert found["n_constant"] == 2
+    assert found["conversion"] is None
+    assert found["dtype"] == "float64"
+    assert sum(found["lengths"].values()) == 12
+    if make is sp.csc_array:
+        assert found["kind"] == "csc"
+        assert found["n_entries"] == np.count_nonzero(values)
+        assert found["lengths"]["0"] == 1
+    else:
+        assert found["kind"] == "dense"
+        assert found["lengths"] == {"30": 12}
+    assert found["path_bytes"] > 0
+    text = plain(call("info", tmp_path / "store").stdout)
+    assert "constant columns 2" in text
+    assert "copies of other columns 2" in text
+
+
+def test_info_on_a_file(tmp_path):
+    found = call_json("info", write_csv(tmp_path / "a.csv"))
+    assert (found["n_samples"], found["n_features"], found["n_constant"], found["n_copies"]) == (30, 8, 0, 0)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".svm", ".mtx.gz", ".npz"])
+def test_every_bar_of_a_conversion_ends_at_all_of_it(tmp_path, ending):
+    """Numbers of some twenty letters: what is read of a text is not what it becomes."""
+    file = tmp_path / f"a{ending}"
+    if ending == ".csv":
+        write_csv(file)
+    elif ending == ".svm":
+        write_svm(file)
+    elif ending == ".npz":
+        np.savez_compressed(file, X=VALUES, y=Y, unused=np.random.default_rng(0).standard_normal(1000))
+    else:
+        plain_file = tmp_path / "a.mtx"
+        mmwrite(plain_file, sp.coo_array(VALUES), precision=17)
+        file.write_bytes(gzip.compress(plain_file.read_bytes()))
+        np.save(tmp_path / "y.npy", Y)
+    shown = call("convert", file, tmp_path / "store").stderr
+    lines = [plain(line) for line in shown.splitlines() if line.strip()]
+    assert any(line.startswith(f"reading {file.name} ") for line in lines)
+    assert all("100%" in line for line in lines)
+
+
+def test_a_bar_without_a_total_is_shown(capsys):
+    with steps_of(Detail()) as tell:
+        tell(Step("downloading [this]", 5, None))
+        tell(Step("downloading [this]", 7, 10))
+    assert re.search(r"downloading \[this\] 70%", plain(capsys.readouterr().err))

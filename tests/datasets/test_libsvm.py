@@ -1,0 +1,543 @@
+"""LIBSVM files: scikit-learn's matrix where it reads them, an error with its place where nobody should.
+
+``FWLASSO_FUZZ_SECONDS=300 pytest tests/test_libsvm.py -k for_some_time`` looks for odd files for five minutes.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import re
+import sys
+import threading
+import time
+from unittest import mock
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, example, given, seed, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_svmlight_file
+
+import libsvm_cases
+from fwlasso.data.progress import silent
+from fwlasso.datasets import Step, libsvm, libsvm_rows
+from libsvm_cases import (
+    FINITE,
+    HARD_NUMBERS,
+    MOST_COLUMNS,
+    PACKERS,
+    assert_same,
+    load,
+    small_pieces,
+    some_matrix,
+    some_text,
+)
+from programs import run_measured, run_program
+
+file = libsvm_cases.file
+
+
+# Against scikit-learn ----------------------------------------------------------------------------------------
+
+NUMBERS = st.one_of(
+    FINITE.map(repr),
+    FINITE.map("{:+.16g}".format),
+    st.integers(-(10**25), 10**25).map(str),
+    st.from_regex(r"[+-]?([0-9]{1,22}\.?[0-9]{0,22}|\.[0-9]{1,22})([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+).filter(lambda text: np.isfinite(float(text)))
+BLANKS = st.text(" \t\r\x0b\x0c", min_size=1, max_size=3)
+COMMENTS = st.sampled_from(["", "", "#", "# 1:2 qid:3 x", "#\x00\xff"])
+EMPTY_LINES = st.sampled_from(["", " ", "# nothing", "\t# 3", "\r"])
+
+
+@st.composite
+def rows(draw):
+    indices = sorted(draw(st.sets(st.one_of(st.integers(0, 30), st.integers(0, MOST_COLUMNS)), max_size=8)))
+    query = [f"qid:{draw(st.integers(-5, 5))}"] if draw(st.booleans()) else []
+    entries = [f"{draw(st.sampled_from(['', '+', '0', '000']))}{index}:{draw(NUMBERS)}" for index in indices]
+    words = [draw(NUMBERS), *query, *entries]
+    blank = draw(st.one_of(st.just(" "), BLANKS))
+    return (
+        draw(st.sampled_from(["", "", " ", "\t"]))
+        + blank.join(words)
+        + draw(st.sampled_from(["", " "]))
+        + draw(COMMENTS)
+    )
+
+
+@st.composite
+def files(draw):
+    lines = draw(st.lists(st.one_of(rows(), rows(), rows(), EMPTY_LINES), max_size=8))
+    text = draw(st.sampled_from(["\n", "\r\n"])).join(lines) + draw(st.sampled_from(["\n", "", "\r\n", "\n\n"]))
+    return text.encode("latin-1")
+
+
+@pytest.mark.compiled
+@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+@given(
+    data=files(),
+    zero_based=st.sampled_from(["auto", "auto", True, False]),
+    dtype=st.sampled_from([np.float64, np.float64, np.float32]),
+    block=st.sampled_from([1, 16, 100, 1 << 19]),
+    n_threads=st.integers(1, 4),
+)
+def test_files_are_read_as_scikit_learn_reads_them(file, data, zero_based, dtype, block, n_threads):
+    with small_pieces(block):
+        try:
+            with np.errstate(over="ignore"):
+                expected, y = load_svmlight_file(io.BytesIO(data), dtype=dtype, zero_based=zero_based)
+        except ValueError:  # a 0 where indices count from 1
+            with pytest.raises(ValueError, match=r"svm:\d+:\d+: expected an index of at least 1, found '\+?0+:"):
+                load(file, data, zero_based=zero_based, n_threads=n_threads)
+            return
+        if not np.isfinite(expected.data).all():
+            with pytest.raises(ValueError, match=r"svm:\d+:\d+: expected a finite number after ':', found "):
+                load(file, data, dtype=dtype, zero_based=zero_based, n_threads=n_threads)
+            return
+        X, found_y = load(file, data, dtype=dtype, zero_based=zero_based, n_threads=n_threads)
+    assert X.dtype == dtype
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert_same(X, found_y, expected, y)
+
+
+@pytest.mark.parametrize("n_features", [3, 4, 10])
+def test_number_of_features_is_that_of_scikit_learn(file, n_features):
+    data = b"1 1:2 3:4\n"
+    expected, y = load_svmlight_file(io.BytesIO(data), n_features=n_features)
+    assert_same(*load(file, data, n_features=n_features), expected, y)
+
+
+@pytest.mark.parametrize("data", [b"", b"# nothing\n", b"1\n2\n", b"1 # 3:4\n", b"\n\n", b" "])
+@pytest.mark.parametrize("zero_based", ["auto", True, False])
+def test_files_without_entries(file, data, zero_based):
+    expected, y = load_svmlight_file(io.BytesIO(data), zero_based=zero_based)
+    assert_same(*load(file, data, zero_based=zero_based), expected, y)
+
+
+# Numbers -----------------------------------------------------------------------------------------------------
+
+
+def test_unsure_numbers_of_a_file_are_those_of_python(file):
+    finite = [text for text in HARD_NUMBERS if np.isfinite(float(text))]
+    X, y = load(file, "".join(f"{text} 1:{text}\n" for text in finite).encode())
+    expected = [float(text).hex() for text in finite]
+    assert [value.hex() for value in y.tolist()] == expected
+    assert [value.hex() for value in X.data.tolist()] == expected
+
+
+@pytest.mark.compiled
+@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.from_regex(r"0{0,9}[1-9]:[+-]?[0-9]{0,10}\.?[0-9]{0,10}", fullmatch=True), max_size=9),
+    st.sampled_from([" ", "  ", "\t", " \r"]),
+    st.sampled_from(["", " ", "\r", "#", " # 1:2"]),
+)
+@example(["1:9007199.25474099", "2:9007199.25474097", "3:99999999.99999999", "4:-99999999.99999999", "5:-0"], " ", "")
+@example(["1:123456789", "2:12345678", "00000006:12345678.12345678", "000000007:1", "3:.5", "4:-.5", "5:5."], " ", "")
+def test_numbers_of_few_digits_are_those_of_python(file, entries, blank, ending):
+    wrong = [entry for entry in entries if not re.search("[0-9]", entry.partition(":")[2])]
+    indices = [int(entry.partition(":")[0]) for entry in entries]
+    data = (blank.join(["1", *entries]) + ending).encode()
+    if wrong or len(set(indices)) < len(indices):
+        with pytest.raises(ValueError, match=r"data\.svm:1:\d+: expected (a number after|every index once)"):
+            load(file, data)
+        return
+    X, _ = load(file, data, zero_based=True)
+    expected = sorted(zip(indices, (float(entry.partition(":")[2]) for entry in entries), strict=True))
+    assert np.flatnonzero(np.diff(X.indptr)).tolist() == [index for index, _ in expected]
+    assert [value.hex() for value in X.data.tolist()] == [value.hex() for _, value in expected]
+
+
+REFUSED = [
+    *[
+        "",
+        "x",
+        "abc",
+        "0x10",
+        "1_000",
+        "\u0661",
+        "²",
+        "1,5",
+        "1..2",
+        "1e",
+        "1e+",
+        "e5",
+        ".",
+        "+",
+        "-",
+        "--1",
+        "+-1",
+        "1-",
+        "1d5",
+        ".",
+    ],
+    *[
+        "1f",
+        "1 000".replace(" ", "\u00a0"),
+        "1:2",
+        "1\x00",
+        "\x00",
+        "infinit",
+        "0b1",
+        "1e5.5",
+        "1e 5".replace(" ", "\x1c"),
+    ],
+]
+NOT_FINITE = [
+    "nan",
+    "-nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "+Infinity",
+    "INF",
+    "1e309",
+    "-1e999",
+    "9" * 400,
+    "1.7976931348623159e308",
+]
+
+
+@pytest.mark.parametrize("number", REFUSED)
+def test_what_is_no_number_is_refused(file, number):
+    data = f"1 1:1\n2 1:1 3:{number} 4:5\n".encode()
+    with pytest.raises(ValueError, match=r"data\.svm:2:9: expected a number after ':', found "):
+        load(file, data)
+    if number not in ("",):
+        with pytest.raises(ValueError, match=r"data\.svm:2:2: expected a number as target, found "):
+            load(file, f"1\n {number} 1:1\n".encode())
+
+
+@pytest.mark.parametrize("number", NOT_FINITE)
+def test_what_is_not_finite_is_refused(file, number):
+    with pytest.raises(ValueError, match=r"data\.svm:1:5: expected a finite number after ':', found "):
+        load(file, f"1 1:{number} 2:3\n".encode())
+    with pytest.raises(ValueError, match=r"data\.svm:1:1: expected a finite number as target, found "):
+        load(file, f"{number} 1:2\n".encode())
+
+
+@pytest.mark.parametrize(("number", "fits"), [("3.4028235677973362e38", True), ("3.4028235677973366e38", False)])
+def test_what_does_not_fit_float32_is_refused(file, number, fits):
+    data = f"1e300 1:-{number} 2:1e-60\n".encode()
+    if fits:
+        X, y = load(file, data, dtype=np.float32)
+        assert X.data.tolist() == [-np.finfo(np.float32).max, 0.0]
+        assert y.tolist() == [1e300]
+    else:
+        with pytest.raises(ValueError, match=r"data\.svm:1:9: expected a finite number after ':', found '-3\.4"):
+            load(file, data, dtype=np.float32)
+
+
+# Order, copies, queries --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_indices_need_not_be_sorted(file, n_threads):
+    rng = np.random.default_rng(1)
+    dense = rng.integers(1, 9, (40, 12)) * (rng.random((40, 12)) < 0.5)
+    lines = []
+    for row in dense:
+        indices = rng.permutation(np.flatnonzero(row))
+        lines.append(" ".join(["1", *(f"{j + 1}:{row[j]}" for j in indices)]))
+    with small_pieces():
+        X, _ = load(file, "\n".join(lines).encode(), n_features=12, n_threads=n_threads)
+    assert_same(X, np.ones(40), sp.csc_array(dense.astype(float)), np.ones(40))
+
+
+def test_queries_are_returned_on_request(file):
+    data = b"1 qid:7 1:2\n2 qid:-3\n3 qid:+9  3:1 # qid:4\n"
+    X, y, queries = load(file, data, query_id=True)
+    assert queries.tolist() == [7, -3, 9]
+    assert queries.dtype == np.int64
+    assert_same(X, y, *load_svmlight_file(io.BytesIO(data)))
+    assert len(load(file, data)) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [("0000000000000000000012", 12), ("-999999999999999999", 1 - 10**18), ("1000000000000000000", None), ("1:2", None)],
+)
+def test_queries_are_integers_of_up_to_18_digits(file, query, number):
+    data = f"# 1 qid:7\n\t1 \tqid:1#\n2 qid:{query}\r\n".encode()
+    if number is None:
+        with pytest.raises(ValueError, match=r"data\.svm:3:3: expected qid: and an integer, found 'qid:1"):
+            load(file, data, query_id=True)
+    else:
+        assert load(file, data, query_id=True)[2].tolist() == [1, number]
+
+
+def test_queries_that_are_not_wanted_may_be_anything(file):
+    X, _ = load(file, b"1 qid:a:b 1:2\n2 qid: 1:3\n")
+    assert X.toarray().tolist() == [[2.0], [3.0]]
+
+
+# Threads, progress, index types ------------------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("block", [100, 5000])
+def test_any_number_of_threads_gives_the_same_arrays(file, n_threads, block):
+    with small_pieces(block):
+        X, y = load(file, some_text(), n_threads=n_threads)
+    assert_same(X, y, *some_matrix())
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_packed_files(tmp_path, packing):
+    X, y = load(tmp_path / f"data.svm{packing}", some_text(), PACKERS[packing])
+    assert_same(X, y, *some_matrix())
+
+
+@pytest.mark.compiled
+def test_packed_file_of_several_streams(tmp_path):
+    half = some_text().index(b"\n", 20_000) - 5
+    for ending, pack in (("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)):
+        both = pack(some_text()[:half]) + pack(some_text()[half:])
+        assert_same(*load(tmp_path / f"data.{ending}", both), *some_matrix())
+
+
+def test_zst(tmp_path):
+    zstd = pytest.importorskip("backports.zstd")
+    packed = zstd.compress(some_text())
+    assert_same(*load(tmp_path / "data.svm.zst", packed), *some_matrix())
+    with pytest.raises(ValueError, match=r"data\.svm\.zst: "):
+        load(tmp_path / "data.svm.zst", packed[: len(packed) // 2])
+    with pytest.raises(ValueError, match=r"data\.svm\.zst: "):
+        load(tmp_path / "data.svm.zst", b"1 1:2\n")
+
+
+def test_zst_without_its_library_says_what_to_install(tmp_path):
+    with (
+        mock.patch.dict(sys.modules, {"compression": None, "backports": None}),
+        pytest.raises(ImportError, match=r"pip install backports\.zstd"),
+    ):
+        load(tmp_path / "data.svm.zst", b"")
+
+
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
+def test_damaged_file_is_named(tmp_path, packing):
+    packed = PACKERS[packing](some_text())
+    for damaged in (packed[: len(packed) // 2], b"1 1:2\n", packed[:1000] + b"?" + packed[1001:]):
+        with pytest.raises(ValueError, match=rf"data\.svm\{packing}: "):
+            load(tmp_path / f"data.svm{packing}", damaged)
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_progress_goes_up_to_the_end(tmp_path, packing):
+    told = []
+    file = tmp_path / f"data.svm{packing}"
+    with small_pieces(4096):
+        load(file, some_text(), PACKERS[packing], n_threads=2, progress=told.append)
+    assert all(isinstance(step, Step) and step.what == f"reading {file.name}" for step in told)
+    done = [step.done for step in told]
+    assert done == sorted(done)
+    assert done[-1] == told[-1].total == file.stat().st_size
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.sampled_from([b"\n", b"a", b"bc", b"defghijk"]), max_size=30).map(b"".join),
+    st.integers(1, 40),
+)
+def test_blocks_are_whole_lines(file, data, block):
+    file.write_bytes(data)
+    with small_pieces(block):
+        blocks = list(libsvm_rows._line_blocks(file, silent))
+    assert all(part.endswith(b"\n") for part in blocks)
+    assert b"".join(blocks) == data + (b"" if data.endswith(b"\n") or not data else b"\n")
+
+
+def test_what_progress_raises_ends_the_reading(file):
+    n_threads = threading.active_count()
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with small_pieces(), pytest.raises(KeyboardInterrupt):
+        load(file, some_text(), n_threads=3, progress=interrupt)
+    assert threading.active_count() == n_threads
+
+
+def test_wide_indices_are_used_where_narrow_ones_do_not_suffice(file):
+    with mock.patch.object(libsvm, "_INT32_MAX", 400), mock.patch.object(libsvm_rows, "_INT32_MAX", 20):
+        X, y = load(file, some_text())
+    assert X.data.size > 400
+    assert_same(X, y, *some_matrix())
+
+
+def test_file_that_changes_meanwhile_is_noticed(file):
+    def change(_):
+        time.sleep(0.01)
+        file.write_bytes(file.read_bytes().replace(b" 1:", b" 2:"))
+
+    with pytest.raises(ValueError, match=r"data\.svm: the file has changed"):
+        load(file, b"1 1:2\n3 1:4\n", progress=change)
+
+
+# Odd files ---------------------------------------------------------------------------------------------------
+
+NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+INDEX = re.compile(rb"\+?([0-9]+):")
+WORD = re.compile(rb"[^ \t\n\r\x0b\x0c]+")
+
+
+class WrongError(Exception):
+    pass
+
+
+def read_plainly(data):
+    """Return targets and entries (row, index, value), or raise the place of the first error; no kernels."""
+    targets, entries = [], []
+    for n, line in enumerate(data.split(b"\n"), start=1):
+        words = [(match.start(), match[0]) for match in WORD.finditer(line.partition(b"#")[0])]
+        if not words:
+            continue
+
+        def wrong(place, n=n, line=line):
+            return WrongError(n, len(line[:place].decode("utf-8", "replace")) + 1)
+
+        (place, word), *rest = words
+        if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
+            raise wrong(place)
+        if rest and rest[0][1].startswith(b"qid:"):
+            place, query = rest.pop(0)
+            if any(sign < 32 for sign in query):
+                raise wrong(place)
+        seen = set()
+        for place, entry in rest:
+            index = INDEX.match(entry)
+            if index is None or int(index[1]) > MOST_COLUMNS:
+                raise wrong(place)
+            value = entry[index.end() :]
+            if not NUMBER.fullmatch(value):
+                raise wrong(place + index.end())
+            if int(index[1]) in seen:
+                raise wrong(place)
+            if not np.isfinite(float(value)):
+                raise wrong(place + index.end())
+            seen.add(int(index[1]))
+            entries.append((len(targets), int(index[1]), float(value)))
+        targets.append(float(word))
+    return targets, entries
+
+
+def check_odd_file(file, data, block, n_threads):
+    with small_pieces(block):
+        try:
+            targets, entries = read_plainly(data)
+        except WrongError as error:
+            with pytest.raises(ValueError, match=re.escape(f"{file}:{error.args[0]}:{error.args[1]}: expected ")):
+                load(file, data, n_threads=n_threads)
+            return
+        X, y = load(file, data, n_threads=n_threads)
+    shift = 1 if entries and min(index for _, index, _ in entries) > 0 else 0
+    values = np.array([value for _, _, value in entries], dtype=float)
+    places = ([row for row, _, _ in entries], [index - shift for _, index, _ in entries])
+    assert_same(X, y, sp.coo_array((values, places), shape=X.shape), np.array(targets, dtype=float))
+
+
+SIGNS = st.sampled_from([bytes([sign]) for sign in b"0123456789:::.    #\n\n\n\r\t+-eEqid_x\x00\x1f\x80\xff"])
+PIECES = st.sampled_from(
+    [
+        b"1 ",
+        b"\n1 ",
+        b" 1:2",
+        b" 2:",
+        b" 33:4",
+        b" qid:1 ",
+        b"\r\n",
+        b"1e5",
+        b" 0:0",
+        b"12345678",
+        b":1e-400",
+        b"\n-1.5 7:8.25",
+    ]
+)
+ODD_FILES = st.one_of(
+    st.binary(max_size=60),
+    st.lists(SIGNS, max_size=60).map(b"".join),
+    st.lists(st.one_of(PIECES, PIECES, PIECES, SIGNS), max_size=30).map(b"".join),
+)
+
+
+@pytest.mark.compiled
+@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
+@given(data=ODD_FILES, block=st.sampled_from([1, 7, 40, 1 << 19]), n_threads=st.integers(1, 3))
+@example(b"1 1:2\x00", 1, 1)
+@example(b"1 qid:\x00 1:2", 1, 1)
+def test_odd_files_are_read_or_refused_at_the_right_place(file, data, block, n_threads):
+    check_odd_file(file, data, block, n_threads)
+
+
+@pytest.mark.skipif("FWLASSO_FUZZ_SECONDS" not in os.environ, reason="looks for odd files for FWLASSO_FUZZ_SECONDS")
+def test_odd_files_for_some_time(file):
+    end = time.monotonic() + float(os.environ["FWLASSO_FUZZ_SECONDS"])
+    n_files = 0
+
+    while time.monotonic() < end:
+
+        @seed(random.getrandbits(64))
+        @settings(max_examples=1000, suppress_health_check=list(HealthCheck), derandomize=False, database=None)
+        @given(data=ODD_FILES, block=st.sampled_from([1, 7, 40, 1 << 19]), n_threads=st.integers(1, 3))
+        def look(data, block, n_threads):
+            nonlocal n_files
+            n_files += 1
+            check_odd_file(file, data, block, n_threads)
+
+        look()
+    assert n_files
+
+
+# Memory and plain Python -------------------------------------------------------------------------------------
+
+MEASURE = """
+import sys
+from fwlasso.datasets import load_libsvm
+
+def memory(name):  # of this process, in bytes
+    with open("/proc/self/status") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
+
+tiny, large = sys.argv[1:]
+load_libsvm(tiny)  # compiles
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # forget the peak so far
+before = memory("VmRSS")
+X, y = load_libsvm(large, n_threads=2)
+size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+print((memory("VmHWM") - before) / size, size)
+"""
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("packing", ["", ".gz"])
+def test_peak_memory_is_that_of_the_rows_and_of_the_matrix(tmp_path, packing):
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(500):
+        indices = np.unique(rng.integers(1, 100_001, 400))
+        lines.append(" ".join(["1", *map("{}:{:.6g}".format, indices.tolist(), rng.random(indices.size).tolist())]))
+    block = ("\n".join(lines) + "\n").encode()
+    pack = PACKERS[packing]
+    (tmp_path / f"large.svm{packing}").write_bytes(40 * pack(block))  # 110 MB, packed as forty streams
+    (tmp_path / f"tiny.svm{packing}").write_bytes(pack(block[: block.index(b"\n") + 1]))
+    share, size = run_measured(MEASURE, *(tmp_path / f"{name}.svm{packing}" for name in ("tiny", "large")))
+    assert 90e6 < size < 100e6
+    assert share < 2.7
+
+
+def test_without_compiling(tmp_path):
+    (tmp_path / "data.svm").write_bytes(b"1 3:4.5 1:-2e-3 # x\r\n-0.12345678901234567 2:1e23\n")
+    code = """
+import sys
+from fwlasso.datasets import load_libsvm
+X, y = load_libsvm(sys.argv[1])
+print(X.toarray().tolist(), y.tolist())
+"""
+    done = run_program(code, tmp_path / "data.svm", NUMBA_DISABLE_JIT=1)
+    assert done.stdout == "[[-0.002, 0.0, 4.5], [0.0, 1e+23, 0.0]] [1.0, -0.12345678901234566]\n"

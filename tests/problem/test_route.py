@@ -1,0 +1,69 @@
+"""The way a certified path is computed is a function of the problem's size alone."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from fwlasso import lasso_path
+from fwlasso.problem.route import GRAM, MEMORY_SHARE, WORKING_SET, choose_route, gram_bytes
+
+GB = 1 << 30
+
+
+def route(m, p, n_stored=None, *, n_points=100, tol=1e-4, is_float64=True, memory=16 * GB, n_threads=2, n_folds=1):
+    n_stored = m * p if n_stored is None else n_stored
+    return choose_route(m, p, n_stored, n_points, tol, is_float64, memory, n_threads, n_folds)
+
+
+@pytest.mark.parametrize(
+    ("m", "p", "name"),
+    [
+        (50_000, 300, GRAM),
+        (100_000, 100, GRAM),
+        (10_000, 1_000, GRAM),
+        (1_000, 1_000, GRAM),
+        (442, 64, GRAM),
+        (2, 1, GRAM),
+        (999, 1_000, WORKING_SET),
+        (200, 10_000, WORKING_SET),
+        (74, 201_376, WORKING_SET),
+    ],
+)
+def test_tall_data_go_by_the_gram_matrix_and_wide_data_by_a_working_set(m, p, name):
+    assert route(m, p).name == name
+    assert route(m, p, tol=1e-8).name == name
+    assert set(route(m, p).seconds) == {GRAM, WORKING_SET}
+    assert all(seconds > 0.0 for seconds in route(m, p).seconds.values())
+
+
+def test_more_columns_are_taken_where_that_is_expected_to_pay():
+    """Beyond the columns that always are: for a tight gap rather than for a loose one."""
+    ways = {(p, tol): route(10 * p, p, tol=tol).seconds for p in (1_500, 3_000) for tol in (1e-4, 1e-6)}
+    for (p, tol), seconds in ways.items():
+        assert route(10 * p, p, tol=tol).name == min(seconds, key=seconds.__getitem__)
+    for p in (1_500, 3_000):
+        loose, tight = ways[p, 1e-4], ways[p, 1e-6]
+        assert loose[GRAM] / loose[WORKING_SET] > tight[GRAM] / tight[WORKING_SET]
+    assert route(200_000, 2_000, 4_000_000).seconds[GRAM] < route(200_000, 2_000).seconds[GRAM]  # sparse
+
+
+def test_matrices_that_do_not_fit_are_not_made():
+    p = 1_000
+    memory = int(gram_bytes(p, 2) / MEMORY_SHARE) + 1
+    assert route(10_000, p, memory=memory).name == GRAM
+    assert route(10_000, p, memory=memory // 2).name == WORKING_SET
+    assert route(10_000, p, memory=memory, n_folds=6).name == WORKING_SET
+    assert route(10_000, p, memory=memory, n_threads=8).name == WORKING_SET
+
+
+@pytest.mark.parametrize("form", [np.asfortranarray, sp.csc_array, lambda X: np.asfortranarray(X, np.float32)])
+@pytest.mark.parametrize(("m", "p"), [(60, 20), (20, 60)])
+def test_the_way_is_told_and_can_be_asked_for(form, m, p, rng):
+    X, y = form(rng.standard_normal((m, p))), rng.standard_normal(m)
+    chosen = lasso_path(X, y, alphas=8, eps=0.05, tol=1e-9)
+    assert chosen.settings["route"] == (GRAM if m > p else WORKING_SET)
+    for name in (GRAM, WORKING_SET):
+        asked = lasso_path(X, y, alphas=8, eps=0.05, tol=1e-9, solver=name)
+        assert asked.settings["route"] == name
+        np.testing.assert_allclose(asked.coefs.toarray(), chosen.coefs.toarray(), atol=1e-4)
+    assert lasso_path(X, y, alphas=3, solver="cd").settings["route"] == "pointwise"

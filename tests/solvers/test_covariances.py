@@ -1,0 +1,45 @@
+import numpy as np
+
+from conftest import Case, make_case
+from fwlasso._core.iterate import refresh, zero
+from fwlasso.solvers import covariances
+from fwlasso.solvers.coordinate_descent import _cycle_over
+from fwlasso.solvers.covariances import Covariances, cycle_by_covariances
+
+
+def test_more_columns_than_fit_are_forgotten(case: Case, monkeypatch):
+    monkeypatch.setattr(covariances, "_MOST_COLUMNS", 6)
+    known, G = Covariances(), case.Z.T @ case.Z
+    for columns in (np.arange(5), np.arange(3, 8), np.arange(20, 26)):
+        np.testing.assert_allclose(known.among(case.problem, columns), G[np.ix_(columns, columns)], atol=1e-9)
+    assert known.n_missing(np.arange(20, 26)) == 0
+    assert known.n_missing(np.arange(5)) == 15  # they would have to be bought again
+    assert not known.pay_off(case.problem, np.arange(7))
+
+
+def test_they_are_bought_once_as_much_is_spent(rng):
+    case, known, columns = make_case(rng.standard_normal((30, 40)), np.ones(30)), Covariances(), np.array([1, 2, 3])
+    assert not known.pay_off(case.problem, columns)
+    known.spend(5)
+    assert not known.pay_off(case.problem, columns)
+    known.spend(1)
+    assert known.pay_off(case.problem, columns)
+    known.among(case.problem, columns[:2])
+    assert known.n_missing(columns[1:]) == 2 + 1
+
+
+def test_a_cycle_is_the_same_by_covariances_and_by_residuals(case: Case, rng):
+    n_cycles = 5
+    columns = np.flatnonzero(case.problem.norms2 > 0)[:12]
+    start = zero(case.problem)._replace(active=columns, weights=rng.standard_normal(12), n_active=12)
+    weight, places = 0.1 * case.problem.lambda_max, np.array([0, 2, 3, 7, 11])
+    points = []
+    for _ in range(2):
+        point = start._replace(weights=start.weights.copy(), fitted=start.fitted.copy())
+        points.append(refresh(case.problem, point))
+    _cycle_over(case.problem, weight, points[0], places, -1.0, n_cycles)
+    gram = Covariances().among(case.problem, columns[places])
+    assert cycle_by_covariances(case.problem, weight, points[1], places, gram, -1.0, n_cycles) == n_cycles
+    np.testing.assert_allclose(points[1].weights, points[0].weights, atol=1e-9)
+    fresh = [refresh(case.problem, point).fitted for point in points]
+    np.testing.assert_allclose(fresh[1], fresh[0], atol=1e-8)

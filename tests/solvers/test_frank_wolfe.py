@@ -1,0 +1,201 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from conftest import Case, make_case, random_values
+from fwlasso import FixedSize, FractionOfColumns, lasso_path
+from fwlasso._core.iterate import objective, zero
+from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.threads import Workers
+from fwlasso.solvers.frank_wolfe import FrankWolfe, take_step
+from fwlasso.solvers.run import Stopping, Task
+
+NEVER = Stopping(change=-1.0, gap=-1.0, max_idle=10**9)
+SAMPLES = {"full": None, "single columns": (FixedSize(10), 1), "blocks": (FractionOfColumns(0.3), 4)}
+
+
+def solver(sample: str, seed: int = 0) -> FrankWolfe:
+    size, block = SAMPLES[sample] or (None, None)
+    return FrankWolfe(size, block, seed)
+
+
+def trace(case: Case, form, method: FrankWolfe, n_steps: int):
+    """Yield the iterate and its coefficients as an array after every step."""
+    iterate = zero(case.problem)
+    with Workers(1) as workers:
+        for _ in range(n_steps):
+            iterate = method.advance(Task(case.problem, form, NEVER, 1, workers), iterate).iterate
+            a = np.zeros(case.Z.shape[1])
+            active, weights = iterate.coefs()
+            a[active] = weights
+            yield iterate, a
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_iterate_is_feasible_and_the_objective_falls(case: Case, sample):
+    form, last = Ball(2.5), np.inf
+    for iterate, a in trace(case, form, solver(sample), 40):
+        assert np.abs(a).sum() <= 2.5 * (1 + 1e-12)
+        loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()
+        assert loss <= last * (1 + 1e-9) + 1e-12
+        assert objective(case.problem, iterate) == pytest.approx(loss, rel=1e-7)
+        last = loss
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_penalized_steps_lower_the_penalized_objective(case: Case, sample):
+    weight = 0.1 * case.problem.lambda_max
+    last = np.inf
+    for _, a in trace(case, Penalty(weight), solver(sample), 40):
+        value = 0.5 * ((case.y - case.Z @ a) ** 2).sum() + weight * np.abs(a).sum()
+        assert value <= last * (1 + 1e-9) + 1e-12
+        last = value
+
+
+@pytest.mark.compiled
+def test_the_deterministic_method_keeps_its_rate(rng):
+    """f(a_k) - f* <= 4 C / (k + 2), where C = delta^2 max ||z_i -+ z_j||^2 is the curvature on the ball."""
+    case = make_case(rng.standard_normal((15, 25)), 5 * rng.standard_normal(15), units="standardized")
+    radius = 3.0
+    vertices = radius * np.hstack([case.Z, -case.Z])
+    gram = vertices.T @ vertices
+    curvature = (np.diag(gram)[:, None] + np.diag(gram)[None, :] - 2 * gram).max()
+    with Workers(1) as workers:
+        run = FrankWolfe(None, None, 0)
+        best = zero(case.problem)
+        for _ in range(60):
+            best = run.advance(Task(case.problem, Ball(radius), NEVER, 1000, workers), best).iterate
+    for k, (_, a) in enumerate(trace(case, Ball(radius), FrankWolfe(None, None, 0), 200), start=1):
+        loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()
+        assert loss - objective(case.problem, best) <= 4 * curvature / (k + 2)
+
+
+def test_the_smallest_gap_so_far_falls_as_one_over_k(rng):
+    """min g_i <= 27/4 C / (k + 2) over the first k steps (Jaggi, 2013)."""
+    case = make_case(rng.standard_normal((15, 25)), 5 * rng.standard_normal(15), units="standardized")
+    curvature = 9.0 * 4.0 * case.problem.norms2.max()  # radius^2 max ||z_i -+ z_j||^2, at most
+    solver, iterate, smallest = FrankWolfe(None, None, 0), zero(case.problem), np.inf
+    with Workers(1) as workers:
+        for k in range(1, 500):
+            iterate, *_, gap, _ = solver.advance(Task(case.problem, Ball(3.0), NEVER, 1, workers), iterate)
+            smallest = min(smallest, gap)
+            assert smallest * (k + 2) <= 6.75 * curvature
+
+
+def soft(x: np.ndarray, threshold: float) -> np.ndarray:
+    return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "tol", "name"),
+    [
+        pytest.param("fw", 1e-4, "radii", marks=pytest.mark.compiled),
+        pytest.param("sfw", 1e-4, "radii", marks=pytest.mark.compiled),
+        ("cd", 1e-10, "alphas"),
+        ("afw", 1e-8, "radii"),
+        ("pfw", 1e-8, "radii"),
+        ("corrective", 1e-10, "alphas"),
+        ("corrective", 1e-10, "radii"),
+    ],
+)
+def test_orthogonal_designs_have_a_closed_form(method, tol, name, rng):
+    Q, _ = np.linalg.qr(rng.standard_normal((30, 12)))
+    y = Q @ (10 * rng.standard_normal(12)) + rng.standard_normal(30)
+    lam = 3.0
+    expected = soft(Q.T @ y, lam)
+    grid = {name: [lam / 30 if name == "alphas" else np.abs(expected).sum()]}
+    path = lasso_path(
+        Q, y, solver=method, stop="gap", tol=tol, fit_intercept=False, sample_size=0.5, max_iter=200_000,
+        random_state=0, **grid,
+    )  # fmt: skip
+    # ||a - a*||^2 <= 2 gap: the objective is strongly convex with constant one.
+    distance = np.linalg.norm(path.coef(0) - expected)
+    assert distance <= np.sqrt(2 * path.gaps[0] * 0.5 * y @ y) + 1e-9
+    assert path.gaps[0] <= tol
+
+
+@pytest.mark.parametrize("factor", [2.0**10, -(2.0**-12)])
+def test_rescaling_or_reflecting_y_rescales_the_path(factor, rng):
+    X, y = random_values(rng, 20, 50), rng.standard_normal(20)
+    radii = np.array([0.5, 1.0, 2.0])
+    settings = {"solver": "sfw", "random_state": 3, "sample_size": 15, "block_size": 4}
+    path = lasso_path(X, y, radii=radii, **settings)
+    scaled = lasso_path(X, factor * y, radii=abs(factor) * radii, **settings)
+    np.testing.assert_array_equal(scaled.coefs.toarray(), factor * path.coefs.toarray())
+    np.testing.assert_array_equal(scaled.counters.iterations, path.counters.iterations)
+    np.testing.assert_allclose(scaled.gaps, path.gaps, rtol=1e-9, atol=1e-16)
+
+
+def test_flipping_the_sign_of_columns_flips_their_coefficients(rng):
+    X, y = random_values(rng, 20, 50), rng.standard_normal(20)
+    signs = rng.choice([-1.0, 1.0], 50)
+    settings = {"radii": [1.0, 2.0], "solver": "sfw", "random_state": 3, "sample_size": 15}
+    paths = [lasso_path(Z, y, **settings) for Z in (X, X * signs)]
+    np.testing.assert_array_equal(paths[1].coefs.toarray(), signs[:, None] * paths[0].coefs.toarray())
+
+
+def test_permuting_columns_permutes_the_deterministic_path(rng):
+    X, y = rng.standard_normal((20, 30)), rng.standard_normal(20)
+    order = rng.permutation(30)
+    paths = [lasso_path(Z, y, radii=[1.0, 2.0], solver="fw") for Z in (X, X[:, order])]
+    np.testing.assert_allclose(paths[1].coefs.toarray(), paths[0].coefs.toarray()[order], rtol=1e-12)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_sample_without_a_better_vertex_takes_no_step_backwards(sample, rng):
+    """Only one column matters; a sample that misses it has a negative gap, and must not spoil the solution."""
+    values = np.eye(40)
+    y = np.zeros(40)
+    y[17] = 5.0
+    case = make_case(values, y)
+    for _, a in trace(case, Ball(2.0), solver(sample), 60):
+        assert set(np.flatnonzero(a)) <= {17} or a[17] == 0.0
+    assert a[17] == pytest.approx(2.0)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 30), st.floats(0.0, 20.0))
+def test_any_small_problem_ends_feasible_with_an_honest_gap(seed, m, p, radius):
+    """Property: whatever the shape and the radius, the path ends, is inside the ball, and its gap is a true bound."""
+    rng = np.random.default_rng(seed)
+    X = random_values(rng, m, p)
+    X[:, rng.random(p) < 0.2] = 1.5
+    y = rng.standard_normal(m)
+    path = lasso_path(
+        X, y, radii=[radius], solver="sfw", random_state=seed, sample_size=0.5, fit_intercept=bool(seed % 2)
+    )
+    coef = path.coef(0)
+    assert np.abs(coef).sum() <= radius * (1 + 1e-9)
+    loss = ((y - X @ coef - path.intercepts[0]) ** 2).sum()
+    half_yy = 0.5 * ((y - y.mean() * (seed % 2)) ** 2).sum() or 1.0
+    for trial in rng.standard_normal((50, p)) * rng.random((50, 1)):
+        b = trial * min(1.0, radius / np.abs(trial).sum())
+        r = y - X @ b
+        r -= r.mean() * (seed % 2)
+        assert 0.5 * (loss - r @ r) <= path.gaps[0] * half_yy + 1e-9
+
+
+@pytest.mark.parametrize("form", [Ball(2.0), Ball(np.inf), Penalty(0.1)])
+@pytest.mark.parametrize("lost", ["corr", "qq", "qy", "l1"])
+def test_no_step_is_taken_towards_what_is_not_a_number(form, lost, rng):
+    case = make_case(rng.standard_normal((10, 6)), rng.standard_normal(10))
+    point = zero(case.problem)
+    corr = np.nan if lost == "corr" else 0.5
+    if lost != "corr":
+        point = point._replace(**{lost: np.nan})
+    after, step = take_step(case.problem, form, point, 3, corr, 0, NEVER)
+    assert after.n_active == 0
+    assert step.n_idle == 1
+
+
+@pytest.mark.parametrize("radius", [1e78, 1e200, 1e300])
+@pytest.mark.parametrize("name", ["fw", "sfw", "afw", "pfw"])
+def test_radii_beyond_all_squares_stay_finite(name, radius, data):
+    with pytest.warns(ConvergenceWarning):  # of the gap, radius M, and of nothing else
+        path = lasso_path(*data, solver=name, radii=[1.0, radius], stop="gap", tol=1e-3, max_iter=300, random_state=0)
+    assert np.isfinite(path.coefs.toarray()).all()
+    assert np.isfinite(path.r2).all()
+    assert path.r2[1] >= path.r2[0]
+    assert path.gaps[1] > 1e-3  # infinite, or what is true
