@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test attack lint coverage bench paper docs clean
+.PHONY: demo test attack golden lint coverage bench paper docs clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -15,6 +15,15 @@ test: lint
 # Data that break arithmetic: every claim of 10,000 cases computed again in exact numbers. Faults are counted, none may be.
 attack: .venv/.dev
 	$(BIN)/python -m tests.attack --cases 10000 --seed 0 --jobs 2 --keep-going
+
+# What this tree computes beside what another commit does, bit by bit, on this machine: make golden BASE=commit
+# The cases are those of this tree. ARGS="--rtol 1e-12" lets floats differ by that much. Minutes, where kernels compile.
+golden: .venv/.dev
+	$(if $(BASE),,$(error golden: give a commit to compare with, make golden BASE=commit))
+	place=$$(mktemp -d) && trap 'git worktree remove --force "$$place/base"; rm -rf "$$place"' EXIT && \
+		git worktree add --quiet --detach "$$place/base" $(BASE) && \
+		PYTHONPATH="$$place/base/src" $(BIN)/python -m tests.golden --write "$$place/base.npz" && \
+		PYTHONPATH=src $(BIN)/python -m tests.golden --check "$$place/base.npz" $(ARGS)
 
 # Lines of src that tests run, with kernels as plain Python; tests marked `compiled` would take minutes that way.
 coverage: .venv/.dev
