@@ -34,7 +34,7 @@ print(size, (status("VmHWM") - before) * 1024 / size)
 
 def run(results: Results) -> None:
     results.section("Memory")
-    for solver, most in (("sfw", 0.15), ("corrective", 0.25)):
+    for solver, most in (("sfw", 0.15), ("certified", 0.25)):
         for name, sparse in (("F-ordered array", False), ("CSC matrix, 22 nonzeros a column", True)):
             code = _CODE.format(sparse=sparse, solver=solver)
             done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -35,7 +35,7 @@ _ALL = (
     Method("sfw-2", "FW 2 %", "radii", _fw(0.02, 1), is_random=True),
     Method("sfw-3", "FW 3 %", "radii", _fw(0.03, 1), is_random=True),
     Method("sfw-1-blocks", "FW 1 %, blocks of columns", "radii", _fw(0.01, None), is_random=True),
-    Method("certified", "certified path", "alphas", {"solver": "corrective", "tol": CERTIFIED_GAP}),
-    Method("certified-radii", "certified path, FW's grid", "radii", {"solver": "corrective", "tol": CERTIFIED_GAP}),
+    Method("certified", "certified path", "alphas", {"solver": "certified", "tol": CERTIFIED_GAP}),
+    Method("certified-radii", "certified path, FW's grid", "radii", {"solver": "certified", "tol": CERTIFIED_GAP}),
 )
 METHODS: Final[dict[str, Method]] = {method.key: method for method in _ALL}

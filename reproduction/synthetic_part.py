@@ -27,7 +27,7 @@ N_FEATURES = 10
 WITH_TEST_ERROR = ("synthetic-10000-100", "synthetic-50000-158")
 _CONFIDENCE = 0.99
 
-_EXACT = Method("certified", "certified path", "alphas", {"solver": "corrective", "tol": REFERENCE_GAP})
+_EXACT = Method("certified", "certified path", "alphas", {"solver": "certified", "tol": REFERENCE_GAP})
 _CD = Method("cd", "CD", "alphas", {"solver": "cd", **STOPPING})
 _FW = Method("sfw", "FW", "radii", {"solver": "sfw", "block_size": 1, **STOPPING}, is_random=True)
 

@@ -68,5 +68,5 @@ def synthetic_path(p, n_points, n_active, rng):
         statuses=(Status.CERTIFIED,) * n_points,
         counters=Counters(np.arange(n_points), 7 * p, 13.5, {"setup": 0.1, "grid": 0.0, "solve": 0.6, "certify": 0.0}),
         feature_names=tuple(f"x{j % 60}^2 x{j % 59} x{j % 61}" for j in range(p)),
-        settings={"solver": "corrective", "stop": "gap", "tol": 1e-6, "standardize": True, "n_samples": 186},
+        settings={"solver": "certified", "stop": "gap", "tol": 1e-6, "standardize": True, "n_samples": 186},
     )

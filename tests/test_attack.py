@@ -79,7 +79,7 @@ def test_whatever_the_data_nothing_outside_is_read_or_told(storage, solver):
     assert n_active > 0
 
 
-@pytest.mark.parametrize("solver", ["sfw", "fw", "corrective"])
+@pytest.mark.parametrize("solver", ["sfw", "fw", "certified"])
 def test_a_column_of_times_has_an_automatic_grid(solver):
     X, y = one_of_times(np.random.default_rng(0))
     path = lasso_path(X, y, solver=solver, radii=3, random_state=0)

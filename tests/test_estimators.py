@@ -100,7 +100,7 @@ def test_the_radius_bounds_the_l1_norm(data):
     assert model.dual_gap_ <= 1e-4
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw", "fw", "cd"])
+@pytest.mark.parametrize("solver", ["certified", "sfw", "fw", "cd"])
 def test_solvers_agree_within_their_gaps(solver, data):
     X, y = data
     model = Lasso(0.3, solver=solver, max_iter=10**6, random_state=0).fit(X, y)
@@ -244,7 +244,7 @@ def test_errors_of_an_earlier_fit_do_not_stay(change, data):
     assert not hasattr(model.set_params(**change).fit(*data), "mse_path_")
 
 
-@pytest.mark.parametrize("solver", ["corrective", "cd"])
+@pytest.mark.parametrize("solver", ["certified", "cd"])
 def test_iterations_are_counted_up_to_their_limit(solver, rng):
     X = rng.standard_normal((40, 100)) + 2.0 * rng.standard_normal((40, 1))
     y = X[:, :20].sum(axis=1)

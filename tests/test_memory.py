@@ -45,7 +45,7 @@ make, tiny, large = {
 }[sys.argv[1]]
 
 options = {
-    "corrective": {"alphas": 10},
+    "certified": {"alphas": 10},
     "sfw": {"radii": [0.05, 0.1, 0.2], "solver": "sfw"},
     "cv": {"alphas": 10, "cv": 5},
 }[sys.argv[2]]
@@ -75,7 +75,7 @@ def peak_share(kind, solver):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize(("solver", "share"), [("corrective", 0.25), ("sfw", 0.15), ("cv", 0.25)])
+@pytest.mark.parametrize(("solver", "share"), [("certified", 0.25), ("sfw", 0.15), ("cv", 0.25)])
 def test_peak_memory_is_a_small_share_of_the_data(kind, solver, share):
     assert peak_share(kind, solver) < share
 
@@ -173,7 +173,7 @@ def state(X):
     }
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_path_leaves_x_and_y_as_they_were(X, solver):
     y = np.random.default_rng(1).standard_normal(20)
     before = state(X), state(y)

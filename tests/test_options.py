@@ -22,14 +22,20 @@ def make(**given):
 
 
 def test_the_solver_by_default_is_the_certified_path():
-    assert DEFAULTS["solver"] == next(iter(SOLVERS)) == "corrective"
+    assert DEFAULTS["solver"] == next(iter(SOLVERS)) == "certified"
     assert DEFAULTS["stop"] is DEFAULTS["tol"] is None
+
+
+def test_the_old_name_of_the_certified_path_is_understood():
+    with pytest.warns(FutureWarning, match="solver='corrective' is called 'certified' now") as warned:
+        options = make(solver="corrective")
+    assert (options.solver, options.record()["solver"], len(warned)) == ("certified", "certified", 1)
 
 
 @pytest.mark.parametrize(
     ("solver", "rule", "tolerance", "grid_name"),
     [
-        ("corrective", "gap", 1e-4, "alphas"),
+        ("certified", "gap", 1e-4, "alphas"),
         ("cd", "gap", 1e-4, "alphas"),
         ("sfw", "change", 1e-3, "radii"),
         ("fw", "change", 1e-3, "radii"),
@@ -59,14 +65,14 @@ def test_a_given_tolerance_is_taken(tol):
 
 
 @pytest.mark.parametrize("grid", [{"alphas": [0.1, 0.3]}, {"radii": [0.3, 0.1]}], ids=["alphas", "radii"])
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_a_given_grid_is_taken_from_sparse_to_dense(solver, grid):
     options = make(solver=solver, **grid)
     assert {options.grid_name} == set(grid)
     np.testing.assert_array_equal(options.grid, [0.3, 0.1] if "alphas" in grid else [0.1, 0.3])
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_the_record_is_json_and_has_what_shapes_the_result(solver):
     record = make(solver=solver, max_iter=np.int64(7), fit_intercept=np.False_, callback=print).record()
     assert json.loads(json.dumps(record)) == record

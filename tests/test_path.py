@@ -17,7 +17,7 @@ from fwlasso.solvers.registry import SOLVERS
 from test_certificate import independent_gap
 
 HUGE_RANGE = np.array([[1e-8, 1e8], [2e-8, -1e8], [0.0, 1e8]])
-BOTH = pytest.mark.parametrize("solver", ["corrective", "sfw"])
+BOTH = pytest.mark.parametrize("solver", ["certified", "sfw"])
 
 
 def standardized_coefs(path, values, units):
@@ -31,7 +31,7 @@ def standardized_coefs(path, values, units):
 
 @pytest.mark.parametrize(
     ("solver", "name"),
-    [("corrective", "alphas"), ("corrective", "radii"), *((name, SOLVERS[name].grids[0]) for name in POINTWISE)],
+    [("certified", "alphas"), ("certified", "radii"), *((name, SOLVERS[name].grids[0]) for name in POINTWISE)],
 )
 def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver, name, storage, units, data):
     """The product: designs x units x dtypes x solvers, each gap recomputed in numpy on formed columns."""
@@ -49,7 +49,7 @@ def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver
     for k in range(len(path)):
         form = Penalty(30 * path.alphas[k]) if name == "alphas" else Ball(path.radii[k])
         gap = independent_gap(case, form, coefs[:, k]) / (0.5 * case.y @ case.y)
-        if solver == "corrective":  # between two solutions a bound is claimed
+        if solver == "certified":  # between two solutions a bound is claimed
             assert gap - 1e-9 <= path.gaps[k] <= 1e-4
         else:
             assert path.gaps[k] == pytest.approx(gap, rel=1e-5, abs=1e-9)
@@ -58,7 +58,7 @@ def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver
     np.testing.assert_allclose(path.r2, 1 - ((y[:, None] - fitted) ** 2).sum(0) / (case.y @ case.y), atol=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw", "fw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw", "fw"])
 @pytest.mark.parametrize("grid", ["radii", "alphas"])
 def test_a_certified_path_is_as_exact_as_it_says(solver, grid, data):
     values, y = data
@@ -198,7 +198,7 @@ def test_radius_zero_is_the_intercept_alone(solver, data):
     assert path.gaps[0] <= 1e-13  # the rounding of y'y
 
 
-@pytest.mark.parametrize(("solver", "distance"), [("corrective", 0.01), ("fw", 0.05)])
+@pytest.mark.parametrize(("solver", "distance"), [("certified", 0.01), ("fw", 0.05)])
 def test_a_radius_beyond_least_squares_is_least_squares(rng, solver, distance):
     X = rng.standard_normal((40, 3))
     y = X @ [1.0, 2.0, -1.0] + 0.1 * rng.standard_normal(40)
@@ -211,7 +211,7 @@ def test_a_radius_beyond_least_squares_is_least_squares(rng, solver, distance):
 
 @pytest.mark.parametrize(
     ("solver", "grid"),
-    [("corrective", "alphas"), ("corrective", "radii"), *((name, SOLVERS[name].grids[-1]) for name in POINTWISE)],
+    [("certified", "alphas"), ("certified", "radii"), *((name, SOLVERS[name].grids[-1]) for name in POINTWISE)],
 )
 @pytest.mark.parametrize(
     ("X", "y"),
@@ -229,8 +229,8 @@ def test_a_radius_beyond_least_squares_is_least_squares(rng, solver, distance):
 @pytest.mark.parametrize(("fit_intercept", "standardize"), [(True, True), (False, False)])
 def test_degenerate_problems_end_well(solver, grid, X, y, fit_intercept, standardize):
     options = {"fit_intercept": fit_intercept, "standardize": standardize, "solver": solver, "random_state": 0}
-    options["stop"] = "gap" if solver == "corrective" else "change"
-    if solver == "corrective" and X is HUGE_RANGE and not standardize:
+    options["stop"] = "gap" if solver == "certified" else "change"
+    if solver == "certified" and X is HUGE_RANGE and not standardize:
         with warnings.catch_warnings():  # the rounding of the large column is more than the penalty
             warnings.simplefilter("ignore", ConvergenceWarning)
             path = lasso_path(X, y, **{grid: 5}, **options)
@@ -291,7 +291,7 @@ def test_the_exact_gap_is_that_of_numpy_where_rounding_is_small(rng):
     np.testing.assert_allclose(path.gaps, exact, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("solver", ["corrective", "fw"])
+@pytest.mark.parametrize("solver", ["certified", "fw"])
 def test_the_first_of_duplicate_columns_gets_the_coefficient(rng, solver):
     x = rng.standard_normal(20)
     X = np.column_stack([rng.standard_normal(20), x, x, -x])
@@ -309,7 +309,7 @@ def test_a_bad_argument_is_named_before_any_work(bad, monkeypatch):
         lasso_path(np.eye(3), np.ones(3), **bad)
 
 
-@pytest.mark.parametrize(("solver", "max_iter"), [("corrective", 1), ("sfw", 5)])
+@pytest.mark.parametrize(("solver", "max_iter"), [("certified", 1), ("sfw", 5)])
 def test_points_that_do_not_converge_warn_with_gap_tolerance_and_remedy(rng, solver, max_iter):
     X = rng.standard_normal((60, 300)) + 3.0 * rng.standard_normal((60, 1))  # correlated columns
     y = X[:, :10].sum(axis=1) + rng.standard_normal(60)
@@ -404,7 +404,7 @@ def test_a_certificate_is_looked_for_once_for_as_many_looks_however_short_the_bu
     np.testing.assert_array_equal(short.coef(0), whole.coef(0))
 
 
-@pytest.mark.parametrize("solver", ["corrective", "cd"])
+@pytest.mark.parametrize("solver", ["certified", "cd"])
 def test_what_the_solver_has_certified_stays_certified_without_the_closing_pass(data, solver):
     path = lasso_path(*data, solver=solver, alphas=4, stop="gap", certify=False)
     assert path.gaps.max() <= 1e-4

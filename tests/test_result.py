@@ -1,6 +1,7 @@
 """A path as users have it: predictions, scores, interpolation, frames and files."""
 
 import json
+import pickle
 import threading
 from dataclasses import fields, replace
 
@@ -45,7 +46,7 @@ def no_active():
 
 
 def test_summary_and_repr_count_statuses_in_order(path):
-    assert f"{len(path)} points on {P} features by corrective" in repr(path)
+    assert f"{len(path)} points on {P} features by certified" in repr(path)
     assert "not computed" in repr(replace(path, gaps=np.full(6, np.nan)))
     some = replace(path, statuses=(Status.SETTLED, Status.STALLED, Status.SETTLED))
     assert some.summary_of_statuses() == "2 settled, 1 stalled"
@@ -116,7 +117,7 @@ def test_score_wants_as_many_responses_as_rows(path):
         path.score(X, Y[:n_values])
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw"])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_r2_is_the_score_on_the_training_data(standardize, solver):
     path = solve(radii=4, standardize=standardize, solver=solver)
@@ -126,7 +127,7 @@ def test_r2_is_the_score_on_the_training_data(standardize, solver):
 # Coefficients ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["corrective", pytest.param("sfw", marks=pytest.mark.compiled)])
+@pytest.mark.parametrize("solver", ["certified", pytest.param("sfw", marks=pytest.mark.compiled)])
 @pytest.mark.parametrize("grid", [{"radii": 4}, {"alphas": 4}], ids=["radii", "alphas"])
 @pytest.mark.parametrize(
     ("units", "scale"),
@@ -345,6 +346,13 @@ def test_saved_path_comes_back_equal(tmp_path, kind):
     assert repr(path) == repr(again)
 
 
+def test_saved_paths_call_the_solver_as_it_is_called_now(tmp_path, path):
+    old = replace(path, settings=path.settings | {"solver": "corrective"})
+    old.save(tmp_path / "path.npz")
+    for again in (LassoPath.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(old))):
+        assert again.settings == path.settings
+
+
 def test_path_is_saved_under_the_very_name(tmp_path, path):
     path.save(tmp_path / "path.saved")
     assert [file.name for file in tmp_path.iterdir()] == ["path.saved"]
@@ -406,7 +414,7 @@ def test_load_refuses_another_format(tmp_path, path):
 # The record of the call --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_settings_are_those_of_the_call(solver):
     settings = solve(radii=2, solver=solver, tol=1e-3, standardize=True, sample_size=5).settings
     expected = {"solver": solver, "stop": "gap", "tol": 1e-3, "standardize": True, "grid": "radii", "n_samples": M}

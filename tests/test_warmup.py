@@ -10,7 +10,7 @@ from programs import run_program
 
 def test_warm_up_compiles_for_what_is_asked(caplog):
     with caplog.at_level(logging.ERROR):
-        warm_up(sparse=[True], dtypes=[np.float32], solvers=["corrective", "sfw", "cd"])
+        warm_up(sparse=[True], dtypes=[np.float32], solvers=["certified", "sfw", "cd"])
         warm_up(sparse=[False], folds=True)  # and warns of nothing: warnings are errors here
     assert not caplog.records
 
@@ -43,7 +43,7 @@ for solver in settings["solvers"]:
                 if grid in fwlasso.warmup.SOLVERS[solver].grids:
                     form = sp.csc_array if is_sparse else np.asfortranarray
                     fwlasso.lasso_path(form(X), y, eps=eps, solver=solver, max_iter=50, **{grid: 5})
-    if solver == "corrective":
+    if solver == "certified":
         X, y = sp.csc_array(entries), entries[:, ::2].sum(axis=1) + rng.standard_normal(4000)
         path = fwlasso.lasso_path(X, y, alphas=3, eps=2e-3)
         assert path.n_active[-1] > 1500
@@ -54,7 +54,7 @@ print(json.dumps(sorted(overloads() - before)))
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("solvers", [["corrective"], ["sfw", "fw", "cd", "afw", "pfw"]], ids=len)
+@pytest.mark.parametrize("solvers", [["certified"], ["sfw", "fw", "cd", "afw", "pfw"]], ids=len)
 def test_after_warm_up_nothing_is_compiled(solvers):
-    settings = {"sparse": [False, True], "solvers": solvers, "folds": solvers == ["corrective"]}
+    settings = {"sparse": [False, True], "solvers": solvers, "folds": solvers == ["certified"]}
     assert json.loads(run_program(AFTER_WARM_UP, json.dumps(settings)).stdout) == []

@@ -31,7 +31,7 @@ SLOW = {"solver": "sfw", "stop": "gap", "tol": 1e-3, "sample_size": 20}
 # Many looks per point: working sets are solved at several penalties for it.
 TIGHT = {"tol": 1e-7}
 SLOWLY = pytest.param(SLOW, marks=pytest.mark.compiled)
-BOTH = pytest.mark.parametrize("options", [TIGHT, SLOWLY], ids=["corrective", "sfw"])
+BOTH = pytest.mark.parametrize("options", [TIGHT, SLOWLY], ids=["certified", "sfw"])
 
 
 def solve(y=Y, **options):
@@ -51,9 +51,9 @@ def ended(status, n_points=5, **options):
 
 
 @functools.cache
-def whole(solver="corrective"):
+def whole(solver="certified"):
     """The path that nothing ends; warnings would be errors."""
-    path = solve(**(TIGHT if solver == "corrective" else SLOW))
+    path = solve(**(TIGHT if solver == "certified" else SLOW))
     assert path.ending is None
     assert path.statuses == (Status.CERTIFIED,) * 5
     return path
@@ -95,7 +95,7 @@ def handler():
 # What the callback is told -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [TIGHT, SLOWLY, {"solver": "fw"}], ids=["corrective", "sfw", "fw"])
+@pytest.mark.parametrize("options", [TIGHT, SLOWLY, {"solver": "fw"}], ids=["certified", "sfw", "fw"])
 def test_progress_over_radii(clock, options):
     callback = Recorder(lambda _: True, lambda: setattr(clock, "now", clock.now + 1.0))
     path = solve(callback=callback, **options)
@@ -121,7 +121,7 @@ def test_progress_over_radii(clock, options):
         assert [progress.gap for progress in done] == path.gaps.tolist()
 
 
-@pytest.mark.parametrize("solver", ["corrective", "cd"])
+@pytest.mark.parametrize("solver", ["certified", "cd"])
 def test_progress_over_alphas(solver):
     callback = Recorder()
     alphas = [1.0, 0.5, 0.1]
@@ -151,7 +151,7 @@ def test_a_path_that_ends_early_keeps_the_points_so_far(way, moment, options, cl
     callback = Recorder({"after": after, "within": within}[kind](int(n)), lambda: do(clock))
     path = ended(status, callback=callback, time_limit=1, **options)
     assert handler() is signal.default_int_handler
-    last, full = callback.told[-1], whole(options.get("solver", "corrective"))
+    last, full = callback.told[-1], whole(options.get("solver", "certified"))
     if moment == "within 0":  # what there is: of the certified path zero
         assert path.statuses == (status,)
         if options is SLOW:
@@ -191,7 +191,7 @@ def test_stop_within_the_first_penalty_answers_with_zero():
     assert 1e-4 < path.gaps[0] <= 1.0
 
 
-@pytest.mark.parametrize("solver", ["corrective", "cd"])
+@pytest.mark.parametrize("solver", ["certified", "cd"])
 def test_stop_on_a_path_over_alphas(solver):
     options = {"radii": None, "alphas": [1.0, 0.5, 0.1], "solver": solver}
     path = ended(Status.STOPPED, 3, callback=Recorder(after(2), lambda: True), **options)
@@ -234,7 +234,7 @@ def test_an_error_in_the_callback_comes_out(options):
 
 @pytest.mark.parametrize(
     ("solver", "name"),
-    [("corrective", "alphas"), ("corrective", "radii"), *((name, SOLVERS[name].grids[0]) for name in POINTWISE)],
+    [("certified", "alphas"), ("certified", "radii"), *((name, SOLVERS[name].grids[0]) for name in POINTWISE)],
 )
 def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solver, name):
     seconds = iter(range(1_000_000))  # every look at the clock takes a second
@@ -256,7 +256,7 @@ def test_the_clock_starts_with_the_watch(clock, elapsed, expected):
 # The keyboard ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("solver", "name"), [("corrective", "alphas"), ("corrective", "radii"), ("sfw", "radii")])
+@pytest.mark.parametrize(("solver", "name"), [("certified", "alphas"), ("certified", "radii"), ("sfw", "radii")])
 def test_interrupt_ahead_of_the_first_point(solver, name):
     class Response:  # somebody presses Ctrl-C while the data are read
         def __array__(self, dtype=None, copy=None):
@@ -319,7 +319,7 @@ from fwlasso import lasso_path
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((60, 400)), rng.standard_normal(60)
-for solver in ("corrective", "sfw"):
+for solver in ("certified", "sfw"):
     lasso_path(X, y, solver=solver)  # compiled
     inside = threading.Event()
     def shower():

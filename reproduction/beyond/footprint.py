@@ -25,7 +25,7 @@ from ..study import Record
 METHODS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "sfw-share": ("FW, 1 % of the columns", {"solver": "sfw", "sample_size": 0.01}),
     "sfw-fixed": ("FW, 194 columns", {"solver": "sfw", "sample_size": QuantileRule()}),
-    "certified": ("certified path", {"solver": "corrective"}),
+    "certified": ("certified path", {"solver": "certified"}),
 }
 N_SAMPLES, N_NONZERO, N_RELEVANT = 1000, 20, 20
 EPS = 0.1  # of the grids: the models are far from interpolating y, as they are in practice
@@ -51,7 +51,7 @@ def measure(p: int, method: str) -> Record:
     Seconds are those of setup and solver: neither of the grid nor of the gaps that are computed afterwards.
     """
     _, options = METHODS[method]
-    warm_up(sparse=[True], dtypes=[np.float32], solvers=["corrective", options["solver"]])
+    warm_up(sparse=[True], dtypes=[np.float32], solvers=["certified", options["solver"]])
     X, y = wide_problem(p)
     largest = lasso_path(X, y, alphas=1, eps=EPS, standardize=True).radii[0]
     before = _resident_then_forget_peak()

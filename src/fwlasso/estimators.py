@@ -112,7 +112,7 @@ class Lasso(_LinearModel):
         Penalty.
     radius : float, optional
         Largest l1 norm of the coefficients. If it is given, it takes the place of `alpha`.
-    solver : str, default="corrective"
+    solver : str, default="certified"
         As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
     stop : {"gap", "change", "paper"}, default="gap"
         As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
@@ -122,7 +122,7 @@ class Lasso(_LinearModel):
         As in `lasso_path`, but ten times as many: one point is all there is.
     warm_start : bool, default=False
         Start from the coefficients of the last fit, which are kept where they are a solution already. The other
-        solvers than "corrective" start from zero.
+        solvers than "certified" start from zero.
     positive : bool, default=False
         True is not supported yet.
     precompute, copy_X, selection
@@ -136,7 +136,7 @@ class Lasso(_LinearModel):
     dual_gap_ : float
         Duality gap over all columns relative to 1/2 ||y||^2.
     n_iter_ : int
-        Iterations, counted up to `max_iter`. "corrective" may solve for other penalties on its way, with as many each:
+        Iterations, counted up to `max_iter`. "certified" may solve for other penalties on its way, with as many each:
         whether the model converged is told by `path_`.
     path_ : LassoPath
         The fit as a path of one point, with its status and counters.

@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ._core.columns import Vector
+from ._core.notices import warn_of_old_name
 from ._core.threads import resolve_threads
 from .data.checks import check, is_count
 from .monitor import Callback
 from .problem.grid import as_grid
-from .solvers.registry import SOLVERS, STOPS, Draws, Entry
+from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Draws, Entry, current_name
 from .solvers.sample_size import SampleSize, as_sample_size
 
 _DEFAULT_POINTS = 100
@@ -39,7 +40,7 @@ class Options:
     alphas: Any = None
     radii: Any = None
     eps: float | None = None
-    solver: str = "corrective"
+    solver: str = DEFAULT_SOLVER
     stop: str | None = None
     tol: float | None = None
     sample_size: Any = None
@@ -57,8 +58,11 @@ class Options:
     in_segments: bool = False  # solve as runs do, kept or not: so that a folder changes no bit
 
     def __post_init__(self) -> None:
-        known = isinstance(self.solver, str) and self.solver in SOLVERS
+        known = isinstance(self.solver, str) and current_name(self.solver) in SOLVERS
         check("solver", self.solver, known, f"one of {', '.join(SOLVERS)}")
+        if current_name(self.solver) != self.solver:
+            warn_of_old_name(f"solver={self.solver!r}", f"{current_name(self.solver)!r}")
+            object.__setattr__(self, "solver", current_name(self.solver))
         check("stop", self.stop, self.stop is None or self.stop in STOPS, f"one of {', '.join(STOPS)} or None")
         eps = self.eps
         check("eps", eps, eps is None or (_is_real(eps) and 0.0 < eps < 1.0), "a number in (0, 1) or None")

@@ -83,8 +83,8 @@ def lasso_path(
         solvers, else alphas.
     eps : float, optional
         Ratio of the ends of an automatic grid. By default 1e-2 where there are more features than samples, else 1e-4.
-    solver : str, default="corrective"
-        "corrective" is the certified path: exact solutions, interpolation between them, and a duality gap over all
+    solver : str, default="certified"
+        "certified" is the certified path: exact solutions, interpolation between them, and a duality gap over all
         columns for every point. It goes one of two ways, told in ``settings["route"]``: "gram", one pass over the rows
         and a path on the Gram matrix of all columns, or "working-set", some 15 passes over the columns. Either name
         asks for that way. "sfw" is stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve both forms.
@@ -94,7 +94,7 @@ def lasso_path(
         When a point is done. "gap": the duality gap over all columns is at most tol / 2 ||y||^2: a proof. "change": a
         step changes no coefficient by more than tol ||y|| / (root mean square of the column norms). "paper": by more
         than tol, in absolute terms. The last two are weak evidence of a solution. By default "change" for "sfw" and
-        "fw", and "gap" for the others; "corrective" has no other.
+        "fw", and "gap" for the others; "certified" has no other.
     tol : float, optional
         By default 1e-4 for "gap" and 1e-3 for the other rules.
     sample_size : int, float, rule or None
@@ -111,7 +111,7 @@ def lasso_path(
     random_state : int, RandomState or None
         Seed of the draws. The same seed gives the same path, for any number of threads.
     max_iter : int, default=10_000
-        Iterations per point: steps, cycles of "cd" over whatever columns; of "corrective", rounds of
+        Iterations per point: steps, cycles of "cd" over whatever columns; of "certified", rounds of
         descent and Newton steps per solution.
     time_limit : float, optional
         Seconds for the solver; then the points solved so far are returned.
@@ -177,7 +177,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
 
 def route_of(options: Options, design: Design, n_folds: int = 1) -> str:
     """Return by which way a path is computed: the one asked for by name, or the one that is expected to be faster."""
-    if options.solver != "corrective":
+    if options.solver != Options.solver:
         return options.solver if options.solver in (GRAM, WORKING_SET) else POINTWISE
     columns = design.columns
     m, p = shape(columns)

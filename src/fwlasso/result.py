@@ -17,6 +17,7 @@ from .data.predict import as_held, matrix_and_names
 from .data.scores import r2_scores
 from .data.variants import carry_over
 from .datasets.sealed import check_supports, is_number, open_arrays, require, write_arrays
+from .solvers.registry import current_name
 from .status import Status
 
 if TYPE_CHECKING:
@@ -136,7 +137,8 @@ class LassoPath:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         ending = Status(state["ending"]) if state["ending"] else None
-        self.__dict__.update({**state, "statuses": tuple(map(Status, state["statuses"])), "ending": ending})
+        statuses, settings = tuple(map(Status, state["statuses"])), _current(state["settings"])
+        self.__dict__.update({**state, "statuses": statuses, "ending": ending, "settings": settings})
 
     def __repr__(self) -> str:
         p, n_points = self.coefs.shape
@@ -369,7 +371,7 @@ class LassoPath:
                 counters=Counters(arrays.take("iterations", np.int64, n), **record["counters"]),
                 ending=Status(record["ending"]) if record["ending"] else None,
                 feature_names=None if names is None else tuple(names),
-                settings=record["settings"],
+                settings=_current(record["settings"]),
                 variants={int(j): Variant(*known) for j, known in record["variants"].items()},
             )
 
@@ -391,6 +393,11 @@ def _check_record(record: dict[str, Any]) -> None:
     known = isinstance(solver, str) and (tol is None or is_number(tol)) and type(m) is int
     known = known and settings.get("first_index") in (None, 0, 1) and isinstance(settings.get("target"), str | None)
     require(known, "solver, tol, n_samples, first_index or target are not as they were written")
+
+
+def _current(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings that were saved, with the solver as it is called now."""
+    return settings | {"solver": current_name(settings["solver"])} if "solver" in settings else settings
 
 
 def _span(values: NDArray[Any]) -> str:

@@ -21,7 +21,7 @@ from .path import lasso_path
 from .problem.build import build_problem
 from .selection.cross_validation import lasso_cv
 from .solvers.frank_wolfe import take_step
-from .solvers.registry import SOLVERS
+from .solvers.registry import SOLVERS, current_name
 from .solvers.run import Stopping
 
 _N_ROWS = 12
@@ -32,7 +32,7 @@ def warm_up(
     sparse: Sequence[bool] = (False, True),
     dtypes: Sequence[Any] = (np.float64,),
     fit_intercept: bool = True,
-    solvers: Sequence[str] = ("corrective",),
+    solvers: Sequence[str] = ("certified",),
     folds: bool = False,
 ) -> None:
     """Compile the kernels for these kinds of data, or load them from the cache.
@@ -60,7 +60,7 @@ def warm_up(
     for is_sparse in sparse:
         for dtype in dtypes:
             X = sp.csc_array((values * few).astype(dtype)) if is_sparse else np.asfortranarray(values, dtype=dtype)
-            for solver in solvers:
+            for solver in map(current_name, solvers):
                 if is_sparse:  # full columns are copied in another way
                     _warm_up_full(sp.csc_array(values.astype(dtype)), y, fit_intercept, folds)
                 if SOLVERS[solver].make is None:  # as many samples as features: the other way of the certified path

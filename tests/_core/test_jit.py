@@ -230,8 +230,8 @@ def test_a_shared_cache_is_passed_over_with_a_word(monkeypatch, tmp_path, caplog
 # Plain Python ------------------------------------------------------------------------------------------------
 
 METHODS = [
-    ("corrective", "gap", "alphas"),
-    ("corrective", "gap", "radii"),
+    ("certified", "gap", "alphas"),
+    ("certified", "gap", "radii"),
     ("sfw", "change", "radii"),
     ("sfw", "gap", "radii"),
     ("fw", "change", "radii"),
@@ -251,7 +251,7 @@ grids = {"alphas": [0.5, 0.1], "radii": [0.5, 2.0]}
 for solver, stop, name in methods:
     for kind, design in {"dense": X, "sparse": sp.csc_array(X)}.items():
         path = fwlasso.lasso_path(
-            design, y, solver=solver, stop=stop, tol=1e-12 if solver in ("corrective", "pfw") else None,
+            design, y, solver=solver, stop=stop, tol=1e-12 if solver in ("certified", "pfw") else None,
             standardize=True, sample_size=8, random_state=0, **{name: grids[name]}
         )
         found[f"{solver} {stop} {name} {kind}"] = np.vstack([path.coefs.toarray(), path.intercepts, path.gaps])

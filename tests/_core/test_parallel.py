@@ -283,7 +283,7 @@ def data(kind):
 def solve(kind, solver, stop="change", **options):
     X, y = data(kind)
     options.setdefault(SOLVERS[solver].grids[0], 4)
-    options["tol"] = {"change": 1e-3, "gap": 1e-6 if solver == "corrective" else 0.02}[stop]
+    options["tol"] = {"change": 1e-3, "gap": 1e-6 if solver == "certified" else 0.02}[stop]
     return lasso_path(X, y, solver=solver, stop=stop, sample_size=0.5, standardize=True, random_state=7, **options)
 
 
@@ -319,10 +319,10 @@ def seen_scans(monkeypatch):
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_the_same_certified_bits_for_any_number_of_threads(monkeypatch, kind, grid):
     options = {"alphas": None, grid: 12}
-    whole = bits(solve(kind, "corrective", "gap", n_threads=1, **options))
+    whole = bits(solve(kind, "certified", "gap", n_threads=1, **options))
     cut_finely(monkeypatch, kind)
     for n_threads in (1, 2, 4):
-        assert bits(solve(kind, "corrective", "gap", n_threads=n_threads, **options)) == whole, n_threads
+        assert bits(solve(kind, "certified", "gap", n_threads=n_threads, **options)) == whole, n_threads
 
 
 @pytest.mark.compiled
@@ -350,7 +350,7 @@ def test_the_same_bits_by_passes_on_threads(monkeypatch, kind, solver):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_the_same_bits_on_data_of_real_size(solver):
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((500, 6000)))  # 24 MB
@@ -367,7 +367,7 @@ def test_the_same_bits_on_data_of_real_size(solver):
 def test_paths_in_several_threads(monkeypatch, finely):
     if finely:
         cut_finely(monkeypatch, "sparse")
-    methods = [("corrective", "gap"), ("sfw", "change"), ("cd", "change")] * 2
+    methods = [("certified", "gap"), ("sfw", "change"), ("cd", "change")] * 2
     jobs = [(kind, *method) for method in methods for kind in ("dense", "sparse")]
     alone = [bits(solve(*job, n_threads=1)) for job in jobs]
     with ThreadPoolExecutor(4) as pool:
@@ -413,7 +413,7 @@ def beside(work):
 @pytest.mark.compiled
 def test_children_forked_beside_a_running_path_compute_paths():
     def path():
-        return bits(solve("dense", "corrective", "gap", n_threads=2))
+        return bits(solve("dense", "certified", "gap", n_threads=2))
 
     def paths(started, may_end):
         while not may_end.is_set():
@@ -520,7 +520,7 @@ def path_with_threads(X, y, solver):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_paths_in_joblib_processes(solver):
     X, y = data("dense")
     tasks = [X[:, :1000], X[:, 1000:2000], X[:, 2000:]]

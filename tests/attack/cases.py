@@ -63,7 +63,7 @@ def make_case(seed: int, number: int, names: tuple[str, ...] = tuple(GENERATORS)
 
 def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
     """Return settings of a path; the default solver has every third case, and all of those with folds."""
-    solver = "corrective" if folds or rng.random() < 0.25 else str(rng.choice(list(SOLVERS)))
+    solver = "certified" if folds or rng.random() < 0.25 else str(rng.choice(list(SOLVERS)))
     entry = SOLVERS[solver]
     grid = str(rng.choice(entry.grids))
     options: dict[str, Any] = {"solver": solver, grid: draw_grid(rng, data, grid)}
@@ -164,7 +164,7 @@ class Promise(NamedTuple):
 
 
 def _promised(name: str, number: int, data: Data, tol: float, **options: Any) -> Case:
-    asked = {"solver": "corrective", "alphas": 20, "tol": tol, "fit_intercept": True, "standardize": False}
+    asked = {"solver": "certified", "alphas": 20, "tol": tol, "fit_intercept": True, "standardize": False}
     return Case(f"promise: {name}", "dense64", data, asked | {"n_threads": 1, "random_state": number} | options)
 
 

@@ -30,7 +30,7 @@ def begun(tmp_path):
         ({"alphas": 11}, "points was 10, and is 11"),
         ({"alphas": [0.3, 0.1]}, r"points was 10, and is \[0.3, 0.1\]"),
         ({"alphas": None, "radii": 10}, 'grid was "alphas", and is "radii"'),
-        ({"solver": "cd"}, 'solver was "corrective", and is "cd"'),
+        ({"solver": "cd"}, 'solver was "certified", and is "cd"'),
         ({"standardize": True}, "standardize was false, and is true"),
         ({"random_state": 1}, "seed was"),
         ({"max_iter": 9}, "max_iter was 10000, and is 9"),

@@ -174,7 +174,7 @@ def test_files_of_every_kind_give_the_same_path(tmp_path, name, write):
 
 def test_path_is_certified_unless_told_otherwise(table):
     record = call_json("path", table)
-    expected = {"solver": "corrective", "stop": "gap", "tol": 1e-4, "grid": "alphas"}
+    expected = {"solver": "certified", "stop": "gap", "tol": 1e-4, "grid": "alphas"}
     assert expected.items() <= record["settings"].items()
     assert {point["status"] for point in record["points"]} == {"certified"}
     assert len(record["points"]) == 100
@@ -250,7 +250,7 @@ def test_kept_results_are_replaced(table, tmp_path):
 # JSON --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("solver", "grid", "scale"), [("corrective", "--alphas", 1.0), ("sfw", "--radii", 1e-9)])
+@pytest.mark.parametrize(("solver", "grid", "scale"), [("certified", "--alphas", 1.0), ("sfw", "--radii", 1e-9)])
 def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale, solver):
     file = write_csv(tmp_path / "table.csv", y=scale * Y)
     record = call_json("path", file, grid, 4, "--solver", solver, "--out", tmp_path / "out")
@@ -291,7 +291,7 @@ def test_time_limit_is_told(table):
 
 
 @pytest.mark.usefixtures("python_handles_interrupts")
-@pytest.mark.parametrize("solver", ["corrective", "sfw"])
+@pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch, solver):
     solve_path = cli_path.solve_path
 
@@ -422,7 +422,7 @@ def test_bad_file_ends_with_a_sentence(call_main, tmp_path, name):
         ("--threads 0", "fwlasso: --threads must be"),
         ("--sample-size nan", "fwlasso: --sample-size must be"),
         ("--alphas 3 --radii 3", "alphas or radii"),
-        ("--stop change", "fwlasso: --stop: solver='corrective' stops on the gap, got stop='change'"),
+        ("--stop change", "fwlasso: --stop: solver='certified' stops on the gap, got stop='change'"),
         ("--target price", "there is no column 'price'"),
         ("--radii many", "--radii"),
         ("--unknown", "--unknown"),
@@ -477,7 +477,7 @@ def test_demo(tmp_path, monkeypatch):
     path, report = kept_in(tmp_path / "fwlasso-demo")
     assert path.coefs.shape == (66, 100)
     assert path.feature_names[:3] == ("1", "age", "sex")
-    expected = {"solver": "corrective", "stop": "gap", "tol": 1e-6, "standardize": True, "grid": "alphas"}
+    expected = {"solver": "certified", "stop": "gap", "tol": 1e-6, "standardize": True, "grid": "alphas"}
     assert expected.items() <= path.settings.items()
     assert path.gaps.max() <= 1e-6
     assert set(path.statuses) == {Status.CERTIFIED}

@@ -106,7 +106,7 @@ def test_verbose_shows_all_points(run):
     text = call("path", "table.csv", "--alphas", 30, "--verbose").stdout
     for point in range(1, 31):
         assert re.search(rf"^ +{point} .*certified", text, re.MULTILINE)
-    assert "solver=corrective" in plain(text)
+    assert "solver=certified" in plain(text)
 
 
 def test_libsvm_test_data_may_end_early(tmp_path):

@@ -151,8 +151,8 @@ def test_opening_reads_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("solver", "grid"),
     [
-        ("corrective", "alphas"),
-        ("corrective", "radii"),
+        ("certified", "alphas"),
+        ("certified", "radii"),
         pytest.param("sfw", "radii", marks=pytest.mark.compiled),
     ],
 )
@@ -209,7 +209,7 @@ print(max(*largest, anonymous()) - before, store.X.nbytes, path.gaps.max())
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("solver", ["corrective"])
+@pytest.mark.parametrize("solver", ["certified"])
 def test_path_needs_a_small_share_of_a_store_in_memory(tmp_path, solver):
     rng = np.random.default_rng(0)
     given = np.asfortranarray(rng.standard_normal((500, 25_000), dtype=np.float64))

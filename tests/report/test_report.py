@@ -231,8 +231,8 @@ def test_summary_tells_what_was_done(report, path):
     assert float(summary["largest gap"]) == pytest.approx(path.gaps.max(), rel=0.01)
     assert list(path.counters.seconds) == [part.split()[0] for part in summary["seconds"].split(", ")]
     assert summary["features ever active"] == str(np.count_nonzero(np.abs(path.coefs.toarray()).max(axis=1)))
-    assert summary["solver"] == "corrective"
-    for setting in ("solver=corrective", "stop=gap", "tol=0.0001", f"seed={path.settings['seed']}"):
+    assert summary["solver"] == "certified"
+    for setting in ("solver=certified", "stop=gap", "tol=0.0001", f"seed={path.settings['seed']}"):
         assert setting in summary["settings"].split(", ")
 
 
@@ -363,11 +363,11 @@ def test_grid_of_values_is_given_by_them():
         np.testing.assert_array_equal(names["path"].alphas, values)
 
 
-@pytest.mark.parametrize("solver", ["sfw", "corrective"])
+@pytest.mark.parametrize("solver", ["sfw", "certified"])
 def test_draws_that_cannot_be_made_again_are_told_of(solver):
     asked = {"solver": solver, "radii": None, "alphas": 4}
     told = "# The columns were drawn without a seed"
-    assert (told in call_text(solve(**asked, random_state=None))) == (solver != "corrective")
+    assert (told in call_text(solve(**asked, random_state=None))) == (solver != "certified")
     assert told not in call_text(solve(**asked, random_state=3))
     compile(call_text(solve(**asked, random_state=None)), "call", "exec")
 

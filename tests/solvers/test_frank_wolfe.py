@@ -96,8 +96,8 @@ def soft(x: np.ndarray, threshold: float) -> np.ndarray:
         ("cd", 1e-10, "alphas"),
         ("afw", 1e-8, "radii"),
         ("pfw", 1e-8, "radii"),
-        ("corrective", 1e-10, "alphas"),
-        ("corrective", 1e-10, "radii"),
+        ("certified", 1e-10, "alphas"),
+        ("certified", 1e-10, "radii"),
     ],
 )
 def test_orthogonal_designs_have_a_closed_form(method, tol, name, rng):

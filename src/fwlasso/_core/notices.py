@@ -48,6 +48,11 @@ def warn_of_doubt(text: str) -> None:
     warnings.warn(text, stacklevel=_level_of_user())
 
 
+def warn_of_old_name(old: str, new: str) -> None:
+    """Warn that something has another name now."""
+    warnings.warn(f"{old} is called {new} now, and will be unknown later", FutureWarning, stacklevel=_level_of_user())
+
+
 def _level_of_user() -> int:
     """Return the stacklevel, seen from the caller, of the nearest line that is not of this package."""
     level, frame = 1, sys._getframe(1)

@@ -31,7 +31,7 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
         X,
         y,
         alphas=[0.9, 0.5],
-        solver='corrective',
+        solver='certified',
         stop='gap',
         tol=0.0001,
         standardize=False,

@@ -33,9 +33,10 @@ _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
 
 _CERTIFIED = Entry(("alphas", "radii"), ("gap",), None)
 
-#: "corrective" takes the one of the next two that is expected to be faster: see `fwlasso.route`.
+#: The default takes the one of the next two that is expected to be faster: see `fwlasso.problem.route`.
+DEFAULT_SOLVER = "certified"
 SOLVERS = {
-    "corrective": _CERTIFIED,
+    DEFAULT_SOLVER: _CERTIFIED,
     "gram": _CERTIFIED,
     "working-set": _CERTIFIED,
     "sfw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(*draws)),
@@ -44,6 +45,14 @@ SOLVERS = {
     "pfw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(pairwise_step)),
     "cd": Entry(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
 }
+
+# What solvers were once called, in programs and in saved paths.
+_OLD_NAMES = {"corrective": DEFAULT_SOLVER}
+
+
+def current_name(solver: str) -> str:
+    """Return what a solver is called now."""
+    return _OLD_NAMES.get(solver, solver)
 
 
 def register(name: str, entry: Entry) -> None:
