@@ -34,8 +34,8 @@ from fwlasso.datasets import (
     write_store,
 )
 from fwlasso.datasets.compressed import replacing
-from fwlasso.datasets.files import READERS, read_new_rows
-from fwlasso.datasets.new_rows import Features
+from fwlasso.datasets.new_rows import Features, read_new_rows
+from fwlasso.datasets.readers import READERS
 from programs import run_program
 
 M, P = 23, 31

@@ -13,10 +13,8 @@ from ..checkpoints.folder import REPORT, read_run
 from ..data.checks import as_response
 from ..data.genotypes import Genotypes
 from ..data.scores import r2_scores, squared_errors
-from ..data.table import Table
 from ..datasets.compressed import write_text
-from ..datasets.files import read_new_rows
-from ..datasets.new_rows import Features
+from ..datasets.new_rows import Features, read_new_rows
 from ..report.page import write_report
 from . import options as given
 from .predictors import load_model, load_path
@@ -66,7 +64,7 @@ def predict(
     with telling(detail):
         rows = read_new_rows(data, target, features, zero_based)
         try:
-            values = fitted.predict(Table(rows.X, np.empty(0), rows.feature_names))
+            values = fitted.predict(rows)
             scores = {}
             if rows.y is not None:
                 known = ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) and target is None else slice(None)

@@ -14,8 +14,8 @@ from ..data.predict import match_columns
 from ..data.store import Store, open_store
 from ..datasets import Table, read_table
 from ..datasets.arrow_files import are_numbers, listed
-from ..datasets.files import LIBSVM, TABLES, ending_of
 from ..datasets.new_rows import read_libsvm_rows
+from ..datasets.readers import LIBSVM, TABLES, suffix_of
 from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
 from ..options import Options
 from ..problem.route import GRAM
@@ -41,7 +41,7 @@ def read_data(
         else:
             data = read_table(file, target, zero_based=_base(zero_based), columns=chosen, exclude=left_out)
         _warn_of_response(np.unique(data.y), len(data.y), data.target, file)
-        if not file.is_dir() and ending_of(file) in TABLES:
+        if not file.is_dir() and suffix_of(file) in TABLES:
             _warn_of_names(data, file, is_guessed=target is None)
     tell_base(data, file, detail, zero_based)
     return data
@@ -60,7 +60,7 @@ def read_sums(
 
     A file that is not asked for by solver "gram" is read as others are if it has too many features.
     """
-    if file.is_dir() or ending_of(file) not in (*LIBSVM, *TABLES):
+    if file.is_dir() or suffix_of(file) not in (*LIBSVM, *TABLES):
         return None
     is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
     if options.solver != GRAM and not (is_large and options.entry.make is None):
@@ -78,7 +78,7 @@ def read_sums(
             return None
         if data.y_values:
             _warn_of_response(np.array(data.y_values), data.shape[0], data.target, file)
-        if ending_of(file) in TABLES:
+        if suffix_of(file) in TABLES:
             _warn_of_names(data, file, is_guessed=target is None)
     tell_base(data, file, detail, zero_based)
     return data
@@ -99,7 +99,7 @@ def read_validation(
 ) -> Table:
     """Read data to score the models of `data` on; they must have the same features."""
     p, names = shape_of(data)[1], data.feature_names
-    ending = None if file.is_dir() else ending_of(file)
+    ending = None if file.is_dir() else suffix_of(file)
     with telling(detail):
         if ending in LIBSVM and target is None:
             held_out = read_libsvm_rows(file, data.first_index, zero_based)

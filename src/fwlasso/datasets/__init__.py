@@ -5,11 +5,11 @@ from ..data.store import Store, open_store, verify_store
 from ..data.table import Table
 from .convert import convert
 from .demo import load_diabetes_products
-from .files import read_table
 from .libsvm import load_libsvm
 from .libsvm_dump import dump_libsvm
 from .plink import BedFile, open_bed
 from .products import product_features, product_names
+from .readers import read_table
 from .write import write_store
 
 __all__ = [

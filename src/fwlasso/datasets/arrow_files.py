@@ -9,8 +9,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from ..data.progress import Step, Tell
 from .compressed import unpacked
 from .optional import optional
-from .source import BLOCK_BYTES, Desk, Rectangle, Source, from_dense
+from .source import BLOCK_BYTES, Desk, Rectangle, Source, Wanted, from_dense
 
 #: The name that stands for what is piped in: a csv.
 STDIN = Path("-")
@@ -28,16 +29,6 @@ _CSV_BLOCK, _LEAST_CSV_BLOCK, _BYTES_PER_CELL = 16 << 20, 1 << 19, 1 << 8
 _STREAM_BYTES, _COLUMNS_TOGETHER, _STREAM_ROWS = 8 << 20, 8, 1 << 16
 _LEAVE_OUT = "leave the column out with --exclude (exclude= in Python)"
 _DELIMITERS = ",;\t"
-
-
-class Wanted(NamedTuple):
-    """What is asked of a file. Of tables the columns by name: the response, by default the last one, and features."""
-
-    target: str | None = None
-    columns: Sequence[str] | None = None  # by default all but those left out
-    exclude: Sequence[str] = ()
-    zero_based: bool | Literal["auto"] = "auto"
-    needs_response: bool = True  # rows to predict need none
 
 
 def open_csv(file: Path, wanted: Wanted, desk: Desk) -> Source:
@@ -87,11 +78,15 @@ def stream_parquet(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Ch
             names, row = columns.names, 1
             for group in range(table.num_row_groups):
                 n_rows = table.metadata.row_group(group).num_rows
-                n_bytes = 8 * n_rows * len(names)
-                with tempfile.TemporaryFile() if n_bytes > _STREAM_BYTES else nullcontext() as scratch:
+                n_together = max(_COLUMNS_TOGETHER, _STREAM_BYTES // max(1, 8 * n_rows))
+                which = {"batch_size": _STREAM_ROWS, "row_groups": [group], "use_threads": False}
+                is_small = 8 * n_rows * len(names) <= _STREAM_BYTES
+                with nullcontext() if is_small else tempfile.TemporaryFile() as scratch:
                     shape = len(names), n_rows
                     values = np.empty(shape) if scratch is None else np.memmap(scratch, np.float64, shape=shape)
-                    _unpack_group(file, table, group, names, row, values)
+                    for lo in range(0, len(names), n_together):
+                        part = slice(lo, lo + n_together)
+                        _read_columns(file, table, names[part], values[part], row, **which)
                     yield values[:-1], values[-1]
                 row += n_rows
                 tell(Step(f"reading {file.name}", row - 1, table.metadata.num_rows))
@@ -99,17 +94,15 @@ def stream_parquet(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Ch
         yield columns, blocks()
 
 
-def _unpack_group(
-    file: Path, table: Any, group: int, names: list[str], first_row: int, values: NDArray[np.float64]
+def _read_columns(
+    file: Path, table: Any, names: list[str], values: NDArray[np.float64], first_row: int = 1, **which: Any
 ) -> None:
-    """Fill the numbers of a row group, a row of `values` for every column."""
-    n_together = max(_COLUMNS_TOGETHER, _STREAM_BYTES // max(1, 8 * values.shape[1]))
-    for lo in range(0, len(names), n_together):
-        some, at = names[lo : lo + n_together], 0
-        for batch in table.iter_batches(_STREAM_ROWS, row_groups=[group], columns=some, use_threads=False):
-            for k, name in enumerate(some):
-                values[lo + k, at : at + batch.num_rows] = _numbers(file, batch, name, first_row + at)
-            at += batch.num_rows
+    """Fill the numbers of some columns, a row of `values` for each."""
+    at = 0
+    for batch in table.iter_batches(columns=names, **which):
+        for k, name in enumerate(names):
+            values[k, at : at + batch.num_rows] = _numbers(file, batch, name, first_row + at)
+        at += batch.num_rows
 
 
 def open_parquet(file: Path, wanted: Wanted, desk: Desk) -> Source:
@@ -123,6 +116,25 @@ def open_parquet(file: Path, wanted: Wanted, desk: Desk) -> Source:
     return _table(columns, Rectangle(values, False), y, m, np.float32 if floats == {"float"} else np.float64)
 
 
+@dataclass(frozen=True)
+class _ParquetColumns:
+    """The columns of a parquet file, read when they are asked for."""
+
+    file: Path
+    table: Any
+    features: tuple[str, ...]
+    m: int
+
+    def __getitem__(self, places: Any) -> NDArray[np.float64]:
+        return self.read([self.features[j] for j in np.arange(len(self.features))[places[1]]])
+
+    def read(self, names: list[str]) -> NDArray[np.float64]:
+        """Return some columns, read by blocks of rows."""
+        values = np.empty((len(names), self.m))
+        _read_columns(self.file, self.table, names, values, batch_size=max(1, BLOCK_BYTES // (8 * len(names))))
+        return values.T
+
+
 def _some_rows(file: Path, m: int) -> int:
     if not m:
         raise ValueError(f"{file}: there are no rows")
@@ -132,26 +144,6 @@ def _some_rows(file: Path, m: int) -> int:
 def _table(columns: "Chosen", matrix: Rectangle, y: NDArray[Any] | None, m: int, dtype: Any) -> Source:
     shape = m, len(columns.features)
     return Source(shape, np.dtype(dtype), matrix, y, feature_names=columns.features, target=columns.target)
-
-
-class _ParquetColumns:
-    """The columns of a parquet file, read when they are asked for."""
-
-    def __init__(self, file: Path, table: Any, features: tuple[str, ...], m: int) -> None:
-        self._file, self._table, self._features, self._m = file, table, features, m
-
-    def __getitem__(self, places: tuple[slice, Any]) -> NDArray[np.float64]:
-        return self.read([self._features[j] for j in np.arange(len(self._features))[places[1]]])
-
-    def read(self, names: list[str]) -> NDArray[np.float64]:
-        """Return some columns, read by blocks of rows."""
-        block = np.empty((self._m, len(names)), order="F")
-        row = 0
-        for batch in self._table.iter_batches(max(1, BLOCK_BYTES // (8 * len(names))), columns=names):
-            for k, name in enumerate(names):
-                block[row : row + batch.num_rows, k] = _numbers(self._file, batch, name, 1 + row)
-            row += batch.num_rows
-        return block
 
 
 class Chosen(NamedTuple):
@@ -168,16 +160,10 @@ class Chosen(NamedTuple):
     @classmethod
     def of(cls, file: Path, names: list[str], wanted: Wanted) -> "Chosen":
         """Find what is wanted among the names."""
-        if wanted.target is None and not wanted.needs_response:
+        if not wanted.response:
             return cls(_features(file, names, wanted.columns), None)
-        target, there = _distinct(file, names)[-1] if wanted.target is None else wanted.target, set(names)
-        for name in (target, *(wanted.columns or ()), *wanted.exclude):
-            if name not in there:
-                alike = difflib.get_close_matches(name, names, n=3)
-                raise ValueError(f"{file}: there is no column {name!r}; there are {', '.join(alike) or listed(names)}")
-        features = (there if wanted.columns is None else set(wanted.columns)) - {target, *wanted.exclude}
-        if not features:
-            raise ValueError(f"{file}: there is no column besides the response, {target!r}")
+        target = _distinct(file, names)[-1] if wanted.target is None else wanted.target
+        features = choose(file, names, wanted, target)
         used = _distinct(file, [name for name in names if name == target or name in features])
         return cls(tuple(name for name in used if name != target), target)
 
@@ -190,6 +176,19 @@ class Chosen(NamedTuple):
                 return values[:p], values[p:].reshape(-1)
         values = np.array([_numbers(file, batch, name, first_row) for name in names])
         return values[:p], values[p:].reshape(-1)
+
+
+def choose(file: Path, names: Sequence[str], wanted: Wanted, *target: str) -> set[str]:
+    """Return the features that are wanted; raise a ValueError for names that are not there."""
+    there = set(names)
+    for name in (*target, *(wanted.columns or ()), *wanted.exclude):
+        if name not in there:
+            alike = difflib.get_close_matches(name, names, n=3)
+            raise ValueError(f"{file}: there is no column {name!r}; there are {', '.join(alike) or listed(names)}")
+    features = (there if wanted.columns is None else set(wanted.columns)) - {*target, *wanted.exclude}
+    if not features:
+        raise ValueError(f"{file}: there is no column {f'besides the response, {target[0]!r}' if target else 'left'}")
+    return features
 
 
 def _features(file: Path, there: list[str], known: Sequence[str] | None) -> tuple[str, ...]:

@@ -11,11 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..data.progress import Step
+from ..data.progress import Step, silent
 from ..data.table import Table
-from .arrow_files import Wanted
 from .optional import optional
-from .source import Desk, Rectangle, Source, float_type, from_compressed, from_coordinates, from_matrix
+from .source import Desk, Rectangle, Source, Wanted, float_type, from_compressed
 
 #: The file of the response beside a matrix.
 BESIDE = "y.npy"
@@ -24,7 +23,7 @@ _COMPRESSED = {"csr": True, "csc": False}  # whether by rows
 
 def response_beside(file: Path, wanted: Wanted) -> Any:
     """Return the response in another file of the folder, ``y.npy`` by default; None if none is asked for."""
-    if wanted.target is None and not wanted.needs_response:
+    if not wanted.response:
         return None
     beside = file.parent / (wanted.target or BESIDE)
     if not beside.is_file():
@@ -41,71 +40,53 @@ def response_beside(file: Path, wanted: Wanted) -> Any:
         ) from None
 
 
-def read_npy(file: Path, wanted: Wanted) -> Table:
+def open_npy(file: Path, wanted: Wanted, _desk: Desk) -> Table:
     """Map an array, with the response beside it."""
     X = np.load(file, mmap_mode="r", allow_pickle=False)
     return Table(X, response_beside(file, wanted), target=wanted.target or BESIDE)
 
 
-def read_npz(file: Path, wanted: Wanted) -> Table:
-    """Read arrays X and y, or a matrix of scipy's save_npz with the response beside it."""
-    if not zipfile.is_zipfile(file):  # numpy leaves such a file open
+def open_npz(file: Path, wanted: Wanted, desk: Desk) -> Table:
+    """Return arrays X and y, or a matrix of scipy's save_npz with the response beside it.
+
+    An npz cannot be mapped: where there is a place for it, the arrays are unpacked to files that are.
+    """
+    if not zipfile.is_zipfile(file):
         raise ValueError(f"{file}: not an npz file")
     target = wanted.target or "y"
-    with np.load(file, allow_pickle=False) as arrays:
-        if "X" in arrays:
-            if target not in arrays and (wanted.needs_response or wanted.target is not None):
-                raise ValueError(f"{file}: there is no array {target!r}")
-            return Table(arrays["X"], arrays.get(target), target=target)
-        is_sparse = "format" in arrays
-    if not is_sparse:
-        raise ValueError(f"{file}: expected arrays X and y, or a matrix written by scipy.sparse.save_npz")
-    y = response_beside(file, wanted)
-    return Table(sp.load_npz(file), y, target=wanted.target or BESIDE)
-
-
-def open_npz(file: Path, wanted: Wanted, desk: Desk) -> Source:
-    """Return what `read_npz` reads as a source. The members are unpacked to files: an npz cannot be mapped."""
-    scratch, target = desk.scratch, wanted.target or "y"
-    if scratch is None or not zipfile.is_zipfile(file):
-        return from_table(read_npz(file, wanted))
     with zipfile.ZipFile(file) as archive:
-        members = {name.removesuffix(".npy") for name in archive.namelist()}
-
-        def unpack(name: str) -> NDArray[Any]:
-            path = scratch / f"{name}.npy"
-            with archive.open(f"{name}.npy") as packed, path.open("wb") as unpacked:
-                shutil.copyfileobj(packed, unpacked, 1 << 22)
-            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-
-        def unpack_all(*names: str) -> Iterator[NDArray[Any]]:
-            sizes = [archive.getinfo(f"{name}.npy").compress_size for name in names]
-            for name, done in zip(names, itertools.accumulate(sizes), strict=True):
-                yield unpack(name)
-                desk.tell(Step(f"reading {file.name}", done, sum(sizes)))
-
-        if {"X", target} <= members:
-            X, y = unpack_all("X", target)
-            return from_matrix(X, y)._replace(target=target)
-        kind = unpack("format").item() if "format" in members else None
-        kind = kind.decode() if isinstance(kind, bytes) else str(kind)
-        if kind in _COMPRESSED:
-            data, indices, indptr, shape = unpack_all("data", "indices", "indptr", "shape")
-            matrix = from_compressed(data, indices, indptr, by_rows=_COMPRESSED[kind])
-        elif kind == "coo" and "row" in members:
-            rows, columns, data, shape = unpack_all("row", "col", "data", "shape")
-            matrix = from_coordinates(rows, columns, data)
+        there = {name.removesuffix(".npy") for name in archive.namelist()}
+        if "X" in there:
+            if wanted.response and target not in there:
+                raise ValueError(f"{file}: there is no array {target!r}")
+            X, *rest = _unpack(file, archive, ["X", target] if target in there else ["X"], desk)
+            y: Any = rest[0] if rest else None
+            return Table(X, y, target=target)
+        if "format" not in there:
+            raise ValueError(f"{file}: expected arrays X and y, or a matrix written by scipy.sparse.save_npz")
+        [kind] = _unpack(file, archive, ["format"], desk._replace(tell=silent))
+        name = kind.item().decode() if kind.dtype.kind == "S" else str(kind)
+        if desk.scratch is None or name not in _COMPRESSED:
+            X = sp.load_npz(file)
         else:
-            return from_table(read_npz(file, wanted))
-    m, p = shape.tolist()
-    y = response_beside(file, wanted)
-    return Source((m, p), float_type(data.dtype), matrix, y, target=wanted.target or BESIDE)
+            data, indices, indptr, shape = _unpack(file, archive, ["data", "indices", "indptr", "shape"], desk)
+            X = (sp.csr_array if _COMPRESSED[name] else sp.csc_array)(tuple(shape.tolist()), dtype=data.dtype)
+            X.data, X.indices, X.indptr = data, indices, indptr  # the constructor would copy int64 indices to int32
+    return Table(X, response_beside(file, wanted), target=wanted.target or BESIDE)
 
 
-def from_table(table: Table) -> Source:
-    """Return a table as a source."""
-    source = from_matrix(table.X, None if table.y is None else np.asarray(table.y), table.feature_names)
-    return source._replace(target=table.target, first_index=table.first_index)
+def _unpack(file: Path, archive: zipfile.ZipFile, names: list[str], desk: Desk) -> Iterator[NDArray[Any]]:
+    sizes = [archive.getinfo(f"{name}.npy").compress_size for name in names]
+    for name, done in zip(names, itertools.accumulate(sizes), strict=True):
+        with archive.open(f"{name}.npy") as packed:
+            if desk.scratch is None:
+                yield np.asarray(np.lib.format.read_array(packed, allow_pickle=False))
+            else:
+                path = desk.scratch / f"{name}.npy"
+                with path.open("wb") as unpacked:
+                    shutil.copyfileobj(packed, unpacked, 1 << 22)
+                yield np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        desk.tell(Step(f"reading {file.name}", done, sum(sizes)))
 
 
 def open_h5ad(file: Path, wanted: Wanted, desk: Desk) -> Source:
@@ -128,7 +109,7 @@ def open_h5ad(file: Path, wanted: Wanted, desk: Desk) -> Source:
 
 
 def _response(file: Path, obs: Any, wanted: Wanted) -> NDArray[Any] | None:
-    if wanted.target is None and not wanted.needs_response:
+    if not wanted.response:
         return None
     numeric = [name for name in obs if hasattr(obs[name], "dtype") and obs[name].dtype.kind in "biuf"]
     if wanted.target not in numeric:

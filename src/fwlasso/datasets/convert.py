@@ -10,9 +10,9 @@ import numpy as np
 from ..data.files import replacing_folder
 from ..data.progress import Tell, silent
 from ..data.store import Store, open_store
-from .arrow_files import Wanted
-from .files import open_source
 from .fill import Indices, Selection
+from .readers import open_source
+from .source import Wanted
 from .write import as_float_type, build, require_place
 
 
@@ -32,7 +32,7 @@ def convert(
 
     The store appears when it is complete, in one step; one that was there before goes a moment earlier. Text
     and packed files are unpacked beside it on the way, which takes as much space on the disk again;
-    the entries of Matrix Market text are put in order in memory.
+    the entries of Matrix Market text and of COO matrices are put in order in memory.
 
     Parameters
     ----------

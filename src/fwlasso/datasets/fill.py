@@ -43,32 +43,29 @@ def fill(
 
 
 def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: Tell) -> None:
-    """Copy a dense source to `out`."""
+    """Copy a dense source to `out`, by blocks of whole rows or of whole columns."""
     assert isinstance(source.matrix, Rectangle)
     values, by_rows = source.matrix
-    m, p = source.shape
-    rows, columns = selection
+    axis = 0 if by_rows else 1
+    along, across = selection[axis], selection[1 - axis]
+    places = _places(along, source.shape[axis])
     done = 0
-    if by_rows:
-        places = _places(rows, m)
-        for lo, hi in cuts(m, BLOCK_BYTES // max(1, p * out.itemsize)):
-            wanted = np.flatnonzero(places[lo:hi] >= 0)
-            if wanted.size == 0:
-                continue
+    for lo, hi in cuts(places.size, BLOCK_BYTES // max(1, source.shape[1 - axis] * out.itemsize)):
+        part: Any = slice(lo, hi) if along is None else lo + np.flatnonzero(places[lo:hi] >= 0)
+        to = part if along is None else places[part]
+        if places[part].size == 0:
+            continue
+        if by_rows:  # of files by slices alone
             block = np.asarray(values[lo:hi, :])
-            block = block if rows is None else block[wanted]
-            block = _floats(block if columns is None else block[:, columns], out.dtype)
-            _require_finite(block, source, wanted + lo, columns)
-            out[slice(lo, hi) if rows is None else places[lo:hi][wanted], :] = block
-            done += block.size
-            tell(Step("copying", done, out.size))
-        return
-    for lo, hi in cuts(out.shape[1], BLOCK_BYTES // max(1, m * out.itemsize)):
-        part = slice(lo, hi) if columns is None else columns[lo:hi]
-        block = np.asarray(values[:, part])
-        block = _floats(block if rows is None else block[rows], out.dtype)
-        _require_finite(block, source, rows, np.arange(lo, hi) if columns is None else columns[lo:hi])
-        out[:, lo:hi] = block
+            block = (block if along is None else block[part - lo]).T
+        else:
+            block = np.asarray(values[:, part])
+        block = _floats(block if across is None else block[across], out.dtype)
+        if not np.isfinite(block).all():
+            i, j = np.argwhere(~np.isfinite(block))[0]
+            place = (i if across is None else across[i]), np.arange(places.size)[part][j]
+            _refuse_value(block[i, j], source, *(place[::-1] if by_rows else place))
+        (out.T if by_rows else out)[:, to] = block
         done += block.size
         tell(Step("copying", done, out.size))
 
@@ -76,15 +73,6 @@ def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: T
 def _floats(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     with np.errstate(over="ignore"):  # what does not fit float32 is infinite, and refused
         return np.asarray(values, dtype)
-
-
-def _require_finite(block: NDArray[Any], source: Source, rows: Indices | None, columns: Indices | None) -> None:
-    finite = np.isfinite(block)
-    if finite.all():
-        return
-    i, j = (int(place[0]) for place in np.nonzero(~finite))
-    row, column = i if rows is None else rows[i], j if columns is None else columns[j]
-    _refuse_value(block[i, j], source, int(row), int(column))
 
 
 def _refuse_value(value: Any, source: Source, row: int, column: int) -> NoReturn:

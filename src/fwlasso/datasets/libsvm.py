@@ -5,21 +5,22 @@ rows; the sums tell where in the matrix each thread begins in every column, and 
 """
 
 import itertools
-import os
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from .._core.jit import kernel
-from .._core.threads import Workers, resolve_threads
+from .._core.threads import Workers, physical_memory, resolve_threads
 from ..data.checks import check, is_count
 from ..data.progress import Tell, silent
+from ..data.table import Table
 from .libsvm_faults import Expected
 from .libsvm_rows import TextRows, changed, first_index, stream_rows
 
+_FLOAT64 = np.dtype(np.float64)
 _INT32_MAX = int(np.iinfo(np.int32).max)
 _BYTES_PER_COLUMN = 32  # pointers, counts and what it takes to add them up
 
@@ -97,22 +98,23 @@ def load_libsvm(
         raise FileNotFoundError(f"{file}: no such file")
     if n_features is not None and n_features > _most_columns():
         raise MemoryError(f"n_features: there is no memory for {n_features:,} columns")
-    threads, tell = resolve_threads(n_threads), progress or silent
-    found = _read(file, n_features, zero_based, dtype, bool(query_id), threads, tell)
-    return (found.X, found.y, found.queries) if query_id else (found.X, found.y)
+    table, queries = _read(
+        file, zero_based, n_features, dtype, with_queries=query_id, n_threads=n_threads, tell=progress or silent
+    )
+    return (table.X, table.y, queries) if query_id else (table.X, table.y)
 
 
-def read_libsvm(file: Path, zero_based: bool | Literal["auto"]) -> tuple[sp.csc_array, NDArray[np.float64], int]:
-    """Read rows as `load_libsvm` does; return the first column's index, too."""
-    found = _read(file, None, zero_based, np.dtype(np.float64), False, resolve_threads(None), silent)
-    if not found.y.size:
+def read_libsvm(file: Path, zero_based: bool | Literal["auto"]) -> Table:
+    """Read rows as `load_libsvm` does; there must be some."""
+    table, _ = _read(file, zero_based)
+    if not table.y.size:
         raise ValueError(f"{file}: there are no rows")
-    return found.X, found.y, found.first_index
+    return table
 
 
 def _most_columns() -> int:
     """Return for how many columns this machine has memory."""
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _BYTES_PER_COLUMN)
+    return physical_memory() // _BYTES_PER_COLUMN
 
 
 def expect_columns(zero_based: bool | Literal["auto"]) -> Expected:
@@ -120,25 +122,19 @@ def expect_columns(zero_based: bool | Literal["auto"]) -> Expected:
     return Expected(int(zero_based is False), _most_columns(), reason=" (there is no memory for more columns)")
 
 
-class _Found(NamedTuple):
-    """What there is in a file."""
-
-    X: sp.csc_array
-    y: NDArray[np.float64]
-    queries: NDArray[np.int64]
-    first_index: int
-
-
 def _read(
     file: Path,
-    n_features: int | None,
     zero_based: bool | Literal["auto"],
-    dtype: np.dtype[Any],
-    with_queries: bool,
-    n_threads: int,
-    tell: Tell,
-) -> _Found:
-    expected = expect_columns(zero_based)._replace(dtype=dtype, with_queries=with_queries)
+    n_features: int | None = None,
+    dtype: np.dtype[Any] = _FLOAT64,
+    *,
+    with_queries: bool = False,
+    n_threads: int | None = None,
+    tell: Tell = silent,
+) -> tuple[Table, NDArray[np.int64]]:
+    """Return the rows and their queries."""
+    n_threads = resolve_threads(n_threads)
+    expected = expect_columns(zero_based)._replace(dtype=dtype, with_queries=bool(with_queries))
     if n_features is not None:  # which may yet prove right as an index
         expected = expected._replace(highest=n_features, reason="")
     pieces = list(stream_rows(file, expected, n_threads, tell))
@@ -156,7 +152,7 @@ def _read(
         data, indices, indptr = _by_columns(pieces, p + shift, dtype, workers)
     X = sp.csc_array((data, indices, indptr[shift:]), shape=(y.size, p))
     X.has_canonical_format = True  # spares scipy a look at it
-    return _Found(X, y, queries, shift)
+    return Table(X, y, first_index=shift), queries
 
 
 def _by_columns(

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal, sign_at
 from .._core.jit import kernel, kernel_in_order, part_of_kernel
 from ..data.progress import Step, Tell, silent
 from .compressed import unpacked
-from .decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal, sign_at
 from .libsvm_faults import QUERY, WORD, Expected, MisfitError, first_misfit
 
 _QUERY = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+" + QUERY + rb"(?![^\s#])", re.MULTILINE)

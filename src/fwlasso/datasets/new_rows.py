@@ -2,27 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core.notices import warn_of_doubt
-from ..data.predict import fit_columns
+from ..data.genotypes import Genotypes
+from ..data.predict import fit_columns, match_columns
 from ..data.table import Table
 from .libsvm import read_libsvm
-from .plink import open_bed
-
-
-class NewRows(NamedTuple):
-    """Rows to predict: a matrix, the response if it is known, and the names of the columns if they have any.
-
-    Of genotypes, a phenotype that is missing is NaN.
-    """
-
-    X: Any
-    y: NDArray[np.float64] | None
-    feature_names: tuple[str, ...] | None = None
+from .readers import LIBSVM, naming, read, reader_of, suffix_of
+from .source import Wanted
 
 
 class Features(NamedTuple):
@@ -33,22 +23,27 @@ class Features(NamedTuple):
     first_index: int | None = None  # what its data called the first one, if they were LIBSVM text
 
 
-def bed_rows(file: Path, known: Features, zero_based: bool | None) -> NewRows:
-    """Open genotypes for a model."""
-    bed = open_bed(file)
-    if bed.phenotype is not None and np.isnan(bed.phenotype).any():
-        n_known = np.count_nonzero(~np.isnan(bed.phenotype))
-        warn_of_doubt(
-            f"{file}: scores are of the {n_known} of {bed.phenotype.size} samples with a phenotype in its .fam"
-        )
-    return NewRows(bed.X, bed.phenotype, bed.feature_names)
+def read_new_rows(file: str | Path, target: str | None, known: Features, zero_based: bool | None = None) -> Table:
+    """Read rows for a model, which has their columns then.
 
-
-def libsvm_rows(file: Path, known: Features, zero_based: bool | None) -> NewRows:
-    """Read LIBSVM text for a model."""
-    rows = read_libsvm_rows(file, known.first_index, zero_based)
-    is_foreign = known.first_index is None and rows.X.shape[1] > known.n_features
-    return NewRows(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
+    Of tables, the columns that the model uses are read, if it knows their names. Without a `target`, tables, arrays and
+    matrices need no response; what a file has of it in any case (LIBSVM, stores, the y of an npz, the phenotypes of a
+    bed, which may be NaN) is read.
+    """
+    file = Path(file)
+    reader = reader_of(file)
+    if target is None and not file.is_dir() and suffix_of(file) in LIBSVM:
+        with naming(file):
+            rows = read_libsvm_rows(file, known.first_index, zero_based)
+        is_foreign = known.first_index is None and rows.X.shape[1] > known.n_features
+        return Table(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
+    columns = (known.names or None) if reader.has_names else None
+    rows = read(file, Wanted(target, columns, needs_response=False))
+    if isinstance(rows.X, Genotypes) and rows.y is not None and target is None and np.isnan(rows.y).any():
+        n_known = np.count_nonzero(~np.isnan(rows.y))
+        warn_of_doubt(f"{file}: scores are of the {n_known} of {rows.y.size} samples with a phenotype in its .fam")
+    with naming(file):
+        return Table(match_columns(rows, known.n_features, known.first_index), rows.y, rows.feature_names)
 
 
 def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | None) -> Table:
@@ -61,7 +56,7 @@ def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | Non
     """
     known = first_index == 0 if zero_based is None and first_index is not None else zero_based
     try:
-        X, y, found = read_libsvm(file, "auto" if known is None else known)
+        rows = read_libsvm(file, "auto" if known is None else known)
     except ValueError as error:
         if zero_based is not None or "an index of at least 1" not in str(error):
             raise
@@ -72,9 +67,9 @@ def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | Non
         raise ValueError(
             f"{error}: indices count from 1, as there is no 0 in the data of the model; {remedy}"
         ) from None
-    if known is None and found == 1:
+    if known is None and rows.first_index == 1:
         raise ValueError(
             f"{file}: there is no index 0, and the model was not fitted to LIBSVM text: tell whether indices count "
             "from 0 or 1 by --zero-based or --one-based"
         )
-    return Table(X, y, first_index=found if first_index is None else first_index)
+    return rows if first_index is None else rows._replace(first_index=first_index)

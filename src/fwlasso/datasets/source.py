@@ -3,10 +3,10 @@
 Nothing here holds the whole matrix. Arrays may be memory maps or datasets of an HDF5 file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ from .._core.columns import Csc, shape
 from ..data.checks import check_indices
 from ..data.design import as_design
 from ..data.progress import Tell
+from ..data.table import Table
 
 #: Bytes of a block of a dense matrix.
 BLOCK_BYTES = 64 << 20
@@ -60,6 +61,21 @@ class Source(NamedTuple):
     first_index: int | None = None
 
 
+class Wanted(NamedTuple):
+    """What is asked of a file. Of tables the columns by name: the response, by default the last one, and features."""
+
+    target: str | None = None
+    columns: Sequence[str] | None = None  # by default all but those left out
+    exclude: Sequence[str] = ()
+    zero_based: bool | Literal["auto"] = "auto"
+    needs_response: bool = True  # rows to predict need none
+
+    @property
+    def response(self) -> bool:
+        """Whether there must be a response."""
+        return self.needs_response or self.target is not None
+
+
 def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = None) -> Source:
     """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied.
 
@@ -70,23 +86,22 @@ def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = N
     feature_names : tuple of str, optional
         By default those of the frame.
     """
-    if sp.issparse(X):
-        matrix: Rectangle | EntryBlocks = _from_sparse(X)
-    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf":
-        matrix = from_dense(X)
-    else:
-        design = as_design(X)
-        if isinstance(design.columns, Bed):
+    if not sp.issparse(X) and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
+        columns, names, _ = as_design(X)
+        if isinstance(columns, Bed):
             raise ValueError(f"X: {NO_STORE}")
-        feature_names = feature_names or design.feature_names
-        columns = design.columns
-        if isinstance(columns, Csc):
-            matrix = from_compressed(*columns[:3], by_rows=False)
-        else:
-            matrix = from_dense(columns.values.T)
-        return Source(shape(columns), columns[0].dtype, matrix, y, feature_names)
+        feature_names = feature_names or names
+        is_sparse = isinstance(columns, Csc)
+        X = sp.csc_array(columns[:3], shape=shape(columns)) if is_sparse else columns[0].T
     m, p = X.shape
+    matrix = _from_sparse(X) if sp.issparse(X) else from_dense(X)
     return Source((m, p), float_type(X.dtype), matrix, y, feature_names)
+
+
+def from_table(table: Table) -> Source:
+    """Return a table as a source."""
+    source = from_matrix(table.X, None if table.y is None else np.asarray(table.y), table.feature_names)
+    return source._replace(target=table.target, first_index=table.first_index)
 
 
 def from_dense(values: Any) -> Rectangle:
@@ -103,9 +118,6 @@ def _from_sparse(X: Any) -> EntryBlocks:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"X must have real numbers, found {X.dtype}")
     check_indices(X)
-    if X.format == "coo":
-        rows, columns = X.coords
-        return from_coordinates(rows, columns, X.data)
     X = X if X.format in ("csc", "csr") else X.tocsc()
     return from_compressed(X.data, X.indices, X.indptr, by_rows=X.format == "csr")
 
@@ -131,17 +143,6 @@ def from_compressed(data: Any, indices: Any, indptr: NDArray[Any], *, by_rows: b
             lengths = ends[1:] - ends[:-1]
             major, minor = np.repeat(np.arange(first, last), lengths), indices[lo:hi]
             yield (major, minor, data[lo:hi]) if by_rows else (minor, major, data[lo:hi])
-
-    return EntryBlocks(blocks, n_entries)
-
-
-def from_coordinates(rows: Any, columns: Any, data: Any) -> EntryBlocks:
-    """Return a matrix of entries, those of every column in the order of its rows."""
-    n_entries = int(data.shape[0])
-
-    def blocks() -> Iterator[Entries]:
-        for lo, hi in cuts(n_entries, BLOCK_ENTRIES):
-            yield rows[lo:hi], columns[lo:hi], data[lo:hi]
 
     return EntryBlocks(blocks, n_entries)
 

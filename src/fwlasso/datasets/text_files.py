@@ -11,32 +11,24 @@ from numpy.typing import NDArray
 from .._core.threads import resolve_threads
 from ..data.progress import Step, Tell
 from ..data.table import Table
-from .arrow_files import Wanted
-from .binary_files import BESIDE, from_table, response_beside
+from .binary_files import BESIDE, response_beside
 from .compressed import unpacked
 from .libsvm import expect_columns, read_libsvm
 from .libsvm_rows import first_index, stream_rows
-from .source import Desk, Entries, EntryBlocks, Rectangle, Source, Spool, from_compressed, from_matrix
+from .source import Desk, Entries, EntryBlocks, Rectangle, Source, Wanted, from_compressed, from_matrix
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
 
 
-def read_libsvm_table(file: Path, wanted: Wanted) -> Table:
-    """Read LIBSVM text into memory."""
+def open_libsvm(file: Path, wanted: Wanted, desk: Desk) -> Source | Table:
+    """Return LIBSVM text as a source, if there is a place to spool its rows to; else as a table."""
     if wanted.target is not None:
         raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
-    X, y, base = read_libsvm(file, wanted.zero_based)
-    return Table(X, y, first_index=base)
-
-
-def open_libsvm(file: Path, wanted: Wanted, desk: Desk) -> Source:
-    """Return LIBSVM text as a source; its rows are spooled."""
-    scratch, zero_based = desk.scratch, wanted.zero_based
-    if scratch is None or wanted.target is not None:
-        return from_table(read_libsvm_table(file, wanted))
-    columns, data = Spool(scratch / "columns", np.int64), Spool(scratch / "data", np.float64)
+    if desk.scratch is None:
+        return read_libsvm(file, wanted.zero_based)
+    columns, data = desk.spool("columns", np.int64), desk.spool("data", np.float64)
     targets, lengths = [np.empty(0)], [np.zeros(1, np.int64)]
-    expected = expect_columns(zero_based)
+    expected = expect_columns(wanted.zero_based)
     lowest, highest = expected.highest, -1
     for rows in stream_rows(file, expected, resolve_threads(None), desk.tell):
         columns.append(rows.columns)
@@ -48,7 +40,7 @@ def open_libsvm(file: Path, wanted: Wanted, desk: Desk) -> Source:
     y = np.concatenate(targets)
     if not y.size:
         raise ValueError(f"{file}: there are no rows")
-    base = first_index(zero_based, lowest if data.size else -1)
+    base = first_index(wanted.zero_based, lowest if data.size else -1)
     bounds = np.cumsum(np.concatenate(lengths))
     as_written = from_compressed(data.map(data.size), columns.map(data.size), bounds, by_rows=True)
 
@@ -71,7 +63,10 @@ class _Header(NamedTuple):
 
 
 def open_matrix_market(file: Path, wanted: Wanted, desk: Desk) -> Source:
-    """Return Matrix Market text as a source, coordinates or an array of real numbers."""
+    """Return Matrix Market text as a source, coordinates or an array of real numbers.
+
+    scipy's mmread would be shorter, but it ends the process on a text that is cut off within a number.
+    """
     y = response_beside(file, wanted)
     with file.open("rb") as packed, unpacked(packed, file) as stream:
         source = _read_matrix_market(file, packed, stream, desk)

@@ -1,7 +1,6 @@
 """Writing stores."""
 
 import json
-import math
 import os
 import shutil
 from collections.abc import Sequence
@@ -91,10 +90,8 @@ def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: T
     maps: list[np.memmap[Any, Any]] = []
 
     def allocate(name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-        array = create_array(place / f"{name}.npy", dtype, shape)
-        if isinstance(array, np.memmap):
-            maps.append(array)
-        return np.asarray(array)
+        maps.append(create_array(place / f"{name}.npy", dtype, shape))
+        return np.asarray(maps[-1])
 
     arrays = fill(source, selection, as_float_type(dtype) or source.dtype, allocate, tell)
     arrays["y"] = allocate("y", np.float64, (m,))
@@ -106,37 +103,29 @@ def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: T
     if first_index is not None and selection.columns is not None:  # columns are no longer where their indices say
         names, first_index = tuple(str(j + first_index) for j in range(source.shape[1])), None
     if names is not None:
-        kept = names if selection.columns is None else [names[j] for j in selection.columns]
-        (place / file_name(NAMES)).write_text(json.dumps(kept), encoding="utf-8")
+        chosen = names if selection.columns is None else [names[j] for j in selection.columns]
+        (place / file_name(NAMES)).write_text(json.dumps(chosen), encoding="utf-8")
         files.append(NAMES)
     _seal(place, {"shape": [m, p], "target": source.target, "first_index": first_index}, files, tell)
 
 
-def create_array(file: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+def create_array(file: Path, dtype: Any, shape: tuple[int, ...]) -> np.memmap[Any, Any]:
     """Make a ``.npy`` file of zeros in column-major order, and map it for writing.
 
     Its space on the disk is taken at once: a full disk is an error here, and not a signal while pages are written.
     """
     dtype = np.dtype(dtype).newbyteorder("<")
     file.unlink(missing_ok=True)  # a map of the file that was here stays valid
-    header = {"descr": dtype.str, "fortran_order": len(shape) == 2, "shape": shape}
-    with file.open("wb") as stream:
-        np.lib.format.write_array_header_1_0(stream, header)
-        stream.flush()
-        offset = stream.tell()
-        size = offset + math.prod(shape) * dtype.itemsize
-        if hasattr(os, "posix_fallocate"):
+    array = np.lib.format.open_memmap(file, "w+", dtype, shape, fortran_order=len(shape) == 2)
+    if hasattr(os, "posix_fallocate"):
+        with file.open("r+b") as stream:
             try:
-                os.posix_fallocate(stream.fileno(), 0, size)
+                os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
             except OSError as error:
                 free = shutil.disk_usage(file.parent).free
-                why = f"{error.strerror}: an array takes {size:,} bytes, {free:,} are free"
+                why = f"{error.strerror}: an array takes {array.nbytes:,} bytes, {free:,} are free"
                 raise OSError(error.errno, why) from error
-        else:
-            stream.truncate(size)
-    if size == offset:
-        return np.empty(shape, dtype, "F")
-    return np.memmap(file, dtype, "r+", offset, shape, "F")
+    return array
 
 
 def as_float_type(dtype: Any) -> np.dtype[Any] | None:

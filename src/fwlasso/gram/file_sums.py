@@ -11,10 +11,11 @@ import numpy as np
 
 from .._core.threads import Workers, one_blas_thread, resolve_threads
 from ..data.progress import Tell, silent
-from ..datasets.arrow_files import STDIN, Wanted, stream_csv, stream_parquet
-from ..datasets.files import LIBSVM, TABLES, ending_of, naming
+from ..datasets.arrow_files import STDIN, stream_csv, stream_parquet
 from ..datasets.libsvm_faults import Expected
 from ..datasets.libsvm_rows import TextRows, first_index, stream_rows
+from ..datasets.readers import LIBSVM, TABLES, naming, suffix_of
+from ..datasets.source import Wanted
 from .blocks import Coordinates
 from .centring import moments
 from .problem import GramProblem
@@ -189,7 +190,7 @@ def file_sums(
         As `read_table` does.
     """
     file = Path(path)
-    ending = None if file == STDIN else ending_of(file)
+    ending = None if file == STDIN else suffix_of(file)
     if ending not in (*LIBSVM, *TABLES):
         raise ValueError(f"{file}: in one pass only files are read that end in {', '.join((*LIBSVM, *TABLES))}")
     if ending in LIBSVM and (target is not None or columns is not None or exclude):

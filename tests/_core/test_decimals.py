@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from fwlasso.datasets import decimals
+from fwlasso._core import decimals
 from libsvm_cases import HARD_NUMBERS
 
 

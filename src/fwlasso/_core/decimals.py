@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.jit import part_of_kernel
+from .jit import part_of_kernel
 
 # What became of a number.
 SURE, UNSURE, NO_NUMBER = 0, 1, 2

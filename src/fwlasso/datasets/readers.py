@@ -1,0 +1,205 @@
+"""Reading files whose kind is told by the suffix of the name, and stores: one table of readers."""
+
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.files import is_full
+from ..data.genotypes import Genotypes
+from ..data.progress import Tell, silent
+from ..data.store import open_store
+from ..data.table import Table
+from .arrow_files import STDIN, choose, open_csv, open_parquet
+from .binary_files import open_h5ad, open_npy, open_npz, response_beside
+from .compressed import is_packed
+from .fill import Selection, fill
+from .plink import open_bed
+from .source import NO_STORE, Desk, Source, Wanted, from_table
+from .text_files import open_libsvm, open_matrix_market
+
+_MISSING_CODES = " (in a .fam -9 means missing, and so does 0 beside 1 and 2: controls are 1, cases 2)"
+
+
+def read_table(
+    file: str | Path,
+    target: str | None = None,
+    *,
+    zero_based: bool | Literal["auto"] = "auto",
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+) -> Table:
+    r"""Read a design matrix and a response.
+
+    Parameters
+    ----------
+    file : path
+        ``.svm``, ``.libsvm``, ``.svmlight`` or ``.txt``, also with ``.gz``, ``.bz2``,
+        ``.xz`` or ``.zst`` behind: LIBSVM text, see `load_libsvm`.
+        ``.npz``: arrays X and y, or a matrix of `scipy.sparse.save_npz` with y beside it in ``y.npy``.
+        ``.npy``: an array X, with y beside it in ``y.npy``.
+        ``.csv``, ``.tsv``, packed or not, and ``.parquet``: a table with names in its first row; the response is the
+        column `target`. Between columns there are commas, semicolons or tabs. ``-`` is a csv from standard input.
+        ``.mtx``: Matrix Market text, with y beside it in ``y.npy``. ``.h5ad``: AnnData, its X and a column of obs.
+        ``.bed``: genotypes, see `open_bed`; the response is the phenotype in the .fam file.
+        A folder: a store, which is mapped into memory and not read.
+    target : str, optional
+        For csv, tsv and parquet, the column of the response; the last one by default. For h5ad, the column of obs. For
+        npz, npy and mtx, the file of the response in the same folder, ``y.npy`` by default: an array, or a ``.txt``
+        with a number a line. For bed, such a file to take in place of the phenotype.
+    zero_based : bool or "auto"
+        Whether the indices of LIBSVM text count from 0. "auto": they count from 1 unless there is a 0. Other rows of
+        the same kind are read by what was found: ``zero_based=table.first_index == 0``.
+    columns, exclude : sequences of str, optional
+        Names of the features to take, or to leave out; of csv, tsv and parquet the others are not read, and need not be
+        numbers.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "data.csv")
+    ...     _ = file.write_text("age,dose,effect\n1,2,3\n4,5,6\n")
+    ...     table = read_table(file, target="effect")
+    >>> table.feature_names, table.y
+    (('age', 'dose'), array([3., 6.]))
+    """
+    return read(Path(file), Wanted(target, columns, exclude, zero_based))
+
+
+def read(file: Path, wanted: Wanted) -> Table:
+    """Read a file into memory, or map it. If no response is wanted, that of the table may be None."""
+    with naming(file), ExitStack() as stack:
+        reader = reader_of(file)
+        found = reader.open(file, wanted, Desk(None, silent, stack))
+        table = _in_memory(found) if isinstance(found, Source) else found
+        if table.y is not None and table.X.shape[:1] != (np.size(table.y),):
+            raise ValueError(f"the response has {np.size(table.y)} values, and X is of shape {table.X.shape}")
+        return table if reader.has_names else _select(table, file, wanted)
+
+
+def _in_memory(source: Source) -> Table:
+    arrays = fill(source, Selection(), source.dtype, lambda _, dtype, shape: np.empty(shape, dtype, "F"), silent)
+    X = arrays.get("X")
+    if X is None:
+        X = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=source.shape)
+    y: Any = None if source.y is None else np.asarray(source.y)
+    return Table(X, y, source.feature_names, source.target)
+
+
+def _select(table: Table, file: Path, wanted: Wanted) -> Table:
+    """Return some of the columns of a table."""
+    names = table.feature_names
+    if wanted.columns is None and not wanted.exclude:
+        return table
+    if names is None or isinstance(table.X, Genotypes):
+        raise ValueError(f"{file}: columns are chosen by name, in tables; fwlasso convert --columns takes numbers, too")
+    features = choose(file, names, wanted)
+    places = [j for j, name in enumerate(names) if name in features]
+    return table._replace(X=table.X[:, places], feature_names=tuple(names[j] for j in places))
+
+
+@contextmanager
+def open_source(file: Path, wanted: Wanted, scratch: Path, tell: Tell = silent) -> Iterator[Source]:
+    """Open a file or a store as a source, for the time of the context; `scratch` is an empty folder to unpack to."""
+    with ExitStack() as stack:
+        with naming(file):
+            found = reader_of(file).open(file, wanted, Desk(scratch, tell, stack))
+            source = found if isinstance(found, Source) else from_table(found)
+        yield source
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Let every error of a file that cannot be read name the file."""
+    try:
+        yield
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        if str(file) in str(error) or isinstance(error, FileNotFoundError) or is_full(error):
+            raise
+        raise ValueError(f"{file}: {error}") from error
+
+
+# One table of readers ----------------------------------------------------------------------------------------
+
+
+class Reader(NamedTuple):
+    """How a kind of file is read."""
+
+    open: Callable[[Path, Wanted, Desk], Source | Table]  # a table is in memory, or mapped
+    may_be_packed: bool = False
+    has_names: bool = False  # a table, whose columns are chosen by name while it is read
+
+
+def _open_bed(file: Path, wanted: Wanted, desk: Desk) -> Table:
+    if desk.scratch is not None:
+        raise ValueError(f"{file}: {NO_STORE}")
+    bed = open_bed(file)
+    y: Any = bed.phenotype
+    if wanted.target is not None:
+        return Table(bed.X, response_beside(file, wanted), bed.feature_names, wanted.target)
+    if wanted.needs_response and y is None:
+        raise ValueError(
+            f"{file}: its .fam has no phenotypes; give a .npy or .txt file of them as target{_MISSING_CODES}"
+        )
+    if wanted.needs_response and (is_missing := np.isnan(y)).any():
+        raise ValueError(
+            f"{file}: its .fam has no phenotype for {is_missing.sum()} samples, of which the first is "
+            f"{bed.sample_ids[is_missing.argmax()]!r}; leave them out with plink --prune{_MISSING_CODES}"
+        )
+    return Table(bed.X, y, bed.feature_names, f"the phenotype in {file.with_suffix('.fam').name}")
+
+
+def _open_store(folder: Path, wanted: Wanted, _desk: Desk) -> Table:
+    if wanted.target is not None:
+        raise ValueError(f"target: {folder} is a store, which has its response")
+    store = open_store(folder)
+    return Table(store.X, store.y, store.feature_names, store.target, store.first_index)
+
+
+#: Suffixes of LIBSVM files.
+LIBSVM = (".svm", ".libsvm", ".svmlight", ".txt")
+#: The readers by suffix; a folder is a store.
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        **dict.fromkeys(LIBSVM, Reader(open_libsvm, may_be_packed=True)),
+        ".npz": Reader(open_npz),
+        ".npy": Reader(open_npy),
+        ".mtx": Reader(open_matrix_market, may_be_packed=True),
+        ".h5ad": Reader(open_h5ad),
+        ".bed": Reader(_open_bed),
+        ".csv": Reader(open_csv, may_be_packed=True, has_names=True),
+        ".tsv": Reader(open_csv, may_be_packed=True, has_names=True),
+        ".parquet": Reader(open_parquet, has_names=True),
+    }
+)
+#: Suffixes of tables with named columns.
+TABLES = tuple(suffix for suffix, reader in READERS.items() if reader.has_names)
+
+
+def reader_of(file: Path) -> Reader:
+    """Return the reader of a file or of a store."""
+    return Reader(_open_store) if file.is_dir() else READERS[suffix_of(file)]
+
+
+def suffix_of(file: Path) -> str:
+    """Return the suffix of a file's name that tells its kind, or raise a ValueError that lists those known."""
+    if file == STDIN:
+        return ".csv"
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file")
+    name, packed = Path(file.name.lower()), is_packed(file)
+    suffix = Path(name.stem).suffix if packed else name.suffix
+    if suffix not in READERS or (packed and not READERS[suffix].may_be_packed):
+        raise ValueError(f"{file}: the ending of the name must be one of {', '.join(READERS)}")
+    return suffix
