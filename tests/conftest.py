@@ -13,7 +13,7 @@ from fwlasso import LassoPath
 from fwlasso._core.columns import Columns, add_column, shape
 from fwlasso._core.iterate import Iterate, zero
 from fwlasso._core.jit import kernel
-from fwlasso._core.penalties import Form
+from fwlasso._core.penalties import Penalty
 from fwlasso._core.problem import Problem
 from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
@@ -92,7 +92,7 @@ def make_case(values: np.ndarray, y: np.ndarray, storage: str = "dense64", units
 def solve_point(
     case: Case,
     solver: Solver,
-    form: Form,
+    penalty: Penalty,
     stopping: Stopping,
     start: Iterate | None = None,
     max_iter: int = 100_000,
@@ -100,7 +100,7 @@ def solve_point(
     """Run a solver on one point, from zero or from `start`."""
     with Workers(1) as workers:
         iterate = zero(case.problem) if start is None else start
-        return run(solver, case.problem, form, iterate, stopping, max_iter, workers, lambda *_: None)
+        return run(solver, case.problem, penalty, iterate, stopping, max_iter, workers, lambda *_: None)
 
 
 def on_gap(case: Case, tol: float) -> Stopping:

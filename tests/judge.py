@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from fwlasso import LassoPath, Status, lasso_path
-from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.penalties import L1, L1Ball
 
 U = 2.0**-53
 #: What long double, in which all is judged, rounds by.
@@ -66,7 +66,7 @@ def exact(values: Any, y: Any, fit_intercept: bool, standardize: bool) -> Exact:
 
 
 def recomputed_gap(
-    given: Exact, form: Ball | Penalty, a: np.ndarray, direction: np.ndarray | None = None
+    given: Exact, penalty: L1Ball | L1, a: np.ndarray, direction: np.ndarray | None = None
 ) -> np.longdouble:
     """The relative duality gap over all columns, from its definition: primal minus dual.
 
@@ -74,19 +74,19 @@ def recomputed_gap(
     """
     r = given.y - given.Z @ a
     corrs = given.Z.T @ r
-    if isinstance(form, Ball):
-        return (form.radius * np.abs(corrs).max() - a @ corrs) / given.half_yy
+    if isinstance(penalty, L1Ball):
+        return (penalty.radius * np.abs(corrs).max() - a @ corrs) / given.half_yy
     v = r if direction is None else direction.astype(np.longdouble)
     largest, vv = np.abs(given.Z.T @ v).max(), v @ v
     s = given.y @ v / vv if vv > 0 else np.longdouble(0.0)
     if largest > 0:
-        s = np.clip(s, -form.weight / largest, form.weight / largest)
+        s = np.clip(s, -penalty.lam / largest, penalty.lam / largest)
     # Of D = 1/2 y'y - 1/2 ||y - s v||^2 no digits are lost where y'y is large and s v is not.
-    return (r @ r / 2 + form.weight * np.abs(a).sum() - s * (given.y @ v - s * vv / 2)) / given.half_yy
+    return (r @ r / 2 + penalty.lam * np.abs(a).sum() - s * (given.y @ v - s * vv / 2)) / given.half_yy
 
 
 def rounding(
-    given: Exact, form: Ball | Penalty, a: np.ndarray, *, standardized: bool = False, stored: np.ndarray | None = None
+    given: Exact, penalty: L1Ball | L1, a: np.ndarray, *, standardized: bool = False, stored: np.ndarray | None = None
 ) -> float:
     """What float64 cannot tell of a relative gap, by `fwlasso.certificate`; `stored` is the residual as it has it."""
     m, r = given.y.size, given.y - given.Z @ a if stored is None else stored.astype(np.longdouble)
@@ -96,42 +96,42 @@ def rounding(
     n_ops = np.count_nonzero(a) + 12 + m * standardized
     of_residual = n_ops * U * (given.y_size + given.sizes @ np.abs(a)) + (2 * m + 8) * U * r_size
     of_sums = (m + 8) * U * r_size * (r_size + given.y_size)
-    if isinstance(form, Ball):
-        reach = form.radius + l1
+    if isinstance(penalty, L1Ball):
+        reach = penalty.radius + l1
         return float((reach * (of_products + largest * of_residual) + r_size * of_residual + of_sums) / given.half_yy)
     # By so much a dual point may be shorter, or longer, whose products are off as the residual is that it is made of.
     moved = of_products + largest * of_residual
-    longer, shorter = (min(1, form.weight / c) if c > 0 else 1 for c in (max(M - moved, M / 1000), M + moved))
+    longer, shorter = (min(1, penalty.lam / c) if c > 0 else 1 for c in (max(M - moved, M / 1000), M + moved))
     of_dual = np.abs(given.y @ r) * (longer - shorter)
-    of_primal = (r_size + of_residual) * of_residual + (m + 8) * U * form.weight * l1
+    of_primal = (r_size + of_residual) * of_residual + (m + 8) * U * penalty.lam * l1
     return float((of_primal + of_dual + 2 * of_sums) / given.half_yy)
 
 
-def moved(given: Exact, form: Ball | Penalty, a: np.ndarray, *, standardized: bool = False) -> float:
+def moved(given: Exact, penalty: L1Ball | L1, a: np.ndarray, *, standardized: bool = False) -> float:
     """How far the relative gap of a dual point s r may be from that of the residual r as float64 stores it."""
-    if isinstance(form, Ball):
+    if isinstance(penalty, L1Ball):
         return 0.0
     r = given.y - given.Z @ a
     r_size, M = np.sqrt(r @ r), np.abs(given.Z.T @ r).max()
     n_ops = np.count_nonzero(a) + 12 + given.y.size * standardized
     d = n_ops * U * (given.y_size + given.sizes @ np.abs(a)) + (2 * given.y.size + 8) * U * r_size
-    s = min(1, form.weight / M) if M > 0 else 1
+    s = min(1, penalty.lam / M) if M > 0 else 1
     lost = min(1, given.norms.max() * d / M) if M > 0 else 1
     return float(s * (np.abs(given.y @ r) * lost + given.y_size * d + s * (r_size * d + d * d / 2)) / given.half_yy)
 
 
-def untold(given: Exact, form: Ball | Penalty, a: np.ndarray) -> float:
+def untold(given: Exact, penalty: L1Ball | L1, a: np.ndarray) -> float:
     """What long double cannot tell of a relative gap, for which every product is as large as it may be."""
     y_size = np.sqrt(2 * given.half_yy)
     size = given.norms @ np.abs(a) / y_size
-    reach = given.size(np.longdouble(form.radius)) if isinstance(form, Ball) else size
+    reach = given.size(np.longdouble(penalty.radius)) if isinstance(penalty, L1Ball) else size
     return float((given.y.size + a.size) * U_JUDGE * (1 + size) * (1 + max(size, reach)))
 
 
-def forms_of(path: LassoPath) -> list[Ball | Penalty]:
+def forms_of(path: LassoPath) -> list[L1Ball | L1]:
     if path.settings["grid"] == "radii":
-        return [Ball(np.longdouble(radius)) for radius in path.radii]
-    return [Penalty(path.settings["n_samples"] * np.longdouble(alpha)) for alpha in path.alphas]
+        return [L1Ball(np.longdouble(radius)) for radius in path.radii]
+    return [L1(path.settings["n_samples"] * np.longdouble(alpha)) for alpha in path.alphas]
 
 
 def judge(path: LassoPath, values: Any, y: Any, *, certified: bool = True) -> np.ndarray:
@@ -146,39 +146,39 @@ def judge(path: LassoPath, values: Any, y: Any, *, certified: bool = True) -> np
     fitted = given.Z @ weights
     corrs = given.Z.T @ (given.y[:, None] - fitted)
     gaps = np.zeros(len(path), np.longdouble)
-    for k, form in enumerate(forms_of(path)):
+    for k, penalty in enumerate(forms_of(path)):
         a, c = weights[:, k], corrs[:, k]
         l1 = np.abs(a).sum()
-        slack = untold(given, form, a) + moved(given, form, a, standardized=standardize)
-        gaps[k] = recomputed_gap(given, form, a)
+        slack = untold(given, penalty, a) + moved(given, penalty, a, standardized=standardize)
+        gaps[k] = recomputed_gap(given, penalty, a)
         claimed = path.gaps[k]
         assert claimed >= gaps[k] - slack, f"point {k}: claimed {claimed:.3e}, is {gaps[k]:.3e}, slack {slack:.1e}"
-        if isinstance(form, Ball):
-            assert l1 <= form.radius * (1 + 1e-13), f"point {k}: outside the ball"
+        if isinstance(penalty, L1Ball):
+            assert l1 <= penalty.radius * (1 + 1e-13), f"point {k}: outside the ball"
         if path.statuses[k] is Status.CERTIFIED:
             assert claimed <= tol
         else:
             assert claimed > tol
             if path.statuses[k] is Status.PRECISION:
-                noise = rounding(given, form, a, standardized=standardize)
+                noise = rounding(given, penalty, a, standardized=standardize)
                 assert claimed <= _MOSTLY_ROUNDING * noise, f"point {k}: gap {claimed:.3e}, rounding {noise:.1e}"
             else:
                 assert not certified, f"point {k}: {path.statuses[k]} at {claimed:.3e}, tol {tol:.0e}"
         # Each term of the gap is at most the gap: correlations and signs are right as far as that goes.
         bound = (claimed + slack) * given.half_yy
-        if isinstance(form, Ball):
+        if isinstance(penalty, L1Ball):
             assert (np.abs(a) * np.abs(c).max() - a * c <= bound).all()
         else:
             blur = given.norms * np.sqrt(2 * bound)
-            assert (np.abs(c) <= form.weight + blur).all()
-            assert (form.weight * np.abs(a) - a * c <= bound + np.abs(a) * blur).all()
-            assert ((np.sign(a) == np.sign(c)) | (np.abs(a) * (form.weight - blur) <= bound)).all()
+            assert (np.abs(c) <= penalty.lam + blur).all()
+            assert (penalty.lam * np.abs(a) - a * c <= bound + np.abs(a) * blur).all()
+            assert ((np.sign(a) == np.sign(c)) | (np.abs(a) * (penalty.lam - blur) <= bound)).all()
             assert l1 == pytest.approx(path.radii[k], rel=1e-12)
         r2 = 1 - ((given.y - fitted[:, k]) ** 2).sum() / (2 * given.half_yy)
         if given.y @ given.y > 0:
             # Of inner products it is only as good as these; where that is not good, the data are looked at.
             blurred = min(1e-7, 1e-15 * (1 + given.norms @ np.abs(a) / np.sqrt(2 * given.half_yy)) ** 2 * given.y.size)
-            assert path.r2[k] == pytest.approx(float(r2), abs=1e-9 + float(blurred) + rounding(given, form, a))
+            assert path.r2[k] == pytest.approx(float(r2), abs=1e-9 + float(blurred) + rounding(given, penalty, a))
     # The coefficients for the columns as given make the same predictions.
     values = values.toarray() if sp.issparse(values) else np.asarray(values)
     mean = np.asarray(y).astype(np.longdouble).mean() if fit_intercept else 0.0

@@ -10,7 +10,7 @@ from sklearn.linear_model import Lasso as ReferenceLasso
 from conftest import POINTWISE, STORAGES, UNITS, Case, held, make_case, plain_columns, random_values
 from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path
 from fwlasso._core.iterate import zero
-from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso.problem.certificate import estimate_gap
 from fwlasso.solvers import points
 from fwlasso.solvers.registry import SOLVERS
@@ -47,8 +47,8 @@ def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver
     case = Case(None, Z, y - y.mean() if fit_intercept else y)
     coefs = standardized_coefs(path, values, units)
     for k in range(len(path)):
-        form = Penalty(30 * path.alphas[k]) if name == "alphas" else Ball(path.radii[k])
-        gap = independent_gap(case, form, coefs[:, k]) / (0.5 * case.y @ case.y)
+        penalty = L1(30 * path.alphas[k]) if name == "alphas" else L1Ball(path.radii[k])
+        gap = independent_gap(case, penalty, coefs[:, k]) / (0.5 * case.y @ case.y)
         if solver == "certified":  # between two solutions a bound is claimed
             assert gap - 1e-9 <= path.gaps[k] <= 1e-4
         else:
@@ -368,7 +368,7 @@ def test_numbers_out_of_range_are_refused_not_certified(rng):
         with pytest.raises(ValueError, match="X and y: their numbers are so far apart in size"):
             lasso_path(x_unit * X, y_unit * y, alphas=5, **settings)
     point = make_case(X, y).problem
-    assert estimate_gap(point, Ball(1.0), zero(point)._replace(l1=np.nan, qq=np.nan), 1.0) == np.inf
+    assert estimate_gap(point, L1Ball(1.0), zero(point)._replace(l1=np.nan, qq=np.nan), 1.0) == np.inf
 
 
 @pytest.mark.parametrize("size", [0, -3, 2.5, "all"])

@@ -77,12 +77,12 @@ def test_the_judge_agrees_with_long_double(grid, standardize, fit_intercept, rng
     X, y = rng.standard_normal((20, 8)) + 3.0, rng.standard_normal(20)
     path = lasso_path(X, y, fit_intercept=fit_intercept, standardize=standardize, tol=1e-2, **{grid: 5})
     given, truth = exact(X, y, fit_intercept, standardize), truth_of(X, y, fit_intercept, standardize)
-    for k, form in enumerate(forms_of(path)):
+    for k, penalty in enumerate(forms_of(path)):
         coefs = path.scaled_coefs[:, [k]].toarray()[:, 0]
         point = point_of(truth, {j: Fraction(coefs[j]) for j in np.flatnonzero(coefs).tolist()})
         value = Fraction(path.radii[k]) if grid == "radii" else 20 * Fraction(path.alphas[k])
         found = gap_of(truth, point, grid, value)
-        assert float(found) == pytest.approx(float(recomputed_gap(given, form, coefs)), rel=1e-12, abs=1e-15)
+        assert float(found) == pytest.approx(float(recomputed_gap(given, penalty, coefs)), rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize(

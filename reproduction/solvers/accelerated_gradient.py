@@ -8,6 +8,7 @@ X'q of the last two points is kept, so that X'(y - X v) is a sum of known vector
 all columns: at the new point, where it gives the duality gap, too.
 """
 
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from fwlasso._core.columns import Vector
 from fwlasso._core.iterate import Iterate
 from fwlasso._core.jit import kernel
-from fwlasso._core.penalties import ROUNDING, Form, Penalty
+from fwlasso._core.penalties import L1, ROUNDING, L1Ball, Penalty
 from fwlasso._core.problem import Problem
 from fwlasso._core.threads import Workers
 from fwlasso.problem.certificate import estimate_gap
@@ -53,7 +54,7 @@ class AcceleratedGradient:
 
     def __init__(self) -> None:
         self._lipschitz = 0.0
-        self._form: Form | None = None
+        self._penalty: Penalty | None = None
         self._last: Iterate | None = None  # as it was returned
         self._now = self._before = Point(np.empty(0), np.empty(0), np.empty(0))
         self._momentum = 1.0
@@ -64,21 +65,21 @@ class AcceleratedGradient:
 
     def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
-        problem, form, stopping, max_steps, workers = task
+        problem, penalty, stopping, max_steps, workers = task
         n_dots = 0
-        if iterate is not self._last or form != self._form:
+        if iterate is not self._last or penalty != self._penalty:
             self._now, n_dots = self._start(problem, iterate, workers)
-            self._before, self._momentum, self._form = self._now, 1.0, form
+            self._before, self._momentum, self._penalty = self._now, 1.0, penalty
         self._lipschitz = self._lipschitz or float(problem.norms2.max(initial=0.0)) or 1.0
         n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)
         taken = 0
         status = None
         while status is None and taken < n_steps:
             taken += 1
-            change, dots = self._step(problem, form, workers)
+            change, dots = self._step(problem, penalty, workers)
             n_dots += dots
             iterate = _iterate(problem, self._now)
-            gap = estimate_gap(problem, form, iterate, largest(problem.xty - self._now.xtq))
+            gap = estimate_gap(problem, penalty, iterate, largest(problem.xty - self._now.xtq))
             if gap <= stopping.gap:
                 status = Status.CERTIFIED
             elif change <= max(stopping.change, 0.0):
@@ -93,7 +94,7 @@ class AcceleratedGradient:
         corrs, n_dots = correlations(problem, iterate, workers)
         return Point(spread(problem, iterate), iterate.scale * iterate.fitted, problem.xty - corrs), n_dots
 
-    def _step(self, problem: Problem, form: Form, workers: Workers) -> tuple[float, int]:
+    def _step(self, problem: Problem, penalty: Penalty, workers: Workers) -> tuple[float, int]:
         """Take a step; return the largest change of a coefficient and the number of dot products."""
         now, before = self._now, self._before
         momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self._momentum**2))
@@ -104,7 +105,7 @@ class AcceleratedGradient:
         while True:
             coefs = np.empty(now.coefs.size)
             _descend(problem.xty, now, before, beta, self._lipschitz, coefs)
-            _move_to_proximal_point(form, coefs, self._lipschitz)
+            _move_to_proximal_point(penalty, coefs, self._lipschitz)
             fitted = fitted_values(problem, coefs, workers)
             n_dots += coefs.size
             length2, change, uphill = _compare(coefs, now.coefs, before.coefs, beta)
@@ -119,15 +120,22 @@ class AcceleratedGradient:
         return change, n_dots + n_priced
 
 
-def _move_to_proximal_point(form: Form, coefs: Vector, lipschitz: float) -> None:
+@singledispatch
+def _move_to_proximal_point(penalty: Penalty, coefs: Vector, lipschitz: float) -> None:
     """Move the coefficients towards zero, by the penalty or to the ball."""
-    if isinstance(form, Penalty):
-        shrink(coefs, form.weight / lipschitz)
-        return
-    shrink(coefs, float(ball_threshold(np.abs(coefs), form.radius)))
+
+
+@_move_to_proximal_point.register
+def _(penalty: L1, coefs: Vector, lipschitz: float) -> None:
+    shrink(coefs, penalty.lam / lipschitz)
+
+
+@_move_to_proximal_point.register
+def _(penalty: L1Ball, coefs: Vector, _lipschitz: float) -> None:
+    shrink(coefs, float(ball_threshold(np.abs(coefs), penalty.radius)))
     l1 = float(np.abs(coefs).sum())
-    if l1 > form.radius:  # a small radius is lost in the rounding of large coefficients
-        coefs *= form.radius / l1
+    if l1 > penalty.radius:  # a small radius is lost in the rounding of large coefficients
+        coefs *= penalty.radius / l1
 
 
 def _iterate(problem: Problem, point: Point) -> Iterate:

@@ -46,9 +46,7 @@ class StochasticDescent:
 
     def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Go through an epoch, or through some epochs and then price all columns where a gap is asked for."""
-        problem, form, stopping, max_steps, workers = task
-        if not isinstance(form, Penalty):
-            raise TypeError("stochastic coordinate descent solves the penalized form")
+        problem, penalty, stopping, max_steps, workers = task
         p = problem.xty.size
         if iterate is not self._last:
             self._coefs, self._n_idle = spread(problem, iterate), 0
@@ -56,7 +54,7 @@ class StochasticDescent:
         on_gap = stopping.gap >= 0.0
         n_epochs = min(max_steps, _EPOCHS) if on_gap else 1
         for _ in range(n_epochs):
-            change = _epoch(problem, form.weight, self._coefs, iterate.fitted, self._state)
+            change = _epoch(problem, penalty, self._coefs, iterate.fitted, self._state)
             self._n_idle = self._n_idle + 1 if change == 0.0 else 0
         n_dots = n_epochs * p
         iterate = self._point(problem, iterate.fitted)
@@ -65,7 +63,7 @@ class StochasticDescent:
             iterate = refresh(problem, iterate)
             corrs, n_priced = correlations(problem, iterate, workers)
             n_dots += iterate.n_active + n_priced
-            gap = estimate_gap(problem, form, iterate, largest(corrs))
+            gap = estimate_gap(problem, penalty, iterate, largest(corrs))
         if gap <= stopping.gap:
             status = Status.CERTIFIED
         elif change <= stopping.change or self._n_idle >= _MAX_IDLE:
@@ -81,7 +79,7 @@ class StochasticDescent:
 
 
 @kernel
-def _epoch(problem: Problem, weight: float, coefs: Vector, fitted: Vector, state: NDArray[np.uint64]) -> float:
+def _epoch(problem: Problem, penalty: Penalty, coefs: Vector, fitted: Vector, state: NDArray[np.uint64]) -> float:
     """Minimise along p coordinates drawn with replacement, in place; return the largest change of a coefficient.
 
     The constant part of centred columns is taken out of the fitted values at the end.
@@ -92,7 +90,7 @@ def _epoch(problem: Problem, weight: float, coefs: Vector, fitted: Vector, state
         j = below(state, coefs.size)
         if problem.norms2[j] > 0.0:
             corr = problem.xty[j] - dot_column(problem.X, j, fitted)
-            new = minimise_along(problem, j, coefs[j], corr, weight, fitted)
+            new = minimise_along(problem, j, coefs[j], corr, penalty, fitted)
             change = max(change, abs(new - coefs[j]))
             largest = max(largest, abs(new))
             coefs[j] = new

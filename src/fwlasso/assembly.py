@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ._core import iterate as iterates
 from ._core.columns import Vector
 from ._core.notices import warn_of_ending
-from ._core.penalties import Form
+from ._core.penalties import Penalty
 from ._core.problem import Problem, in_user_units
 from ._core.threads import Workers
 from .data.genotypes import Genotypes
@@ -35,7 +35,7 @@ _LEAST_SQUARES = (
 
 def certify(
     problem: Problem | GramProblem,
-    forms: list[Form],
+    penalties: list[Penalty],
     outcomes: list[Outcome],
     known: NDArray[np.bool_],
     workers: Workers,
@@ -56,7 +56,7 @@ def certify(
         fitted = np.zeros((len(batch), problem.y.size))
         points = [outcomes[k].iterate._replace(fitted=q) for k, q in zip(batch, fitted, strict=True)]
         fresh = [iterates.refresh(problem, point) for point in points]
-        claims = certify_iterates(problem, [forms[k] for k in batch], fresh, workers)
+        claims = certify_iterates(problem, [penalties[k] for k in batch], fresh, workers)
         gaps[batch] = [claim.gap for claim in claims]
     return gaps / problem.null_loss, len(batches)
 

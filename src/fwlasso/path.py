@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ._core.columns import Csc, Dense, Vector, shape
 from ._core.compiling import compile_seconds
 from ._core.iterate import Iterate
-from ._core.penalties import Ball, Form, Penalty
+from ._core.penalties import L1, L1Ball, Penalty
 from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory
 from .assembly import assemble, certify, label, supports_of, warn_unless_converged
@@ -248,22 +248,22 @@ def path_on(
             cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
             if run is not None and cut is None:
                 run.keep_grid(grid)
-        forms = _forms(options, grid)
+        penalties = _penalties(options, grid)
         values = user_grid(options, grid.values, problem)
     with timed(seconds, "solve"):
         tell = partial(_tell, watch, problem, values)
         if (run is not None or options.in_segments) and cut is None:
-            outcomes, ending = solve_in_segments(problem, forms, options, seed, run, workers, tell)
+            outcomes, ending = solve_in_segments(problem, penalties, options, seed, run, workers, tell)
         else:
             guess = problem.from_user_units(start) if start is not None and options.entry.make is None else None
-            outcomes, ending = solve_points(problem, forms, options, seed, guess, workers, tell)
+            outcomes, ending = solve_points(problem, penalties, options, seed, guess, workers, tell)
         ending = ending or cut
     p = problem.xty.size
     with timed(seconds, "certify"):
         found = supports_of(outcomes, p)  # before any of these columns is read
         wanted = options.certify and ending is not Status.INTERRUPTED
         known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
-        gaps, n_passes = certify(problem, forms, outcomes, np.array(known), workers, wanted)
+        gaps, n_passes = certify(problem, penalties, outcomes, np.array(known), workers, wanted)
         if options.grid_name == "radii":
             excess = radius_excess(problem, options.grid, grid.values)[: gaps.size]
             gaps *= excess
@@ -318,7 +318,7 @@ def _grid(problem: Problem | GramProblem, options: Options, workers: Workers, wa
     def largest_radius() -> float:
         """Return ||a||_1 of the penalized solution at eps lambda_max."""
         nonlocal n_priced
-        last = Penalty(options.ratio * problem.lambda_max)
+        last = L1(options.ratio * problem.lambda_max)
         look = lambda *_, **__: watch.look()  # noqa: E731
         (outcome,), _ = solve_certified(problem, [last], _RADIUS_GAP * 0.5 * problem.yy, 1000, workers, look)
         n_priced = outcome.n_priced
@@ -341,10 +341,10 @@ def user_grid(options: Options, values: Vector, problem: Problem | GramProblem) 
     return user_values(problem, options.grid_name, values) if isinstance(options.grid, int) else options.grid
 
 
-def _forms(options: Options, grid: Grid) -> list[Form]:
+def _penalties(options: Options, grid: Grid) -> list[Penalty]:
     """Return the problems of the path."""
-    form = Penalty if options.grid_name == "alphas" else Ball
-    return [form(value) for value in grid.values.tolist()]
+    penalty = L1 if options.grid_name == "alphas" else L1Ball
+    return [penalty(value) for value in grid.values.tolist()]
 
 
 def _tell(

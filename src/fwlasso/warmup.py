@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ._core.draws import draw, make_sampler
 from ._core.iterate import zero
 from ._core.oracle import parallel_scan
-from ._core.penalties import Ball, Penalty
+from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.subproblem.rounds import AFTER, LOOK, Plan, Task, first_round
 from ._core.threads import FEWEST_BYTES, Workers
@@ -112,11 +112,11 @@ def _large_working_set(problem: Problem, workers: Workers) -> None:
 
 def _large_samples(problem: Problem, workers: Workers) -> None:
     """Take a step of Frank-Wolfe with a scan on threads."""
-    for form in (Ball(1.0), Penalty(0.1)):
+    for penalty in (L1Ball(1.0), L1(0.1)):
         sampler = make_sampler(problem.xty.size, 2, 0)
         n_blocks = draw(sampler, 4, 0)
         j, corr = parallel_scan(problem, zero(problem), sampler, n_blocks, FEWEST_BYTES, workers)
-        take_step(problem, form, zero(problem), j, corr, 0, Stopping(-1.0, -1.0))
+        take_step(problem, penalty, zero(problem), j, corr, 0, Stopping(-1.0, -1.0))
 
 
 def _on_large_data(solver: str) -> Iterator[Callable[[Problem, Workers], None]]:

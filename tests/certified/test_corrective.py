@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from conftest import ANY_NUMBERS, STORAGES, UNITS, held, make_case, random_values
 from fwlasso import Status, lasso_path
-from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.certified.driver import follow
 from fwlasso.certified.references import Anchors
@@ -66,8 +66,8 @@ def test_means_of_columns_and_response_do_not_spoil_the_certificate(wrap, standa
     for grid in ({"alphas": 6}, {"radii": [0.5, 1.0, 2.0]}):
         path = solve(wrap(X), y, tol=1e-9, standardize=standardize, **grid)
         given = exact(X, y, True, standardize)
-        for k, form in enumerate(forms_of(path)):
-            gap = recomputed_gap(given, form, path.scaled_coefs.toarray()[:, k].astype(np.longdouble))
+        for k, penalty in enumerate(forms_of(path)):
+            gap = recomputed_gap(given, penalty, path.scaled_coefs.toarray()[:, k].astype(np.longdouble))
             assert path.gaps[k] >= gap - 1e-15 * lost
 
 
@@ -77,9 +77,9 @@ def test_a_claim_is_about_the_coefficients_that_are_returned(data):
     path = lasso_path(values, y, alphas=[0.1], tol=1e-8)
     given = exact(values, y, True, False)
     a = path.coef(0).astype(np.longdouble)
-    assert recomputed_gap(given, Penalty(np.longdouble(3.0)), a) <= 1e-8
+    assert recomputed_gap(given, L1(np.longdouble(3.0)), a) <= 1e-8
     a[np.flatnonzero(a)[0]] *= 1.01
-    assert recomputed_gap(given, Penalty(np.longdouble(3.0)), a) > 1e-7
+    assert recomputed_gap(given, L1(np.longdouble(3.0)), a) > 1e-7
 
 
 def test_nodes_that_are_priced_one_by_one_are_certified(monkeypatch, rng):
@@ -263,8 +263,8 @@ def test_a_limit_on_iterations_is_named(data):
     assert path.gaps[0] == pytest.approx(float(gap), rel=1e-6)
 
 
-@pytest.mark.parametrize("forms", [[Penalty(5.0), Penalty(1.0)], [Ball(0.0), Ball(0.5), Ball(1.0)]])
-def test_follow_tells_each_point_once_when_it_is_done(forms, data):
+@pytest.mark.parametrize("penalties", [[L1(5.0), L1(1.0)], [L1Ball(0.0), L1Ball(0.5), L1Ball(1.0)]])
+def test_follow_tells_each_point_once_when_it_is_done(penalties, data):
     case = make_case(*data, units="centred")
     done, goal = [], 1e-6 * 0.5 * case.problem.yy
 
@@ -273,10 +273,10 @@ def test_follow_tells_each_point_once_when_it_is_done(forms, data):
             seen.append((point, gap))
 
     with Workers(1) as workers:
-        outcomes, ending = follow(case.problem, forms, goal, 1000, workers, tell)
+        outcomes, ending = follow(case.problem, penalties, goal, 1000, workers, tell)
     assert ending is None
     assert done == [(k, outcome.gap) for k, outcome in enumerate(outcomes)]
-    assert len(outcomes) == len(forms)
+    assert len(outcomes) == len(penalties)
     assert all(outcome.gap <= goal for outcome in outcomes)
 
 

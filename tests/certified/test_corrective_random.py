@@ -191,8 +191,8 @@ def test_a_tolerance_below_rounding_ends_with_what_rounding_leaves(tol, grid, da
     values, y = data
     path = solve(values, y, tol=tol, **grid)
     given = exact(values, y, True, False)
-    for gap, form, a in zip(judge(path, values, y), forms_of(path), path.scaled_coefs.toarray().T, strict=True):
-        assert gap <= 10 * rounding(given, form, a)
+    for gap, penalty, a in zip(judge(path, values, y), forms_of(path), path.scaled_coefs.toarray().T, strict=True):
+        assert gap <= 10 * rounding(given, penalty, a)
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-6])

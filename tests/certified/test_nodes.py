@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conftest import STORAGES, UNITS, Case, all_coefs, held, make_case, random_values
 from fwlasso._core.iterate import at
-from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.certified.nodes import Node, extend, make_node, make_span, mix_coefs, zero_node
 from fwlasso.problem.certificate import max_correlations, prove, residual
@@ -56,14 +56,14 @@ def test_the_gap_of_a_mix_is_never_understated(seed, share, slack, units):
     given, case, span = random_span(seed, slack=slack, units=units)
     a = (1 - share) * plain_coefs(span.left, 9) + share * plain_coefs(span.right, 9)
     mix, known = span.mix(case.problem, share)
-    for form in (Penalty(span.lam(share)), Penalty(0.1), Ball(np.abs(a).sum()), Ball(1.5 * np.abs(a).sum() + 0.1)):
+    for penalty in (L1(span.lam(share)), L1(0.1), L1Ball(np.abs(a).sum()), L1Ball(1.5 * np.abs(a).sum() + 0.1)):
         a = plain_iterate(mix, 9)
-        true = recomputed_gap(given, form, a) * given.half_yy
-        unknown = untold(given, form, a) * given.half_yy
-        claimed = span.gap(case.problem, form, share)
+        true = recomputed_gap(given, penalty, a) * given.half_yy
+        unknown = untold(given, penalty, a) * given.half_yy
+        claimed = span.gap(case.problem, penalty, share)
         assert claimed >= true - unknown
         # The point itself knows its l1 norm, the span only a bound of it.
-        of_the_mix, rounding = prove(case.problem, form, known)
+        of_the_mix, rounding = prove(case.problem, penalty, known)
         assert true - unknown <= of_the_mix <= claimed + rounding
         assert 0.0 < rounding <= 1e-11 * case.problem.yy  # that of the residual counts for its products, too
 
@@ -98,31 +98,31 @@ def test_the_ends_of_a_span_are_its_nodes():
         assert span.lam(share) == pytest.approx(node.lam, rel=1e-15)
         assert known == node.known
         assert mix[4:] == node.iterate(case.problem)[4:]
-        for form in (Penalty(node.lam), Ball(node.known.l1)):
-            assert span.gap(case.problem, form, share) == prove(case.problem, form, node.known).gap
+        for penalty in (L1(node.lam), L1Ball(node.known.l1)):
+            assert span.gap(case.problem, penalty, share) == prove(case.problem, penalty, node.known).gap
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.0, 1.0))
 def test_shares_and_forms_belong_together(seed, share):
     _, case, span = random_span(seed)
-    assert span.share(Penalty(span.lam(share))) == pytest.approx(share, abs=1e-12)
+    assert span.share(L1(span.lam(share))) == pytest.approx(share, abs=1e-12)
     near, far = span.left.known.l1, span.right.known.l1
     if far > near * (1 + 1e-6):
         radius = (1 - share) * near + share * far
-        assert span.share(Ball(radius)) == pytest.approx(share, abs=1e-8)
-        inside = min(1.0, max(0.0, span.share(Ball(radius))))
+        assert span.share(L1Ball(radius)) == pytest.approx(share, abs=1e-8)
+        inside = min(1.0, max(0.0, span.share(L1Ball(radius))))
         assert span.mix(case.problem, inside)[0].l1 <= radius * (1 + 1e-12)
-        assert span.share(Ball(far)) == 1.0
-        assert span.share(Ball(2 * far)) > 1.0
+        assert span.share(L1Ball(far)) == 1.0
+        assert span.share(L1Ball(2 * far)) > 1.0
     else:
-        assert span.share(Ball(0.5)) == math.inf or far > near
+        assert span.share(L1Ball(0.5)) == math.inf or far > near
 
 
 def test_penalties_outside_a_span_have_shares_outside():
     _, _, span = random_span(5)
-    assert span.share(Penalty(2 * span.left.lam)) < 0.0
-    assert span.share(Penalty(0.5 * span.right.lam)) > 1.0
-    assert span.share(Penalty(span.right.lam)) == 1.0
+    assert span.share(L1(2 * span.left.lam)) < 0.0
+    assert span.share(L1(0.5 * span.right.lam)) > 1.0
+    assert span.share(L1(span.right.lam)) == 1.0
 
 
 @settings(max_examples=150)
@@ -183,5 +183,5 @@ def test_the_zero_node_is_the_solution_at_the_largest_penalty(case):
     assert node.columns.size == node.coefs.size == 0
     assert node.lam == node.known.max_corr == pytest.approx(np.abs(case.Z.T @ case.y).max())
     np.testing.assert_allclose(node.residual[:-1], case.y, atol=1e-12)
-    gap, rounding = prove(case.problem, Penalty(node.lam), node.known)
+    gap, rounding = prove(case.problem, L1(node.lam), node.known)
     assert 0.0 < gap <= 2.0 * rounding <= 1e-12 * case.problem.yy

@@ -11,7 +11,7 @@ from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import UNITS, Case, make_case, random_values
 from copied import copied
-from fwlasso._core.penalties import Penalty
+from fwlasso._core.penalties import L1
 from fwlasso._core.subproblem.descent import Work, descend, price, refresh
 from fwlasso._core.subproblem.newton import newton_by_qr
 from fwlasso._core.subproblem.products import MANY_ENTRIES
@@ -58,7 +58,7 @@ def test_the_gap_asked_for_is_reached_for_every_storage_and_unit(case):
         assert result.status is Status.CERTIFIED
         assert result.gap <= 1e-9 * 0.5 * case.problem.yy
         given = exact(case.Z, case.y, False, False)
-        assert recomputed_gap(given, Penalty(weight), a.astype(np.longdouble)) <= 1e-9 + 1e-12
+        assert recomputed_gap(given, L1(weight), a.astype(np.longdouble)) <= 1e-9 + 1e-12
         best = ReferenceLasso(weight / 30, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(case.Z, case.y).coef_
         assert objective(case, weight, a) - objective(case, weight, best) <= 1e-9 * 0.5 * case.problem.yy
         np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4 * np.linalg.norm(case.y))
@@ -166,7 +166,7 @@ def test_hard_columns_are_solved(make, share):
         a, result, _ = solved(case, np.arange(p), weight, 1e-8, radius=radius)
         assert result.status is Status.CERTIFIED, (seed, radius)
         given = exact(values, y, False, False)
-        assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-8 + 1e-12
+        assert recomputed_gap(given, L1(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-8 + 1e-12
 
 
 @pytest.mark.parametrize("distance", [1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2])
@@ -182,7 +182,7 @@ def test_near_copies_are_solved(distance, sign, units, rng):
         a, result, _ = solved(case, np.arange(20), weight, 1e-9)
         assert result.status is Status.CERTIFIED
         given = exact(values, y, *UNITS[units])
-        assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-9 + 1e-12
+        assert recomputed_gap(given, L1(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-9 + 1e-12
 
 
 @settings(max_examples=60)
@@ -211,7 +211,7 @@ def test_a_limit_on_rounds_is_named_and_the_gap_is_that_of_the_point(rng):
     assert result.status is Status.MAX_ITER
     assert result.n_rounds == 1
     given = exact(case.Z, case.y, False, False)
-    true = recomputed_gap(given, Penalty(weight), a.astype(np.longdouble)) * given.half_yy
+    true = recomputed_gap(given, L1(weight), a.astype(np.longdouble)) * given.half_yy
     assert result.gap == pytest.approx(float(true), rel=1e-6)
 
 
@@ -357,7 +357,7 @@ def test_spectra_are_solved_from_zero(noise, seed):
         a, result, _ = solved(case, np.arange(300), weight, 1e-5)
         assert result.status is Status.CERTIFIED
         given = exact(case.Z, case.y, False, False)
-        assert recomputed_gap(given, Penalty(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-5 + 1e-12
+        assert recomputed_gap(given, L1(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-5 + 1e-12
 
 
 @pytest.mark.parametrize("storage", ["dense64", "csc64"])

@@ -10,7 +10,7 @@ from fwlasso._core.compress import compress_rows
 from fwlasso._core.gram_path import Limits, advance, make_walk
 from fwlasso._core.moments import Moments
 from fwlasso.gram import follow
-from fwlasso.gram.follow import GramPath, follow_gram, penalties, radii
+from fwlasso.gram.follow import GramPath, follow_gram, lam_targets, radius_targets
 from gram_cases import hard_cases, moments_of, true_gaps
 
 CASES = {name: (X, y) for name, X, y in hard_cases()}
@@ -18,12 +18,12 @@ MANY = 1_000_000
 
 
 def on_penalties(moments: Moments, lams: np.ndarray, tol: float = 1e-6, max_rounds: int = MANY) -> GramPath:
-    return follow_gram(moments, penalties(moments, lams), tol * moments.yy / 2, max_rounds, lambda _: None)
+    return follow_gram(moments, lam_targets(moments, lams), tol * moments.yy / 2, max_rounds, lambda _: None)
 
 
 def on_radii(moments: Moments, values: np.ndarray, tol: float = 1e-6) -> GramPath:
     goal = tol * moments.yy / 2
-    return follow_gram(moments, radii(moments, values, goal), goal, MANY, lambda _: None)
+    return follow_gram(moments, radius_targets(moments, values, goal), goal, MANY, lambda _: None)
 
 
 def lams_of(moments: Moments, n: int = 40, smallest: float = 1e-3) -> np.ndarray:
@@ -138,7 +138,7 @@ def test_a_nan_between_two_bursts_makes_no_false_claim(where):
     X, y = CASES["plain"]
     moments = moments_of(X, y)
     goal, lams = 1e-6 * moments.yy / 2, lams_of(moments)
-    targets, walk = penalties(moments, lams), make_walk(moments, lams.size, 1)
+    targets, walk = lam_targets(moments, lams), make_walk(moments, lams.size, 1)
     while walk.standing[0].n_done < lams.size:
         if 15 <= walk.standing[0].n_done < 20:
             planted = {"factor": walk.work.factor.upper, "node": walk.nodes.g, "signs": walk.work.sign}[where]
@@ -175,7 +175,7 @@ def test_a_look_may_end_it(monkeypatch):
         seen.append(n_done)
         return Status.STOPPED if n_done >= 10 else None
 
-    targets = penalties(moments, lams_of(moments))
+    targets = lam_targets(moments, lams_of(moments))
     path = follow_gram(moments, targets, 1e-6 * moments.yy / 2, MANY, look)
     assert path.ending is Status.STOPPED
     assert len(path.coefs) == len(path.gaps) == len(path.statuses) == seen[-1] < 40
@@ -210,7 +210,7 @@ def test_a_copy_does_not_come_beside_the_first():
     lams = lams_of(moments_of(first, y))
     alone = on_penalties(moments_of(first, y), lams, 1e-10)
     moments = moments_of(twice, y)
-    targets, walk = penalties(moments, lams), make_walk(moments, lams.size, 1)
+    targets, walk = lam_targets(moments, lams), make_walk(moments, lams.size, 1)
     walk.work.factor.scale[12:] = 0.0  # until the first ones are active, as if they had no length
     while walk.standing[0].n_done < lams.size:
         advance(targets, moments, walk, Limits(1e-10 * moments.yy / 2, MANY), 1.0)

@@ -8,25 +8,25 @@ from hypothesis import strategies as st
 from conftest import UNITS, Case, make_case, random_values
 from fwlasso._core.columns import sample_vector
 from fwlasso._core.iterate import at, correlation, move, refresh, zero
-from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.problem.certificate import certify_iterates, estimate_gap, examine, max_correlations, prove, residual
 from judge import U_JUDGE, U, exact, moved, recomputed_gap, rounding, untold
 
 
-def independent_gap(case: Case, form, a: np.ndarray) -> float:
+def independent_gap(case: Case, penalty, a: np.ndarray) -> float:
     """The duality gap from its definition, on formed columns: primal minus the dual value of the scaled residual."""
     r = case.y - case.Z @ a
     largest = np.abs(case.Z.T @ r).max()
-    if isinstance(form, Ball):
-        return form.radius * largest - a @ (case.Z.T @ r)
-    s = np.clip(case.y @ r / (r @ r), -form.weight / largest, form.weight / largest)
-    primal = 0.5 * r @ r + form.weight * np.abs(a).sum()
+    if isinstance(penalty, L1Ball):
+        return penalty.radius * largest - a @ (case.Z.T @ r)
+    s = np.clip(case.y @ r / (r @ r), -penalty.lam / largest, penalty.lam / largest)
+    primal = 0.5 * r @ r + penalty.lam * np.abs(a).sum()
     return primal - (0.5 * case.y @ case.y - 0.5 * ((case.y - s * r) ** 2).sum())
 
 
-@pytest.mark.parametrize("form", [Ball(3.0), Penalty(0.7)])
-def test_the_gap_is_the_one_from_the_definition(case: Case, form, rng):
+@pytest.mark.parametrize("penalty", [L1Ball(3.0), L1(0.7)])
+def test_the_gap_is_the_one_from_the_definition(case: Case, penalty, rng):
     iterate, a = zero(case.problem), np.zeros(40)
     for j in (3, 9, 3, 21):
         push = rng.uniform(-0.5, 0.5)
@@ -35,10 +35,10 @@ def test_the_gap_is_the_one_from_the_definition(case: Case, form, rng):
         a[j] += push
     iterate = refresh(case.problem, iterate)
     with Workers(2) as workers:
-        ((gap, blur),) = certify_iterates(case.problem, [form], [iterate], workers)
+        ((gap, blur),) = certify_iterates(case.problem, [penalty], [iterate], workers)
         largest = max_correlations(case.problem.X, [residual(case.problem, iterate)], workers)
-    assert gap == pytest.approx(independent_gap(case, form, a), rel=1e-8)
-    assert gap - blur == pytest.approx(estimate_gap(case.problem, form, iterate, largest[0]), rel=1e-10)
+    assert gap == pytest.approx(independent_gap(case, penalty, a), rel=1e-8)
+    assert gap - blur == pytest.approx(estimate_gap(case.problem, penalty, iterate, largest[0]), rel=1e-10)
 
 
 def test_many_residuals_are_priced_in_one_pass(case: Case, rng):
@@ -58,9 +58,9 @@ def test_the_residual_knows_its_sum(rng):
 def test_a_gap_is_never_reported_below_zero(rng):
     case = make_case(rng.standard_normal((6, 3)), rng.standard_normal(6))
     iterate = zero(case.problem)._replace(qq=1.0, qy=1.0 + 1e-15)
-    assert estimate_gap(case.problem, Ball(0.0), iterate, 1.0) == 0.0
+    assert estimate_gap(case.problem, L1Ball(0.0), iterate, 1.0) == 0.0
     known = examine(case.problem, np.array([0]), np.array([1e-9]), case.problem.y, 1e-30)
-    assert prove(case.problem, Ball(0.0), known._replace(yr=2.0 * known.rr)).gap == 0.0
+    assert prove(case.problem, L1Ball(0.0), known._replace(yr=2.0 * known.rr)).gap == 0.0
 
 
 def test_of_a_point_that_is_not_a_number_nothing_is_known(case: Case):
@@ -70,18 +70,18 @@ def test_of_a_point_that_is_not_a_number_nothing_is_known(case: Case):
         largest = max_correlations(case.problem.X, residuals, workers)
     assert (np.isfinite(largest) == [True, False, False]).all()
     one, nothing = np.array([1]), np.empty(0, np.int64)
-    for form in (Ball(1.0), Penalty(0.5)):
-        assert estimate_gap(case.problem, form, zero(case.problem), largest[1]) == np.inf
+    for penalty in (L1Ball(1.0), L1(0.5)):
+        assert estimate_gap(case.problem, penalty, zero(case.problem), largest[1]) == np.inf
         known = examine(case.problem, nothing, np.empty(0), residuals[0], float(largest[0]))
-        assert np.isfinite(prove(case.problem, form, known).gap)
+        assert np.isfinite(prove(case.problem, penalty, known).gap)
         for field in known._fields:
             for bad in (np.nan, np.inf):
-                assert prove(case.problem, form, known._replace(**{field: bad})) == (np.inf, 0.0)
+                assert prove(case.problem, penalty, known._replace(**{field: bad})) == (np.inf, 0.0)
         for r in residuals[1:]:  # even if somebody passed over what is not a number
-            assert prove(case.problem, form, examine(case.problem, nothing, np.empty(0), r, 1.0)).gap == np.inf
+            assert prove(case.problem, penalty, examine(case.problem, nothing, np.empty(0), r, 1.0)).gap == np.inf
         for bad in (np.nan, np.inf):
             known = examine(case.problem, one, np.array([bad]), residuals[0], 1.0)
-            assert prove(case.problem, form, known).gap == np.inf
+            assert prove(case.problem, penalty, known).gap == np.inf
 
 
 def points(rng: np.random.Generator, given, p: int):
@@ -128,18 +128,18 @@ def test_a_claim_is_never_below_the_truth(seed, m, p, mean, storage, units):
         wide, l1 = a.astype(np.longdouble), float(np.abs(a).sum())
         r = residual(case.problem, iterate)[:-1]
         lams = [share * given.lambda_max for share in (2.0, 1.0, 0.3, 1e-3, 1e-9)]
-        forms = [*map(Penalty, lams), *map(Ball, (l1, 1.5 * l1, 10.0 * l1 + 0.1))]
-        claims = certify_iterates(case.problem, forms, [iterate] * len(forms), Workers(1))
-        for form, (gap, blur) in zip(forms, claims, strict=True):
-            truth = recomputed_gap(given, form, wide, r)
+        penalties = [*map(L1, lams), *map(L1Ball, (l1, 1.5 * l1, 10.0 * l1 + 0.1))]
+        claims = certify_iterates(case.problem, penalties, [iterate] * len(penalties), Workers(1))
+        for penalty, (gap, blur) in zip(penalties, claims, strict=True):
+            truth = recomputed_gap(given, penalty, wide, r)
             claimed = gap / case.problem.null_loss
-            assert claimed >= truth - untold(given, form, wide), f"{form} claimed {claimed:.3e}, is {truth:.3e}"
+            assert claimed >= truth - untold(given, penalty, wide), f"{penalty} claimed {claimed:.3e}, is {truth:.3e}"
             # No more is added than the formulas have, and by far the most of a gap that is one is told.
-            sizes = [rounding(given, form, wide, standardized=standardize, stored=v) for v in (None, r)]
-            most = 16.0 * max(sizes) + 1e-12 * claimed + untold(given, form, wide) * float(U / U_JUDGE)
-            most += 4.0 * moved(given, form, wide, standardized=standardize)  # claims hold for both residuals
+            sizes = [rounding(given, penalty, wide, standardized=standardize, stored=v) for v in (None, r)]
+            most = 16.0 * max(sizes) + 1e-12 * claimed + untold(given, penalty, wide) * float(U / U_JUDGE)
+            most += 4.0 * moved(given, penalty, wide, standardized=standardize)  # claims hold for both residuals
             assert 0.0 <= blur <= gap
             # Else the dual point is zero, or the residual is rounding, of which a claim takes the worst.
             is_told = np.linalg.norm(r) > 1e-7 * float(given.y_size + given.sizes @ np.abs(a))
-            if isinstance(form, Ball) or (is_told and case.problem.y[:-1] @ r > 0.0):
+            if isinstance(penalty, L1Ball) or (is_told and case.problem.y[:-1] @ r > 0.0):
                 assert claimed <= truth * (1.0 + 1e-6) + most

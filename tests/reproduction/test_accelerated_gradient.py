@@ -4,7 +4,7 @@ import pytest
 from conftest import Case, all_coefs, make_case, on_gap, solve_point
 from fwlasso import lasso_path
 from fwlasso._core.iterate import zero
-from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.solvers.run import Stopping, Task
 from fwlasso.status import Status
@@ -16,26 +16,26 @@ pytestmark = pytest.mark.usefixtures("baselines")
 NEVER = Stopping(-1.0, -1.0, 1)
 
 
-def forms(case: Case):
-    return Penalty(0.1 * case.problem.lambda_max), Ball(1.5)
+def penalties(case: Case):
+    return L1(0.1 * case.problem.lambda_max), L1Ball(1.5)
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["penalty", "ball"])
 def test_its_certificates_are_true(case: Case, which):
-    form = forms(case)[which]
-    outcome = solve_point(case, AcceleratedGradient(), form, on_gap(case, 1e-7))
+    penalty = penalties(case)[which]
+    outcome = solve_point(case, AcceleratedGradient(), penalty, on_gap(case, 1e-7))
     assert outcome.status is Status.CERTIFIED
     a = all_coefs(outcome.iterate, 40)
-    assert independent_gap(case, form, a) <= 2e-7 * 0.5 * case.problem.yy + 1e-12
+    assert independent_gap(case, penalty, a) <= 2e-7 * 0.5 * case.problem.yy + 1e-12
     if which == 1:
         assert np.abs(a).sum() <= 1.5 * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["penalty", "ball"])
 def test_a_warm_start_is_taken(case: Case, which):
-    form = forms(case)[which]
-    first = solve_point(case, AcceleratedGradient(), form, on_gap(case, 1e-6))
-    again = solve_point(case, AcceleratedGradient(), form, on_gap(case, 1e-6), first.iterate)
+    penalty = penalties(case)[which]
+    first = solve_point(case, AcceleratedGradient(), penalty, on_gap(case, 1e-6))
+    again = solve_point(case, AcceleratedGradient(), penalty, on_gap(case, 1e-6), first.iterate)
     assert again.n_iter <= 3 < first.n_iter
 
 
@@ -44,18 +44,18 @@ def test_a_warm_start_is_taken(case: Case, which):
 def test_the_objective_falls_as_one_over_k_squared(rng, which):
     """f(a_k) - f* <= 2 L ||a*||^2 / (k + 1)^2, where doubling makes L at most twice the largest eigenvalue of X'X."""
     case = make_case(rng.standard_normal((20, 60)) + 2.0 * rng.standard_normal((20, 1)), 5 * rng.standard_normal(20))
-    form = Penalty(0.01 * case.problem.lambda_max) if which == 0 else Ball(8.0)
+    penalty = L1(0.01 * case.problem.lambda_max) if which == 0 else L1Ball(8.0)
 
     def objective(a: np.ndarray) -> float:
-        penalty = form.weight * np.abs(a).sum() if which == 0 else 0.0
-        return float(0.5 * ((case.y - case.Z @ a) ** 2).sum() + penalty)
+        added = penalty.lam * np.abs(a).sum() if which == 0 else 0.0
+        return float(0.5 * ((case.y - case.Z @ a) ** 2).sum() + added)
 
-    best = all_coefs(solve_point(case, AcceleratedGradient(), form, on_gap(case, 1e-11)).iterate, 60)
+    best = all_coefs(solve_point(case, AcceleratedGradient(), penalty, on_gap(case, 1e-11)).iterate, 60)
     bound = 4.0 * np.linalg.norm(case.Z, 2) ** 2 * (best @ best)
     solver, iterate = AcceleratedGradient(), zero(case.problem)
     with Workers(1) as workers:
         for k in range(1, 200):
-            iterate = solver.advance(Task(case.problem, form, NEVER, 1, workers), iterate).iterate
+            iterate = solver.advance(Task(case.problem, penalty, NEVER, 1, workers), iterate).iterate
             assert objective(all_coefs(iterate, 60)) - objective(best) <= bound / (k + 1) ** 2 + 1e-9
 
 
@@ -77,7 +77,7 @@ def test_a_step_is_two_products_even_where_a_gap_is_asked_for(rng, solver, grid)
 
 
 def test_the_change_rule_and_the_iteration_limit_end_it(case: Case):
-    for form in forms(case):
-        assert solve_point(case, AcceleratedGradient(), form, Stopping(1e-2, -1.0, 1)).status is Status.SETTLED
-        limited = solve_point(case, AcceleratedGradient(), form, on_gap(case, 0.0), max_iter=3)
+    for penalty in penalties(case):
+        assert solve_point(case, AcceleratedGradient(), penalty, Stopping(1e-2, -1.0, 1)).status is Status.SETTLED
+        limited = solve_point(case, AcceleratedGradient(), penalty, on_gap(case, 0.0), max_iter=3)
         assert (limited.status, limited.n_iter) == (Status.MAX_ITER, 3)

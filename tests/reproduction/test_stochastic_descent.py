@@ -3,7 +3,7 @@ import pytest
 
 from conftest import Case, all_coefs, make_case, on_gap, solve_point
 from fwlasso import lasso_path
-from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.penalties import L1
 from fwlasso.solvers.run import Stopping
 from fwlasso.status import Status
 from reproduction.solvers.stochastic_descent import StochasticDescent
@@ -14,19 +14,19 @@ pytestmark = pytest.mark.usefixtures("baselines")
 
 @pytest.mark.parametrize("ratio", [0.9, 0.1])
 def test_its_certificates_are_true(case: Case, ratio):
-    form = Penalty(ratio * case.problem.lambda_max)
-    outcome = solve_point(case, StochasticDescent(0), form, on_gap(case, 1e-9))
+    penalty = L1(ratio * case.problem.lambda_max)
+    outcome = solve_point(case, StochasticDescent(0), penalty, on_gap(case, 1e-9))
     assert outcome.status is Status.CERTIFIED
-    gap = independent_gap(case, form, all_coefs(outcome.iterate, 40))
+    gap = independent_gap(case, penalty, all_coefs(outcome.iterate, 40))
     assert gap <= 2e-9 * 0.5 * case.problem.yy + 1e-12
 
 
 def test_an_epoch_is_p_dot_products(case: Case):
-    form = Penalty(0.05 * case.problem.lambda_max)
-    outcome = solve_point(case, StochasticDescent(0), form, Stopping(1e-3, -1.0, 1))
+    penalty = L1(0.05 * case.problem.lambda_max)
+    outcome = solve_point(case, StochasticDescent(0), penalty, Stopping(1e-3, -1.0, 1))
     assert outcome.status is Status.SETTLED
     assert outcome.n_dots == 40 * outcome.n_iter
-    limited = solve_point(case, StochasticDescent(0), form, on_gap(case, 0.0), max_iter=3)
+    limited = solve_point(case, StochasticDescent(0), penalty, on_gap(case, 0.0), max_iter=3)
     assert (limited.status, limited.n_iter) == (Status.MAX_ITER, 3)
 
 
@@ -40,18 +40,13 @@ def test_the_seed_decides(rng):
 
 def test_the_gap_falls_geometrically(rng):
     case = make_case(rng.standard_normal((60, 15)), 3 * rng.standard_normal(60))
-    form = Penalty(0.05 * case.problem.lambda_max)
-    coarse, fine = (solve_point(case, StochasticDescent(0), form, on_gap(case, tol)).n_iter for tol in (1e-5, 1e-10))
+    penalty = L1(0.05 * case.problem.lambda_max)
+    coarse, fine = (solve_point(case, StochasticDescent(0), penalty, on_gap(case, tol)).n_iter for tol in (1e-5, 1e-10))
     assert fine <= 3 * coarse + 10
 
 
 def test_a_warm_start_is_taken(case: Case):
-    form, stopping = Penalty(0.2 * case.problem.lambda_max), on_gap(case, 1e-9)
-    first = solve_point(case, StochasticDescent(0), form, stopping)
-    again = solve_point(case, StochasticDescent(1), form, stopping, first.iterate)
+    penalty, stopping = L1(0.2 * case.problem.lambda_max), on_gap(case, 1e-9)
+    first = solve_point(case, StochasticDescent(0), penalty, stopping)
+    again = solve_point(case, StochasticDescent(1), penalty, stopping, first.iterate)
     assert again.n_iter <= 5 < first.n_iter
-
-
-def test_the_constrained_form_is_refused(case: Case):
-    with pytest.raises(TypeError, match="penalized"):
-        solve_point(case, StochasticDescent(0), Ball(1.0), on_gap(case, 1e-3))

@@ -4,7 +4,7 @@ import pytest
 from conftest import Case, all_coefs, make_case, on_gap, solve_point
 from fwlasso import lasso_path
 from fwlasso._core.iterate import objective, refresh, zero
-from fwlasso._core.penalties import Ball
+from fwlasso._core.penalties import L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
 from fwlasso.solvers.run import Stopping, Task
@@ -19,7 +19,7 @@ def test_every_iterate_is_feasible_and_the_objective_falls(case: Case, take_step
     solver, iterate, last = AwayFrankWolfe(take_step), zero(case.problem), np.inf
     with Workers(1) as workers:
         for _ in range(60):
-            iterate = solver.advance(Task(case.problem, Ball(2.5), NEVER, 1, workers), iterate).iterate
+            iterate = solver.advance(Task(case.problem, L1Ball(2.5), NEVER, 1, workers), iterate).iterate
             a = all_coefs(iterate, 40)
             assert np.abs(a).sum() <= 2.5 * (1 + 1e-12)
             loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()
@@ -44,7 +44,7 @@ def test_a_solution_inside_the_ball_is_reached_by_the_atom_at_the_origin(rng, ta
     X = rng.standard_normal((40, 4))
     y = X @ [1.0, -1.0, 0.5, 0.0] + 0.1 * rng.standard_normal(40)
     case = make_case(X, y)
-    outcome = solve_point(case, AwayFrankWolfe(take_step), Ball(50.0), on_gap(case, 1e-10))
+    outcome = solve_point(case, AwayFrankWolfe(take_step), L1Ball(50.0), on_gap(case, 1e-10))
     exact, *_ = np.linalg.lstsq(X, y, rcond=None)
     assert outcome.status is Status.CERTIFIED
     np.testing.assert_allclose(all_coefs(outcome.iterate, 4), exact, atol=1e-5)
@@ -58,7 +58,7 @@ def test_a_column_that_is_not_needed_is_dropped(rng, take_step):
     start = zero(case.problem)
     start.active[:3], start.weights[:3] = [1, 2, 3], [0.5, -0.3, 0.2]
     start = refresh(case.problem, start._replace(n_active=3))
-    outcome = solve_point(case, AwayFrankWolfe(take_step), Ball(1.0), on_gap(case, 1e-8), start)
+    outcome = solve_point(case, AwayFrankWolfe(take_step), L1Ball(1.0), on_gap(case, 1e-8), start)
     assert outcome.status is Status.CERTIFIED
     assert outcome.iterate.coefs()[0].tolist() == [7]
     assert outcome.n_iter < 30
@@ -67,6 +67,6 @@ def test_a_column_that_is_not_needed_is_dropped(rng, take_step):
 @STEPS
 def test_a_step_is_one_pass(rng, take_step):
     X, y = rng.standard_normal((40, 100)), rng.standard_normal(40)
-    outcome = solve_point(make_case(X, y), AwayFrankWolfe(take_step), Ball(1.0), Stopping(1e-3, -1.0, 1))
+    outcome = solve_point(make_case(X, y), AwayFrankWolfe(take_step), L1Ball(1.0), Stopping(1e-3, -1.0, 1))
     assert outcome.status is Status.SETTLED
     assert outcome.n_dots <= 101 * outcome.n_iter

@@ -3,14 +3,14 @@ import pytest
 
 from conftest import Case, all_coefs, make_case, on_gap, random_values, solve_point
 from fwlasso import lasso_path
-from fwlasso._core.penalties import Penalty
+from fwlasso._core.penalties import L1
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
 from fwlasso.solvers.run import Stopping
 from fwlasso.status import Status
 
 
 def solve(case: Case, weight: float, stopping: Stopping, start=None, max_iter: int = 100_000):
-    return solve_point(case, CoordinateDescent(), Penalty(weight), stopping, start, max_iter)
+    return solve_point(case, CoordinateDescent(), L1(weight), stopping, start, max_iter)
 
 
 def test_a_warm_restart_at_the_solution_changes_nothing(case: Case):

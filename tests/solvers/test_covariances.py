@@ -2,6 +2,7 @@ import numpy as np
 
 from conftest import Case, make_case
 from fwlasso._core.iterate import refresh, zero
+from fwlasso._core.penalties import L1
 from fwlasso.solvers import covariances
 from fwlasso.solvers.coordinate_descent import _cycle_over
 from fwlasso.solvers.covariances import Covariances, cycle_by_covariances
@@ -32,14 +33,14 @@ def test_a_cycle_is_the_same_by_covariances_and_by_residuals(case: Case, rng):
     n_cycles = 5
     columns = np.flatnonzero(case.problem.norms2 > 0)[:12]
     start = zero(case.problem)._replace(active=columns, weights=rng.standard_normal(12), n_active=12)
-    weight, places = 0.1 * case.problem.lambda_max, np.array([0, 2, 3, 7, 11])
+    penalty, places = L1(0.1 * case.problem.lambda_max), np.array([0, 2, 3, 7, 11])
     points = []
     for _ in range(2):
         point = start._replace(weights=start.weights.copy(), fitted=start.fitted.copy())
         points.append(refresh(case.problem, point))
-    _cycle_over(case.problem, weight, points[0], places, -1.0, n_cycles)
+    _cycle_over(case.problem, penalty, points[0], places, -1.0, n_cycles)
     gram = Covariances().among(case.problem, columns[places])
-    assert cycle_by_covariances(case.problem, weight, points[1], places, gram, -1.0, n_cycles) == n_cycles
+    assert cycle_by_covariances(case.problem, penalty, points[1], places, gram, -1.0, n_cycles) == n_cycles
     np.testing.assert_allclose(points[1].weights, points[0].weights, atol=1e-9)
     fresh = [refresh(case.problem, point).fitted for point in points]
     np.testing.assert_allclose(fresh[1], fresh[0], atol=1e-8)

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from conftest import Case, make_case, random_values
 from fwlasso import FixedSize, FractionOfColumns, lasso_path
 from fwlasso._core.iterate import objective, zero
-from fwlasso._core.penalties import Ball, Penalty
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.solvers.frank_wolfe import FrankWolfe, take_step
 from fwlasso.solvers.run import Stopping, Task
@@ -21,12 +21,12 @@ def solver(sample: str, seed: int = 0) -> FrankWolfe:
     return FrankWolfe(size, block, seed)
 
 
-def trace(case: Case, form, method: FrankWolfe, n_steps: int):
+def trace(case: Case, penalty, method: FrankWolfe, n_steps: int):
     """Yield the iterate and its coefficients as an array after every step."""
     iterate = zero(case.problem)
     with Workers(1) as workers:
         for _ in range(n_steps):
-            iterate = method.advance(Task(case.problem, form, NEVER, 1, workers), iterate).iterate
+            iterate = method.advance(Task(case.problem, penalty, NEVER, 1, workers), iterate).iterate
             a = np.zeros(case.Z.shape[1])
             active, weights = iterate.coefs()
             a[active] = weights
@@ -35,8 +35,8 @@ def trace(case: Case, form, method: FrankWolfe, n_steps: int):
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_every_iterate_is_feasible_and_the_objective_falls(case: Case, sample):
-    form, last = Ball(2.5), np.inf
-    for iterate, a in trace(case, form, solver(sample), 40):
+    penalty, last = L1Ball(2.5), np.inf
+    for iterate, a in trace(case, penalty, solver(sample), 40):
         assert np.abs(a).sum() <= 2.5 * (1 + 1e-12)
         loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()
         assert loss <= last * (1 + 1e-9) + 1e-12
@@ -48,7 +48,7 @@ def test_every_iterate_is_feasible_and_the_objective_falls(case: Case, sample):
 def test_penalized_steps_lower_the_penalized_objective(case: Case, sample):
     weight = 0.1 * case.problem.lambda_max
     last = np.inf
-    for _, a in trace(case, Penalty(weight), solver(sample), 40):
+    for _, a in trace(case, L1(weight), solver(sample), 40):
         value = 0.5 * ((case.y - case.Z @ a) ** 2).sum() + weight * np.abs(a).sum()
         assert value <= last * (1 + 1e-9) + 1e-12
         last = value
@@ -66,8 +66,8 @@ def test_the_deterministic_method_keeps_its_rate(rng):
         run = FrankWolfe(None, None, 0)
         best = zero(case.problem)
         for _ in range(60):
-            best = run.advance(Task(case.problem, Ball(radius), NEVER, 1000, workers), best).iterate
-    for k, (_, a) in enumerate(trace(case, Ball(radius), FrankWolfe(None, None, 0), 200), start=1):
+            best = run.advance(Task(case.problem, L1Ball(radius), NEVER, 1000, workers), best).iterate
+    for k, (_, a) in enumerate(trace(case, L1Ball(radius), FrankWolfe(None, None, 0), 200), start=1):
         loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()
         assert loss - objective(case.problem, best) <= 4 * curvature / (k + 2)
 
@@ -79,7 +79,7 @@ def test_the_smallest_gap_so_far_falls_as_one_over_k(rng):
     solver, iterate, smallest = FrankWolfe(None, None, 0), zero(case.problem), np.inf
     with Workers(1) as workers:
         for k in range(1, 500):
-            iterate, *_, gap, _ = solver.advance(Task(case.problem, Ball(3.0), NEVER, 1, workers), iterate)
+            iterate, *_, gap, _ = solver.advance(Task(case.problem, L1Ball(3.0), NEVER, 1, workers), iterate)
             smallest = min(smallest, gap)
             assert smallest * (k + 2) <= 6.75 * curvature
 
@@ -150,7 +150,7 @@ def test_a_sample_without_a_better_vertex_takes_no_step_backwards(sample, rng):
     y = np.zeros(40)
     y[17] = 5.0
     case = make_case(values, y)
-    for _, a in trace(case, Ball(2.0), solver(sample), 60):
+    for _, a in trace(case, L1Ball(2.0), solver(sample), 60):
         assert set(np.flatnonzero(a)) <= {17} or a[17] == 0.0
     assert a[17] == pytest.approx(2.0)
 
@@ -177,15 +177,15 @@ def test_any_small_problem_ends_feasible_with_an_honest_gap(seed, m, p, radius):
         assert 0.5 * (loss - r @ r) <= path.gaps[0] * half_yy + 1e-9
 
 
-@pytest.mark.parametrize("form", [Ball(2.0), Ball(np.inf), Penalty(0.1)])
+@pytest.mark.parametrize("penalty", [L1Ball(2.0), L1Ball(np.inf), L1(0.1)])
 @pytest.mark.parametrize("lost", ["corr", "qq", "qy", "l1"])
-def test_no_step_is_taken_towards_what_is_not_a_number(form, lost, rng):
+def test_no_step_is_taken_towards_what_is_not_a_number(penalty, lost, rng):
     case = make_case(rng.standard_normal((10, 6)), rng.standard_normal(10))
     point = zero(case.problem)
     corr = np.nan if lost == "corr" else 0.5
     if lost != "corr":
         point = point._replace(**{lost: np.nan})
-    after, step = take_step(case.problem, form, point, 3, corr, 0, NEVER)
+    after, step = take_step(case.problem, penalty, point, 3, corr, 0, NEVER)
     assert after.n_active == 0
     assert step.n_idle == 1
 

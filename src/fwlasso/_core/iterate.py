@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .columns import Vector, add_column, center, dot_column
 from .jit import kernel
+from .penalties import Sums
 from .problem import Problem
 
 
@@ -92,6 +93,17 @@ def at(problem: Problem, columns: NDArray[np.int64], coefs: Vector) -> Iterate:
     active, weights = np.concatenate([columns, np.empty(16, np.int64)]), np.concatenate([coefs, np.empty(16)])
     bare = Iterate(active, weights, np.zeros(problem.y.size), columns.size, 1.0, 0.0, 0.0, 0.0, 0)
     return refresh(problem, bare)  # type: ignore[no-any-return]
+
+
+def solution(columns: NDArray[np.int64], coefs: Vector, *, qq: float, qy: float, l1: float) -> Iterate:
+    """Return a point that does not move any more, without its fitted values."""
+    return Iterate(columns, coefs, NOTHING, columns.size, 1.0, qq, qy, l1, 0)
+
+
+@kernel
+def sums_at(yy: float, iterate: Iterate) -> Sums:
+    """Return what the objective and its gap are functions of."""
+    return Sums(yy, iterate.qq, iterate.qy, iterate.l1)
 
 
 def objective(problem: Problem, iterate: Iterate) -> float:

@@ -170,13 +170,28 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
+        self._module = function.__module__
         self._cache_file = _IndexFile(self._cache_path, self._impl.filename_base, stamp_of(function.__module__))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        # Another process may not know the types of others, or know them by other functions.
+        if not _is_foreign(sig, {_ROOT.name, self._module}):
+            super().save_overload(sig, data)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         loaded = super().load_overload(sig, target_context)
         if loaded is None:
             say_compiling(cached=True)
         return loaded
+
+
+def _is_foreign(kind: Any, ours: set[str]) -> bool:
+    """Tell whether numba's types of arguments name a class from neither the package nor the kernel's own module."""
+    if isinstance(kind, tuple):
+        return any(_is_foreign(each, ours) for each in kind)
+    module = getattr(kind, "instance_class", int).__module__
+    is_ours = module == "builtins" or not ours.isdisjoint((module, module.partition(".")[0]))
+    return not is_ours or _is_foreign(tuple(getattr(kind, "types", ())), ours)
 
 
 class _NoCache(NullCache):  # type: ignore[misc]
@@ -217,26 +232,32 @@ def part_of_kernel(function: F) -> F:
 def by_type(function: Callable[..., Any]) -> Any:
     """Make `function` choose its implementation by the type of its first argument, a NamedTuple.
 
-    Implementations are added with ``@function.register(Type)``. The choice happens at compile time and costs
-    nothing at run time.
+    Implementations are added with ``@function.register(Type)``, one for all other types with ``@function.otherwise``.
+    The choice happens at compile time and costs nothing at run time.
     """
-    implementations: dict[type, Callable[..., Any]] = {}
+    implementations: dict[type | None, Callable[..., Any]] = {}  # None: for all others
+
+    def chosen(kind: type) -> type | None:
+        if kind in implementations or None in implementations:
+            return kind if kind in implementations else None
+        known = ", ".join(sorted(each.__name__ for each in implementations if each))
+        raise TypeError(f"{function.__name__}: {kind.__name__} is none of the types it is registered for: {known}")
 
     @functools.wraps(function)
     def dispatch(first: Any, *rest: Any) -> Any:
-        return implementations[type(first)](first, *rest)
+        return implementations[chosen(type(first))](first, *rest)
 
-    def register(kind: type, options: dict[str, Any] = _VECTORISED) -> Callable[[F], F]:
+    def register(kind: type | None, options: dict[str, Any] = _VECTORISED) -> Callable[[F], F]:
         def add(implementation: F) -> F:
             implementations[kind] = implementation
 
             @overload(dispatch, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
             def choose(first: Any, *_rest: Any) -> Callable[..., Any] | None:
-                return implementation if getattr(first, "instance_class", None) is kind else None
+                return implementation if chosen(getattr(first, "instance_class", type(first))) is kind else None
 
             return implementation
 
         return add
 
-    dispatch.register = register  # type: ignore[attr-defined]
+    dispatch.register, dispatch.otherwise = register, register(None)  # type: ignore[attr-defined]
     return dispatch

@@ -1,31 +1,43 @@
-"""The two forms of the Lasso, each a NamedTuple and three functions of a few scalars.
+"""The penalties: a NamedTuple of its parameter each, and functions of numbers.
 
-With q = X a, S = q'q, F = q'y, t = ||a||_1 and c_j = z_j'(y - q):
+With q = X a, l1 = ||a||_1 and r = y - q, for least squares:
 
-- `Ball`: min 1/2 ||y - X a||^2 subject to t <= radius;
-- `Penalty`: min 1/2 ||y - X a||^2 + weight t.
+- `L1`: min 1/2 ||y - X a||^2 + lam l1;
+- `L1Ball`: min 1/2 ||y - X a||^2 subject to l1 <= radius.
 
-A step is always a <- shrink a + push e_j. Another penalty (elastic net) is another NamedTuple here.
+A step of Frank-Wolfe is always a <- shrink a + push e_j. Another penalty is another NamedTuple that is registered with
+these functions, or with those of them that its solvers call.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from .jit import by_type, kernel
 
 
-class Ball(NamedTuple):
-    """The constrained form: ||a||_1 <= radius."""
+class L1(NamedTuple):
+    """lam ||a||_1 is added to the objective."""
+
+    lam: float
+
+
+class L1Ball(NamedTuple):
+    """||a||_1 <= radius."""
 
     radius: float
 
 
-class Penalty(NamedTuple):
-    """The penalized form: weight ||a||_1 is added to the objective; weight is lambda."""
-
-    weight: float
+#: L1, L1Ball, or whatever is registered with the functions below.
+Penalty: TypeAlias = Any
 
 
-Form: TypeAlias = Ball | Penalty
+class Sums(NamedTuple):
+    """What least squares is a function of: inner products of y and q = X a, and the l1 norm."""
+
+    yy: float  # y'y
+    qq: float  # q'q
+    qy: float  # q'y
+    l1: float  # ||a||_1
+
 
 #: Descent below this share of the numbers it is the difference of is rounding error, not descent.
 ROUNDING = 1e-14
@@ -40,32 +52,165 @@ def soft_threshold(x: float, threshold: float) -> float:
 
 
 @by_type
-def line_search(
-    form: Form, qq: float, qy: float, l1: float, corr: float, xty: float, norm2: float
-) -> tuple[float, float]:
-    """Return the best (shrink, push) towards the column with correlation `corr` = z'(y - q); (1, 0): no descent."""
+def penalty_value(penalty: Penalty, sums: Sums) -> float:
+    """Return what it adds to the objective."""
 
 
 @by_type
-def duality_gap(form: Form, yy: float, qq: float, qy: float, l1: float, max_corr: float) -> float:
-    """Return the duality gap of a, for any max_corr >= ||X'(y - q)||_inf."""
+def minimise_1d(penalty: Penalty, aim: float, norm2: float) -> float:
+    """Return the minimiser of 1/2 norm2 a^2 - aim a plus the penalty of one coefficient."""
 
 
 @by_type
-def best_scale(form: Form, qq: float, qy: float, l1: float) -> float:
+def slope(penalty: Penalty, coef: float) -> float:
+    """Return the correlation of a column that has this coefficient, not zero, at the minimum."""
+
+
+@by_type
+def bend(penalty: Penalty) -> float:
+    """Return its curvature, which is added to the diagonal of the Gram matrix."""
+
+
+@by_type
+def at_lam(penalty: Penalty, lam: float) -> Penalty:
+    """Return it with another lambda: the certified path chooses where it solves."""
+
+
+@by_type
+def dual_scale(penalty: Penalty, max_corr: float) -> float:
+    """Return the largest s for which s r is dual feasible, where max_corr is ||X'r||_inf."""
+
+
+@by_type
+def dual_value(penalty: Penalty, max_corr: float) -> float:
+    """Return its conjugate at a dual feasible point."""
+
+
+@by_type
+def quadratic_gap(penalty: Penalty, sums: Sums, max_corr: float) -> float:
+    """Return the duality gap of least squares for the best multiple of r, for any max_corr >= ||X'r||_inf."""
+
+
+@by_type
+def quadratic_step(penalty: Penalty, sums: Sums, corr: float, xty: float, norm2: float) -> tuple[float, float]:
+    """Return the best (shrink, push) for least squares towards the column z with z'r = corr; (1, 0): no descent."""
+
+
+@by_type
+def warm_scale(penalty: Penalty, sums: Sums) -> float:
     """Return the s that makes s a the warm start: as far out as the objective falls, and inside the ball.
 
     It never shrinks a feasible point: a solution that is warm-started at itself stays where it is.
     """
 
 
-# Ball: the vertex is d e_j with d = radius sign(c); the Frank-Wolfe gap is radius max|c| - a'c = radius max|c| + S - F.
+# L1. For Frank-Wolfe, the ball is replaced by the cone ||a||_1 <= t with lam t in the objective. A step goes to
+# rho a + tau sign(corr) e_j with the best rho, tau >= 0: it contains the Frank-Wolfe step for every radius. ---------
 
 
-@line_search.register(Ball)
-def _(form, qq, qy, l1, corr, xty, norm2):
+@penalty_value.register(L1)
+def _(penalty, sums):
+    return penalty.lam * sums.l1
+
+
+@minimise_1d.register(L1)
+def _(penalty, aim, norm2):
+    return soft_threshold(aim, penalty.lam) / norm2
+
+
+@slope.register(L1)
+def _(penalty, coef):
+    return penalty.lam if coef > 0.0 else -penalty.lam
+
+
+@bend.register(L1)
+def _(penalty):
+    return 0.0
+
+
+@at_lam.register(L1)
+def _(penalty, lam):
+    return L1(lam)
+
+
+@dual_scale.register(L1)
+def _(penalty, max_corr):
+    return penalty.lam / max_corr  # infinite for a residual that no column explains
+
+
+@dual_value.register(L1)
+def _(penalty, max_corr):
+    return 0.0
+
+
+@quadratic_gap.register(L1)
+def _(penalty, sums, max_corr):
+    # theta = s r is dual feasible for |s| <= lam / max_corr; the best such s is the clipped y'r / r'r.
+    rr = max(sums.yy - 2.0 * sums.qy + sums.qq, 0.0)
+    yr = sums.yy - sums.qy
+    s = yr / rr if rr > 0.0 else 0.0
+    if max_corr > 0.0:
+        limit = penalty.lam / max_corr
+        s = max(-limit, min(limit, s))
+    return 0.5 * rr + penalty.lam * sums.l1 - s * yr + 0.5 * s * s * rr
+
+
+@quadratic_step.register(L1)
+def _(penalty, sums, corr, xty, norm2):
+    lam, qq, qy, l1 = penalty.lam, sums.qq, sums.qy, sums.l1
+    sign = 1.0 if corr > 0 else -1.0
+    slope_scale = qq - qy + lam * l1  # d objective / d rho at (1, 0)
+    slope_push = lam - abs(corr)  # d objective / d tau at (1, 0)
+    cross = sign * (xty - corr)  # sign z'q
+    determinant = qq * norm2 - cross * cross
+    if determinant > 1e-12 * qq * norm2:
+        change = (cross * slope_push - norm2 * slope_scale) / determinant
+        push = (cross * slope_scale - qq * slope_push) / determinant
+        if change >= -1.0 and push >= 0.0:
+            return 1.0 + change, push * sign
+    # On the edge of the quadrant: tau = 0 or rho = 0, whichever lowers the objective more.
+    along = max(0.0, qy - lam * l1)
+    across = max(0.0, sign * xty - lam)
+    gain_scale = along * along / qq if qq > 0.0 else 0.0
+    gain_push = across * across / norm2 if norm2 > 0.0 else 0.0
+    if gain_push > gain_scale:
+        return 0.0, sign * across / norm2
+    scale = along / qq if qq > 0.0 else 1.0
+    return (1.0 if abs(scale - 1.0) <= ROUNDING else scale), 0.0
+
+
+@warm_scale.register(L1)
+def _(penalty, sums):
+    return max(1.0, (sums.qy - penalty.lam * sums.l1) / sums.qq) if sums.qq > 0.0 else 1.0
+
+
+# L1Ball: the vertex is d e_j with d = radius sign(corr). -------------------------------------------------------------
+
+
+@penalty_value.register(L1Ball)
+def _(penalty, sums):
+    return 0.0
+
+
+@dual_scale.register(L1Ball)
+def _(penalty, max_corr):
+    return 1.0
+
+
+@dual_value.register(L1Ball)
+def _(penalty, max_corr):
+    return penalty.radius * max_corr
+
+
+@quadratic_gap.register(L1Ball)
+def _(penalty, sums, max_corr):
+    return penalty.radius * max_corr + sums.qq - sums.qy  # the Frank-Wolfe gap: radius max|corr| - a'X'r
+
+
+@quadratic_step.register(L1Ball)
+def _(penalty, sums, corr, xty, norm2):
     # gap / d and ||q - d z||^2 / d^2 instead of gap and curvature: a radius beyond 1e154 has no square.
-    radius = form.radius
+    radius, qq, qy = penalty.radius, sums.qq, sums.qy
     share = 1.0 / radius if radius > 0.0 else 0.0
     sign = 1.0 if corr > 0 else -1.0
     gap = abs(corr) + share * (qq - qy)
@@ -76,57 +221,8 @@ def _(form, qq, qy, l1, corr, xty, norm2):
     return 1.0 - push * share, push * sign
 
 
-@duality_gap.register(Ball)
-def _(form, yy, qq, qy, l1, max_corr):
-    return form.radius * max_corr + qq - qy
-
-
-@best_scale.register(Ball)
-def _(form, qq, qy, l1):
-    if l1 > form.radius:
-        return form.radius / l1
-    return max(1.0, min(qy / qq, form.radius / l1)) if qq > 0.0 else 1.0
-
-
-# Penalty: the ball is replaced by the cone ||a||_1 <= t with weight t in the objective. A step goes to
-# rho a + tau sign(c) e_j with the best rho, tau >= 0: it contains the Frank-Wolfe step for every radius.
-
-
-@line_search.register(Penalty)
-def _(form, qq, qy, l1, corr, xty, norm2):
-    sign = 1.0 if corr > 0 else -1.0
-    slope_scale = qq - qy + form.weight * l1  # d objective / d rho at (1, 0)
-    slope_push = form.weight - abs(corr)  # d objective / d tau at (1, 0)
-    cross = sign * (xty - corr)  # sign z'q
-    determinant = qq * norm2 - cross * cross
-    if determinant > 1e-12 * qq * norm2:
-        change = (cross * slope_push - norm2 * slope_scale) / determinant
-        push = (cross * slope_scale - qq * slope_push) / determinant
-        if change >= -1.0 and push >= 0.0:
-            return 1.0 + change, push * sign
-    # On the edge of the quadrant: tau = 0 or rho = 0, whichever lowers the objective more.
-    along = max(0.0, qy - form.weight * l1)
-    across = max(0.0, sign * xty - form.weight)
-    gain_scale = along * along / qq if qq > 0.0 else 0.0
-    gain_push = across * across / norm2 if norm2 > 0.0 else 0.0
-    if gain_push > gain_scale:
-        return 0.0, sign * across / norm2
-    scale = along / qq if qq > 0.0 else 1.0
-    return (1.0 if abs(scale - 1.0) <= ROUNDING else scale), 0.0
-
-
-@duality_gap.register(Penalty)
-def _(form, yy, qq, qy, l1, max_corr):
-    # theta = s r is dual feasible for |s| <= weight / max_corr; the best such s is the clipped y'r / r'r.
-    rr = max(yy - 2.0 * qy + qq, 0.0)
-    yr = yy - qy
-    s = yr / rr if rr > 0.0 else 0.0
-    if max_corr > 0.0:
-        limit = form.weight / max_corr
-        s = max(-limit, min(limit, s))
-    return 0.5 * rr + form.weight * l1 - s * yr + 0.5 * s * s * rr
-
-
-@best_scale.register(Penalty)
-def _(form, qq, qy, l1):
-    return max(1.0, (qy - form.weight * l1) / qq) if qq > 0.0 else 1.0
+@warm_scale.register(L1Ball)
+def _(penalty, sums):
+    if sums.l1 > penalty.radius:
+        return penalty.radius / sums.l1
+    return max(1.0, min(sums.qy / sums.qq, penalty.radius / sums.l1)) if sums.qq > 0.0 else 1.0

@@ -19,7 +19,7 @@ import numpy as np
 from .._core.columns import Vector
 from .._core.iterate import Iterate
 from .._core.moments import rounding_bound as gamma
-from .._core.penalties import Ball, Form, Penalty
+from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.subproblem.copies import Indices
 from .._core.threads import Workers, lazy, one_blas_thread
@@ -86,7 +86,7 @@ Guess = tuple[Indices, Vector]
 
 def follow(
     problem: Problem,
-    forms: Sequence[Form],
+    penalties: Sequence[Penalty],
     goal: float,
     max_iter: int,
     workers: Workers,
@@ -98,7 +98,7 @@ def follow(
     With a `guess` of its solution, the first point is solved at once. Where the columns that matter have no room, it
     raises `NoRoom` with the points that are solved.
     """
-    path = _Follower(problem, forms, goal, max_iter, workers, tell)
+    path = _Follower(problem, penalties, goal, max_iter, workers, tell)
     try:
         with one_blas_thread():
             path.run(guess)
@@ -106,7 +106,7 @@ def follow(
         full.outcomes = path.outcomes
         raise
     except PathEnded as ended:
-        if len(path.outcomes) == len(forms):  # it was asked for after the last point
+        if len(path.outcomes) == len(penalties):  # it was asked for after the last point
             return path.outcomes, None
         return path.outcomes or [path.first_guess(ended.status)], ended.status
     return path.outcomes, None
@@ -116,10 +116,10 @@ class _Follower:
     """Follows one path."""
 
     def __init__(
-        self, problem: Problem, forms: Sequence[Form], goal: float, max_iter: int, workers: Workers, tell: Tell
+        self, problem: Problem, penalties: Sequence[Penalty], goal: float, max_iter: int, workers: Workers, tell: Tell
     ) -> None:
         self._problem = problem
-        self._forms = forms
+        self._penalties = penalties
         self._goal = goal
         self._max_iter = max_iter
         self._workers = workers
@@ -146,7 +146,7 @@ class _Follower:
         if not self._rest:
             return
         floor = self._floor = self._smallest_penalty()
-        stops = np.array([max(form.weight, floor) for form in self._rest[::-1] if isinstance(form, Penalty)])
+        stops = np.array([max(penalty.lam, floor) for penalty in self._rest[::-1] if isinstance(penalty, L1)])
         reference, before = first_reference(problem), None
         anchor = left.residual
         stride = _STRIDE
@@ -189,16 +189,16 @@ class _Follower:
 
     def _emit_end(self, last: Node) -> None:
         """Answer a point by the last node, or by what of it is inside of the ball, where it was not solved well."""
-        form = self._rest[0]
-        if isinstance(form, Ball) and last.known.l1 > form.radius * _OUTSIDE:
-            self._emit(*make_span(zero_node(self._problem), last).mix(self._problem, form.radius / last.known.l1))
+        penalty = self._rest[0]
+        if isinstance(penalty, L1Ball) and last.known.l1 > penalty.radius * _OUTSIDE:
+            self._emit(*make_span(zero_node(self._problem), last).mix(self._problem, penalty.radius / last.known.l1))
         else:
             self._emit(last.iterate(self._problem), last.known)
 
     def first_guess(self, ending: Status) -> Outcome:
         """Return the zero solution for the first point: there is always an answer."""
         zero = zero_node(self._problem)
-        gap = proved_gap(self._problem, self._forms[0], zero.known)
+        gap = proved_gap(self._problem, self._penalties[0], zero.known)
         return Outcome(zero.iterate(self._problem), ending, self._n_rounds, self._n_dots, gap, self._n_priced)
 
     @lazy
@@ -207,8 +207,8 @@ class _Follower:
         return make_reach(self._problem)
 
     @property
-    def _rest(self) -> Sequence[Form]:
-        return self._forms[len(self.outcomes) :]
+    def _rest(self) -> Sequence[Penalty]:
+        return self._penalties[len(self.outcomes) :]
 
     def _smallest_penalty(self) -> float:
         """Return the smallest penalty that is solved.
@@ -216,36 +216,36 @@ class _Follower:
         For radii beyond the norm of all solutions, delta lambda bounds the gap of a solution for lambda.
         """
         last, lambda_max = self._rest[-1], self._problem.lambda_max
-        if isinstance(last, Ball):
+        if isinstance(last, L1Ball):
             # Below the rounding of correlations there is nothing to solve, but for data that are all rounding.
             rounding = gamma(4 * self._problem.shape[0]) * self._problem.largest * math.sqrt(self._problem.yy)
             smallest = min(max(rounding, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
             return max(smallest, 0.5 * _ACCEPT * self._goal / last.radius)
-        return last.weight or _SMALLEST * lambda_max
+        return last.lam or _SMALLEST * lambda_max
 
     def _radius(self, weight: float) -> float:
         """Return the radius that a node answers for, beside its own norm; negative on a path over penalties.
 
         The last node answers radii beyond all solutions.
         """
-        last = self._forms[-1]
-        if not isinstance(last, Ball):
+        last = self._penalties[-1]
+        if not isinstance(last, L1Ball):
             return -1.0
         return last.radius if weight == self._floor else 0.0
 
     def _node_gap(self, node: Node) -> float:
         """Return the gap that a node must be certified with; on a path over radii that of both forms."""
-        gap, radius = proved_gap(self._problem, Penalty(node.lam), node.known), self._radius(node.lam)
+        gap, radius = proved_gap(self._problem, L1(node.lam), node.known), self._radius(node.lam)
         if radius < 0.0:
             return gap
-        return max(gap, proved_gap(self._problem, Ball(max(radius, node.known.l1)), node.known))
+        return max(gap, proved_gap(self._problem, L1Ball(max(radius, node.known.l1)), node.known))
 
     def _emit(self, iterate: Iterate, known: Evidence) -> None:
         point = len(self.outcomes)
-        gap = proved_gap(self._problem, self._forms[point], known)
+        gap = proved_gap(self._problem, self._penalties[point], known)
         if gap <= self._goal:
             status = Status.CERTIFIED
-        elif gap <= MOSTLY_ROUNDING * prove(self._problem, self._forms[point], known).rounding:
+        elif gap <= MOSTLY_ROUNDING * prove(self._problem, self._penalties[point], known).rounding:
             status = Status.PRECISION
         else:
             status = Status.STALLED if self._limited is Status.PRECISION else self._limited
@@ -273,13 +273,13 @@ class _Follower:
         """Solve the first point on the columns of a guess, if there is a use for it."""
         if guess is None or guess[0].size == 0:
             return []
-        form = self._forms[0]
+        penalty = self._penalties[0]
         start = Start(*guess)
         self._members = self._work.start_at(start)
-        weight = form.weight if isinstance(form, Penalty) else self._work.penalty(self._members)
+        weight = penalty.lam if isinstance(penalty, L1) else self._work.penalty(self._members)
         if not self._floor <= weight < self._problem.lambda_max:
             return []
-        if len(self._forms) == 1:  # nothing is interpolated from it
+        if len(self._penalties) == 1:  # nothing is interpolated from it
             self._accept = _ACCEPT_GUESS
         return [self._solve(start, weight, self._accept)]
 
@@ -329,7 +329,7 @@ class _Follower:
             return []
         share = open_shares[len(open_shares) // 2]
         weight = span.lam(share)
-        if isinstance(self._forms[-1], Ball) and depth % 2 == 1:  # the secant may creep along one side of a kink
+        if isinstance(self._penalties[-1], L1Ball) and depth % 2 == 1:  # the secant may creep along one side of a kink
             weight = math.sqrt(span.left.lam * span.right.lam)
         node = self._solve(start_between(self._problem, span.left, span.right, share), weight)
         if anchors is not None:
@@ -343,13 +343,13 @@ class _Follower:
     def _inside(self, span: Span) -> tuple[list[float], list[float]]:
         """Return where the points inside a span are, and the gaps of their interpolations."""
         shares, gaps = [], []
-        for form in self._rest:
-            share = span.share(form)
+        for penalty in self._rest:
+            share = span.share(penalty)
             if share >= 1.0:
                 break
             if share > 0.0:
                 shares.append(share)
-                gaps.append(span.gap(self._problem, form, share))
+                gaps.append(span.gap(self._problem, penalty, share))
         return shares, gaps
 
     def _certify(self, anchors: Anchors, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
@@ -397,11 +397,11 @@ class _Follower:
         return found.violators, found.n_suspects
 
 
-def _is_zero(form: Form, problem: Problem) -> bool:
+def _is_zero(penalty: Penalty, problem: Problem) -> bool:
     """Tell whether a = 0 is the solution."""
-    if isinstance(form, Ball):
-        return form.radius == 0.0 or problem.lambda_max == 0.0
-    return form.weight >= problem.lambda_max
+    if isinstance(penalty, L1Ball):
+        return penalty.radius == 0.0 or problem.lambda_max == 0.0
+    return bool(penalty.lam >= problem.lambda_max)
 
 
 def _next_penalty(stops: Vector, weight: float, step: float, least: float) -> float:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector, add_column
-from .._core.iterate import NOTHING, Iterate
+from .._core.iterate import Iterate, solution
 from .._core.jit import kernel
-from .._core.penalties import Ball, Form
+from .._core.penalties import L1Ball, Penalty
 from .._core.problem import Problem
 from ..problem.certificate import Evidence, examine, proved_gap
 
@@ -49,7 +49,7 @@ def _as_iterate(problem: Problem, columns: NDArray[np.int64], coefs: Vector, kno
     """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""
     qy = problem.yy - known.yr
     qq = max(0.0, qy - known.yr + known.rr)
-    return Iterate(columns, coefs, NOTHING, columns.size, 1.0, qq, qy, known.l1, 0)
+    return solution(columns, coefs, qq=qq, qy=qy, l1=known.l1)
 
 
 class Span(NamedTuple):
@@ -59,26 +59,26 @@ class Span(NamedTuple):
     right: Node
     cross: float  # r_L'r_R
 
-    def share(self, form: Form) -> float:
-        """Return the t for which (1 - t) left + t right is the guess for `form`; outside [0, 1] if there is none.
+    def share(self, penalty: Penalty) -> float:
+        """Return the t for which (1 - t) left + t right is the guess for `penalty`; outside [0, 1] if there is none.
 
         The l1 norm is convex: the guess for a radius is never outside the ball.
         """
         left, right = self.left, self.right
-        if isinstance(form, Ball):
+        if isinstance(penalty, L1Ball):
             near, far = left.known.l1, right.known.l1
-            if abs(form.radius - far) <= 1e-14 * form.radius:  # up to rounding it is the node
+            if abs(penalty.radius - far) <= 1e-14 * penalty.radius:  # up to rounding it is the node
                 return 1.0
-            return (form.radius - near) / (far - near) if far > near else math.inf
-        return (left.lam - form.weight) / (left.lam - right.lam)
+            return (penalty.radius - near) / (far - near) if far > near else math.inf
+        return float((left.lam - penalty.lam) / (left.lam - right.lam))
 
     def lam(self, share: float) -> float:
         """Return the penalty that the point at `share` belongs to."""
         return self.left.lam + share * (self.right.lam - self.left.lam)
 
-    def gap(self, problem: Problem, form: Form, share: float) -> float:
+    def gap(self, problem: Problem, penalty: Penalty, share: float) -> float:
         """Return the duality gap that is proved for the point at `share`."""
-        return proved_gap(problem, form, self._mixed(share))
+        return proved_gap(problem, penalty, self._mixed(share))
 
     def mix(self, problem: Problem, share: float) -> tuple[Iterate, Evidence]:
         """Return (1 - t) left + t right, and what is known of it."""

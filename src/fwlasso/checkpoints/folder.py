@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from .._core.columns import Vector
-from .._core.iterate import NOTHING, Iterate, supports
+from .._core.iterate import solution, supports
 from ..data.files import lock, sync
 from ..datasets.sealed import (
     Arrays,
@@ -279,7 +279,7 @@ def _unpack(arrays: Arrays, n_points: int, p: int) -> list[Outcome]:
     rest = zip(numbers.tolist(), counts.tolist(), gaps.tolist(), arrays.record["statuses"], strict=True)
     return [
         Outcome(
-            Iterate(active, weights, NOTHING, active.size, 1.0, qq, qy, l1, 0),
+            solution(active, weights, qq=qq, qy=qy, l1=l1),
             Status(status),
             n_iter,
             n_dots,

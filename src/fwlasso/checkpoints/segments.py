@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from .._core.iterate import NOTHING, Iterate
-from .._core.penalties import Form
+from .._core.penalties import Penalty
 from .._core.problem import Problem
 from .._core.threads import Workers
 from ..certified import Tell
@@ -33,7 +33,7 @@ def cut_points(n_points: int) -> list[range]:
 
 def solve_in_segments(
     problem: Problem | GramProblem,
-    forms: list[Form],
+    penalties: list[Penalty],
     options: Options,
     seed: int,
     run: Run | None,
@@ -46,11 +46,13 @@ def solve_in_segments(
     """
     _, p = problem.shape
     solved: list[Outcome] = []
-    for number, points in enumerate(cut_points(len(forms))):
+    for number, points in enumerate(cut_points(len(penalties))):
         found = None if run is None else run.segment(number, len(points), p)
         if found is None:
             ear = _Ear(tell, points.start)
-            found, ending = _solve_segment(problem, forms, points, solved, options, _seed(seed, number), workers, ear)
+            found, ending = _solve_segment(
+                problem, penalties, points, solved, options, _seed(seed, number), workers, ear
+            )
             if ending is not None:
                 return solved + found, ending
             if run is not None:
@@ -64,14 +66,14 @@ def solve_in_segments(
             last = found[-1]
             ending = tell(points.stop - 1, last.iterate, last.n_iter, last.gap, done=True)
         solved += found
-        if ending is not None and points.stop < len(forms):
+        if ending is not None and points.stop < len(penalties):
             return solved, ending
     return solved, None
 
 
 def _solve_segment(
     problem: Problem | GramProblem,
-    forms: list[Form],
+    penalties: list[Penalty],
     points: range,
     solved: list[Outcome],
     options: Options,
@@ -81,13 +83,13 @@ def _solve_segment(
 ) -> tuple[list[Outcome], Status | None]:
     """Solve the points of a segment from the last one before it."""
     if not solved:
-        return solve_points(problem, forms[: points.stop], options, seed, None, workers, ear)
+        return solve_points(problem, penalties[: points.stop], options, seed, None, workers, ear)
     # The certified path starts with a pass over the data where its start is a solution: at the last point once more.
     n_again = 1 if options.entry.make is None else 0
     ear.n_again = n_again
     start = solved[-1].iterate.coefs()
     found, ending = solve_points(
-        problem, forms[points.start - n_again : points.stop], options, seed, start, workers, ear
+        problem, penalties[points.start - n_again : points.stop], options, seed, start, workers, ear
     )
     again, new = found[:n_again], [outcome for outcome in found[n_again:] if not outcome.status.ends_path]
     if again and new:  # what it cost is a cost of the next point

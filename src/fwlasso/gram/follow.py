@@ -35,13 +35,13 @@ class GramPath(NamedTuple):
     n_descents: int  # nodes that took the primal active set
 
 
-def penalties(moments: Moments, lams: Vector) -> Penalties:
+def lam_targets(moments: Moments, lams: Vector) -> Penalties:
     """Return decreasing penalties as the points of a path; zero is answered by one that is close to it."""
     smallest = float(lams[lams > 0.0].min(initial=np.inf))
     return Penalties(lams, min(smallest, _SMALLEST * _lambda_max(moments)))
 
 
-def radii(moments: Moments, values: Vector, goal: float) -> Radii:
+def radius_targets(moments: Moments, values: Vector, goal: float) -> Radii:
     """Return increasing radii as the points of a path.
 
     Of a solution for lam, lam * radius bounds the gap for every radius beyond its norm. There is nothing to solve below

@@ -11,10 +11,10 @@ from .._core.columns import Whole
 from .._core.compress import compress_rows
 from .._core.gram_gaps import magnitude_of, sums_of
 from .._core.gram_targets import Targets, gap_at
-from .._core.iterate import NO_COEFS, NOTHING, Iterate
+from .._core.iterate import NO_COEFS, solution
 from .._core.jit import kernel
 from .._core.moments import Moments, Vector
-from .._core.penalties import Ball, Form, Penalty
+from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.threads import Workers
 from ..problem.points import Outcome
@@ -22,7 +22,7 @@ from ..status import Status
 from .centring import Centre, moments
 from .closing import Residuals, residuals_on_data
 from .folds import constant_columns, copied_columns
-from .follow import TIMES_ROUNDING, GramPath, follow_gram, penalties, radii
+from .follow import TIMES_ROUNDING, GramPath, follow_gram, lam_targets, radius_targets
 from .row_sums import RowSums
 
 # Where rounding may be more than this share of the null loss, fits are computed on the data.
@@ -103,7 +103,7 @@ Tell = Callable[..., Status | None]
 
 def solve_on_gram(
     problem: GramProblem,
-    forms: Sequence[Form],
+    penalties: Sequence[Penalty],
     goal: float,
     max_iter: int,
     workers: Workers,
@@ -115,14 +115,14 @@ def solve_on_gram(
     A `start` that is a solution of the first point within the gap is kept as it is.
     """
     found = problem.moments
-    values = np.array([form.radius if isinstance(form, Ball) else form.weight for form in forms])
-    targets = radii(found, values, goal) if isinstance(forms[0], Ball) else penalties(found, values)
-    if start is not None and len(forms) == 1:
+    values = np.array([penalty.radius if isinstance(penalty, L1Ball) else penalty.lam for penalty in penalties])
+    targets = radius_targets(found, values, goal) if isinstance(penalties[0], L1Ball) else lam_targets(found, values)
+    if start is not None and len(penalties) == 1:
         kept = _at(problem, targets, *start)
-        is_inside = not isinstance(forms[0], Ball) or kept.iterate.l1 <= forms[0].radius * (1.0 + 1e-13)
+        is_inside = not isinstance(penalties[0], L1Ball) or kept.iterate.l1 <= penalties[0].radius * (1.0 + 1e-13)
         if is_inside and kept.gap <= goal:
             return [kept], None
-    n_points = len(forms)
+    n_points = len(penalties)
 
     def look(n_done: int) -> Status | None:
         return tell(n_done, NO_COEFS, 0, math.inf, done=False) if n_done < n_points else None
@@ -133,7 +133,7 @@ def solve_on_gram(
         zero = _at(problem, targets, np.empty(0, np.int64), np.empty(0))
         return [zero._replace(status=path.ending)], path.ending
     outcomes = _outcomes(path)
-    _prove_on_data(problem, forms, outcomes, path.roundings, goal, workers)
+    _prove_on_data(problem, penalties, outcomes, path.roundings, goal, workers)
     for k, done in enumerate(outcomes):
         ending = tell(k, done.iterate, done.n_iter, done.gap, done=True)
         if ending is not None and k + 1 < n_points:
@@ -147,7 +147,7 @@ def _outcomes(path: GramPath) -> list[Outcome]:
     columns, cuts = indices.astype(np.int64), indptr.tolist()
     numbers = (values.tolist() for values in (path.qq, path.qy, path.l1, path.gaps, path.n_rounds))
     return [
-        Outcome(Iterate(columns[a:b], coefs[a:b], NOTHING, b - a, 1.0, qq, qy, l1, 0), status, n_rounds, 0, gap, 0)
+        Outcome(solution(columns[a:b], coefs[a:b], qq=qq, qy=qy, l1=l1), status, n_rounds, 0, gap, 0)
         for a, b, qq, qy, l1, gap, n_rounds, status in zip(cuts[:-1], cuts[1:], *numbers, path.statuses, strict=True)
     ]
 
@@ -158,7 +158,7 @@ def _at(problem: GramProblem, targets: Targets, columns: NDArray[np.int64], coef
     b = np.zeros(found.xty.size)
     b[columns] = coefs
     gap, qy, qr, l1 = _first_claim(targets, found, b, found.xty - b @ found.gram)
-    iterate = Iterate(columns, coefs, NOTHING, columns.size, 1.0, qy - qr, qy, l1, 0)
+    iterate = solution(columns, coefs, qq=qy - qr, qy=qy, l1=l1)
     return Outcome(iterate, Status.CERTIFIED, 0, 0, gap, 0)
 
 
@@ -173,7 +173,7 @@ def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tu
 
 def _prove_on_data(
     problem: GramProblem,
-    forms: Sequence[Form],
+    penalties: Sequence[Penalty],
     outcomes: list[Outcome],
     roundings: Vector,
     goal: float,
@@ -189,10 +189,10 @@ def _prove_on_data(
         iterate = outcomes[k].iterate
         row[iterate.active] = iterate.weights
     l1 = np.abs(weights).sum(axis=1)
-    values = np.array([f.radius if isinstance(f, Ball) else f.weight for f in (forms[k] for k in points)])
+    values = np.array([f.radius if isinstance(f, L1Ball) else f.lam for f in (penalties[k] for k in points)])
 
     def gaps_of(known: Residuals) -> Vector:
-        if isinstance(forms[0], Penalty):
+        if isinstance(penalties[0], L1):
             return known.penalty_gaps(values, l1)
         return known.ball_gaps(values)
 

@@ -28,10 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, cut_columns, dot_each, sample_vector, side_by_side
-from .._core.iterate import Iterate
-from .._core.jit import kernel
+from .._core.iterate import Iterate, sums_at
+from .._core.jit import by_type, kernel
+from .._core.losses import Squared
 from .._core.moments import rounding_bound as gamma
-from .._core.penalties import Ball, Form, duality_gap
+from .._core.objective import duality_gap
+from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.threads import Workers
 
@@ -78,7 +80,7 @@ def examine(problem: Problem, columns: NDArray[np.int64], coefs: Vector, residua
     return Evidence(rr, yr, l1, error, r_size, max_corr)
 
 
-def proved_gap(problem: Problem, form: Form, known: Evidence) -> float:
+def proved_gap(problem: Problem, penalty: Penalty, known: Evidence) -> float:
     """Return the duality gap that is proved for a point.
 
     It is never below zero. Of a point that is not finite nothing is known: its gap is infinite.
@@ -88,40 +90,53 @@ def proved_gap(problem: Problem, form: Form, known: Evidence) -> float:
     m = problem.n_samples
     # The last factor: what the gap is relative to, y'y, is rounded, too.
     relative = 1.0 + gamma(m + 8) * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
-    gap = _gap(problem, form, known, _corr_error(problem, known), known.error) * relative
+    gap = _gap(penalty, problem, known, _corr_error(problem, known), known.error) * relative
     return max(0.0, gap) if math.isfinite(gap) else math.inf
 
 
-def prove(problem: Problem, form: Form, known: Evidence) -> Claim:
+def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
     """Return the duality gap that is proved for a point, and how much of it is rounding."""
-    gap = proved_gap(problem, form, known)
+    gap = proved_gap(problem, penalty, known)
     if gap == math.inf:
         return Claim(gap, 0.0)
     # In truth the residual, and with it M, may be as much smaller as rounding has moved them.
     moved = min(_corr_error(problem, known) + problem.largest * known.error, 0.999 * known.max_corr)
-    return Claim(gap, gap - max(0.0, _gap(problem, form, known, -moved, 0.0)))
+    return Claim(gap, gap - max(0.0, _gap(penalty, problem, known, -moved, 0.0)))
 
 
 def _corr_error(problem: Problem, known: Evidence) -> float:
     return gamma(4 * problem.n_samples + 32) * problem.largest * known.r_size
 
 
-def _gap(problem: Problem, form: Form, known: Evidence, corr_error: float, error: float) -> float:
+@by_type
+def _gap(penalty: Penalty, problem: Problem, known: Evidence, corr_error: float, error: float) -> float:
     """Return the gap for a maximal correlation and a residual that are off by so much."""
-    rr, yr, l1, _, r_size, max_corr = known
-    max_corr += corr_error
-    blur = gamma(problem.n_samples + 8) if error > 0.0 else 0.0
-    if isinstance(form, Ball):
-        # delta M - q'r with q'r = y'r - r'r; the true residual is r + d with ||d|| <= error, and moves M by
-        # `largest` ||d||, q'r by (q - r)'d, where ||q|| <= l1 largest.
-        reach = (form.radius + l1) * problem.largest + r_size
-        return form.radius * max_corr - (yr - rr) + reach * error + blur * r_size * (r_size + problem.y_size)
-    max_corr += problem.largest * error
-    s = max(0.0, min(form.weight / max_corr if max_corr > 0.0 else math.inf, yr / rr if rr > 0.0 else 0.0))
+
+
+@_gap.register(L1)
+def _(penalty, problem, known, corr_error, error):
+    lam, l1 = penalty.lam, known.l1
+    max_corr = known.max_corr + corr_error + problem.largest * error
+    s = max(0.0, min(lam / max_corr if max_corr > 0.0 else math.inf, known.yr / known.rr if known.rr > 0.0 else 0.0))
     s *= 1.0 - 1e-15  # rounded down
-    noise = blur * (r_size * ((1.0 + s * s) * r_size + s * problem.y_size) + form.weight * l1)
-    norm, yr = math.sqrt(rr) + error, yr - math.sqrt(problem.yy) * error
-    return 0.5 * (1.0 + s * s) * norm * norm + form.weight * l1 - s * yr + noise
+    noise = _blur(problem, error) * (known.r_size * ((1.0 + s * s) * known.r_size + s * problem.y_size) + lam * l1)
+    norm, yr = math.sqrt(known.rr) + error, known.yr - math.sqrt(problem.yy) * error
+    return 0.5 * (1.0 + s * s) * norm * norm + lam * l1 - s * yr + noise
+
+
+@_gap.register(L1Ball)
+def _(penalty, problem, known, corr_error, error):
+    # delta M - q'r with q'r = y'r - r'r; the true residual is r + d with ||d|| <= error, and moves M by
+    # `largest` ||d||, q'r by (q - r)'d, where ||q|| <= l1 largest.
+    radius, r_size = penalty.radius, known.r_size
+    reach = (radius + known.l1) * problem.largest + r_size
+    noise = _blur(problem, error) * r_size * (r_size + problem.y_size)
+    return radius * (known.max_corr + corr_error) - (known.yr - known.rr) + reach * error + noise
+
+
+def _blur(problem: Problem, error: float) -> float:
+    """Return what y'r and r'r are off by, relative to their terms."""
+    return gamma(problem.n_samples + 8) if error > 0.0 else 0.0
 
 
 def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:
@@ -151,19 +166,19 @@ def residual(problem: Problem, iterate: Iterate) -> Vector:
     return sample_vector(problem.y[:-1] - iterate.scale * iterate.fitted[:-1])
 
 
-def estimate_gap(problem: Problem, form: Form, iterate: Iterate, max_corr: float) -> float:
+def estimate_gap(problem: Problem, penalty: Penalty, iterate: Iterate, max_corr: float) -> float:
     """Return the gap of `iterate` by its own numbers S and F, which a solver goes by: no claim, as these may drift."""
-    gap = float(duality_gap(form, problem.yy, iterate.qq, iterate.qy, iterate.l1, max_corr))
+    gap = float(duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), max_corr))
     return max(0.0, gap) if math.isfinite(gap + iterate.l1 + max_corr) else math.inf
 
 
 def certify_iterates(
-    problem: Problem, forms: Sequence[Form], iterates: Sequence[Iterate], workers: Workers
+    problem: Problem, penalties: Sequence[Penalty], iterates: Sequence[Iterate], workers: Workers
 ) -> list[Claim]:
     """Return what is proved for some points, whose fitted values must be fresh, in one pass over the data."""
     residuals = [residual(problem, iterate) for iterate in iterates]
     largest = max_correlations(problem.X, residuals, workers)
     return [
-        prove(problem, form, examine(problem, *iterate.coefs(), r, max_corr))
-        for form, iterate, r, max_corr in zip(forms, iterates, residuals, largest.tolist(), strict=True)
+        prove(problem, penalty, examine(problem, *iterate.coefs(), r, max_corr))
+        for penalty, iterate, r, max_corr in zip(penalties, iterates, residuals, largest.tolist(), strict=True)
     ]

@@ -15,7 +15,7 @@ import numpy as np
 from .._core.columns import Vector, add_column, center
 from .._core.iterate import Iterate, correlation, move
 from .._core.jit import kernel
-from .._core.penalties import ROUNDING, Ball
+from .._core.penalties import ROUNDING, L1Ball
 from .._core.problem import Problem
 from ..problem.certificate import estimate_gap
 from ..problem.points import burst_steps
@@ -57,7 +57,7 @@ class Move(NamedTuple):
 
 
 #: Goes on from a point with known correlations towards a column, the one with the largest of them.
-TakeStep: TypeAlias = Callable[[Problem, Ball, Iterate, Vector, int], Move]
+TakeStep: TypeAlias = Callable[[Problem, L1Ball, Iterate, Vector, int], Move]
 
 
 class AwayFrankWolfe:
@@ -80,9 +80,7 @@ class AwayFrankWolfe:
 
         A step that drops an atom is shorter than it would be, and does not count as the small step that ends a point.
         """
-        problem, form, stopping, max_steps, workers = task
-        if not isinstance(form, Ball):
-            raise TypeError("away steps and pairwise steps solve the constrained form")
+        problem, penalty, stopping, max_steps, workers = task
         n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
         n_dots = taken = 0
@@ -91,24 +89,24 @@ class AwayFrankWolfe:
             taken += 1
             corrs, n_priced = correlations(problem, iterate, workers)
             n_dots += n_priced
-            gap = estimate_gap(problem, form, iterate, largest(corrs))
+            gap = estimate_gap(problem, penalty, iterate, largest(corrs))
             if gap <= stopping.gap:
                 status = Status.CERTIFIED
                 break
             best = int(np.argmax(np.abs(corrs)))
-            iterate, change, is_cut, dots = self._take_step(problem, form, iterate, corrs, best)
+            iterate, change, is_cut, dots = self._take_step(problem, penalty, iterate, corrs, best)
             n_dots += dots
             if change <= max(stopping.change, 0.0) and not is_cut:
                 status = Status.SETTLED
         return Advance(iterate, taken, n_dots, gap, status)
 
 
-def away_step(problem: Problem, form: Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
+def away_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
     """Go towards the vertex of column `best` or away from the worst atom, whichever promises more.
 
     a <- (1 - step) a + step vertex, or a <- (1 + step) a - step atom.
     """
-    column, shrink, push, is_cut = _away_direction(problem.xty, problem.norms2, form, iterate, corrs, best)
+    column, shrink, push, is_cut = _away_direction(problem.xty, problem.norms2, penalty, iterate, corrs, best)
     if column < 0:
         return Move(iterate, -1.0, False, 0)
     iterate, change = move(problem, iterate, column, corrs[column], shrink, push)
@@ -117,10 +115,10 @@ def away_step(problem: Problem, form: Ball, iterate: Iterate, corrs: Vector, bes
     return Move(iterate, change, is_cut, 0)
 
 
-def pairwise_step(problem: Problem, form: Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
+def pairwise_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
     """Move mass from the worst atom to the vertex of column `best`: one dot product more than its choice takes."""
-    atom = _worst_atom(form, iterate, corrs)
-    d = form.radius if corrs[best] > 0.0 else -form.radius
+    atom = _worst_atom(penalty, iterate, corrs)
+    d = penalty.radius if corrs[best] > 0.0 else -penalty.radius
     descent = d * corrs[best] - atom.value
     if descent <= ROUNDING * (abs(d * corrs[best]) + abs(iterate.qy) + iterate.qq):
         return Move(iterate, -1.0, False, 0)
@@ -139,11 +137,13 @@ def pairwise_step(problem: Problem, form: Ball, iterate: Iterate, corrs: Vector,
 
 
 @kernel
-def _away_direction(xty: Vector, norms2: Vector, form: Ball, iterate: Iterate, corrs: Vector, best: int) -> Direction:
+def _away_direction(
+    xty: Vector, norms2: Vector, penalty: L1Ball, iterate: Iterate, corrs: Vector, best: int
+) -> Direction:
     """Choose between the vertex and the worst atom, and search the line; ||q - d z||^2 = S - 2 d z'q + d^2 z'z."""
-    atom = _worst_atom(form, iterate, corrs)
+    atom = _worst_atom(penalty, iterate, corrs)
     here = iterate.qy - iterate.qq  # a'X'(y - q)
-    d = form.radius if corrs[best] > 0.0 else -form.radius
+    d = penalty.radius if corrs[best] > 0.0 else -penalty.radius
     towards, away = d * corrs[best] - here, here - atom.value
     if max(towards, away) <= ROUNDING * (abs(d * corrs[best]) + abs(iterate.qy) + iterate.qq):
         return Direction(-1, 1.0, 0.0, False)
@@ -161,15 +161,15 @@ def _away_direction(xty: Vector, norms2: Vector, form: Ball, iterate: Iterate, c
 
 
 @kernel
-def _worst_atom(form: Ball, iterate: Iterate, corrs: Vector) -> Atom:
+def _worst_atom(penalty: L1Ball, iterate: Iterate, corrs: Vector) -> Atom:
     """Return the atom of the mixture with the least d z'(y - q); that of the origin is 0."""
-    rest = 1.0 - iterate.l1 / form.radius if form.radius > 0.0 else 1.0
+    rest = 1.0 - iterate.l1 / penalty.radius if penalty.radius > 0.0 else 1.0
     worst = Atom(-1, 0.0, 0.0 if rest > _NO_MASS else np.inf, rest)
     for k in range(iterate.n_active):
         j = int(iterate.active[k])
-        d = form.radius if iterate.weights[k] > 0.0 else -form.radius
+        d = penalty.radius if iterate.weights[k] > 0.0 else -penalty.radius
         if d * corrs[j] < worst.value:
-            worst = Atom(j, d, d * corrs[j], iterate.scale * abs(iterate.weights[k]) / form.radius)
+            worst = Atom(j, d, d * corrs[j], iterate.scale * abs(iterate.weights[k]) / penalty.radius)
     return worst
 
 

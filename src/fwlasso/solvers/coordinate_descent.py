@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._core.columns import Vector, add_column
 from .._core.iterate import Iterate, correlation, refresh
 from .._core.jit import kernel, part_of_kernel
-from .._core.penalties import ROUNDING, Penalty, soft_threshold
+from .._core.penalties import L1, ROUNDING, Penalty, minimise_1d
 from .._core.problem import Problem
 from ..problem.certificate import estimate_gap
 from ..problem.points import BURST_BYTES
@@ -41,7 +41,7 @@ class CoordinateDescent:
     def __init__(self) -> None:
         self._last: Iterate | None = None  # as it was returned
         self._corrs = np.empty(0)  # z_j'(y - q) of all columns at the last pass
-        self._weight = 0.0  # its penalty
+        self._lam = 0.0  # its penalty
         self._goal = np.inf  # change that ends the cycles on the way to a gap
         self._covariances = Covariances()
 
@@ -51,30 +51,28 @@ class CoordinateDescent:
 
     def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Cycle on the working set; once it is solved, price all columns and take in those that are not optimal."""
-        problem, form, stopping, max_steps, workers = task
-        if not isinstance(form, Penalty):
-            raise TypeError("coordinate descent solves the penalized form")
+        problem, penalty, stopping, max_steps, workers = task
         n_dots = 0
         if iterate is not self._last:  # a new point
             kept = iterate.active[: iterate.n_active][iterate.weights[: iterate.n_active] != 0.0]
-            iterate = _with_columns(iterate, np.union1d(kept, self._strong_set(problem, form, iterate)))
+            iterate = _with_columns(iterate, np.union1d(kept, self._strong_set(problem, penalty, iterate)))
             n_dots += kept.size
             iterate = refresh(problem, iterate)
         goal = self._change_goal(problem, stopping)
         cycle_bytes = max(1, iterate.n_active * (problem.nbytes // problem.xty.size))
         max_cycles = min(max_steps, max(_FEWEST_CYCLES, max(problem.nbytes, BURST_BYTES) // cycle_bytes))
-        change, n_cycles, n_cycled = self._cycle(problem, form.weight, iterate, goal, max_cycles)
+        change, n_cycles, n_cycled = self._cycle(problem, penalty, iterate, goal, max_cycles)
         self._last = iterate = refresh(problem, iterate)
         n_dots += n_cycled + int(np.count_nonzero(iterate.weights[: iterate.n_active]))
         if change > goal and n_cycles < max_steps:  # a burst is over, the working set is not solved
             return Advance(iterate, n_cycles, n_dots, np.inf, None)
         self._corrs, n_priced = correlations(problem, iterate, workers)
-        self._weight = form.weight
+        self._lam = penalty.lam
         n_dots += n_priced
-        gap = estimate_gap(problem, form, iterate, largest(self._corrs))
+        gap = estimate_gap(problem, penalty, iterate, largest(self._corrs))
         if gap <= stopping.gap:
             return Advance(iterate, n_cycles, n_dots, gap, Status.CERTIFIED)
-        violators = self._violators(problem, form, iterate, max(stopping.change, 0.0))
+        violators = self._violators(problem, penalty, iterate, max(stopping.change, 0.0))
         if violators.size == 0 and change <= max(stopping.change, 0.0):
             return Advance(iterate, n_cycles, n_dots, gap, Status.SETTLED)
         if violators.size == 0 and change <= goal:
@@ -83,12 +81,12 @@ class CoordinateDescent:
         self._last = iterate = _with_columns(iterate, working_set)
         return Advance(iterate, n_cycles, n_dots, gap, None)
 
-    def _strong_set(self, problem: Problem, form: Penalty, iterate: Iterate) -> Indices:
+    def _strong_set(self, problem: Problem, penalty: L1, iterate: Iterate) -> Indices:
         """Return the columns that the strong rule keeps; none where it rules nothing out or nothing is known."""
-        corrs, last_weight = self._corrs, self._weight
+        corrs, last_lam = self._corrs, self._lam
         if self._last is None and iterate.l1 == 0.0:
-            corrs, last_weight = problem.xty, problem.lambda_max
-        bound = 2.0 * form.weight - last_weight
+            corrs, last_lam = problem.xty, problem.lambda_max
+        bound = 2.0 * penalty.lam - last_lam
         return np.flatnonzero(np.abs(corrs) >= bound) if bound > 0.0 else np.empty(0, np.int64)
 
     def _change_goal(self, problem: Problem, stopping: Stopping) -> float:
@@ -99,13 +97,13 @@ class CoordinateDescent:
             self._goal = _SHARE * float(np.sqrt(2.0 * stopping.gap / max(problem.norms2.max(), 1e-300)))
         return self._goal
 
-    def _violators(self, problem: Problem, form: Penalty, iterate: Iterate, threshold: float) -> Indices:
+    def _violators(self, problem: Problem, penalty: L1, iterate: Iterate, threshold: float) -> Indices:
         """Return columns outside of the working set that a cycle would change by more than `threshold`.
 
         At most as many as there are in the working set: those with the largest correlations.
         """
         excess = np.abs(self._corrs)
-        excess -= form.weight
+        excess -= penalty.lam
         excess[iterate.active[: iterate.n_active]] = 0.0
         violators = np.flatnonzero(excess > threshold * problem.norms2)
         n_taken = max(_FEWEST_TAKEN, iterate.n_active)
@@ -114,7 +112,7 @@ class CoordinateDescent:
         return np.sort(violators[np.argsort(-excess[violators], kind="stable")[:n_taken]])
 
     def _cycle(
-        self, problem: Problem, weight: float, iterate: Iterate, goal: float, max_cycles: int
+        self, problem: Problem, penalty: Penalty, iterate: Iterate, goal: float, max_cycles: int
     ) -> tuple[float, int, int]:
         """Cycle until a cycle over the working set changes no coefficient by more than `goal`.
 
@@ -124,31 +122,31 @@ class CoordinateDescent:
         everywhere = np.arange(iterate.n_active)
         n_cycles = n_dots = 0
         while True:
-            change, _ = _cycle_over(problem, weight, iterate, everywhere, goal, 1)
+            change, _ = _cycle_over(problem, penalty, iterate, everywhere, goal, 1)
             n_cycles += 1
             n_dots += everywhere.size
             if change <= goal or n_cycles >= max_cycles:
                 return change, n_cycles, n_dots
             places = np.flatnonzero(iterate.weights[: iterate.n_active])
-            done, dots = self._cycle_nonzeros(problem, weight, iterate, places, goal, max_cycles - n_cycles)
+            done, dots = self._cycle_nonzeros(problem, penalty, iterate, places, goal, max_cycles - n_cycles)
             n_cycles += done
             n_dots += dots
             if n_cycles >= max_cycles:
                 return change, n_cycles, n_dots
 
     def _cycle_nonzeros(
-        self, problem: Problem, weight: float, iterate: Iterate, places: Indices, goal: float, max_cycles: int
+        self, problem: Problem, penalty: Penalty, iterate: Iterate, places: Indices, goal: float, max_cycles: int
     ) -> tuple[int, int]:
         """Cycle over the coefficients at `places` until they settle; return the cycles and the dot products."""
         columns = iterate.active[places]
         if self._covariances.pay_off(problem, columns):
             n_missing = self._covariances.n_missing(columns)
             gram = self._covariances.among(problem, columns)
-            n_cycles = cycle_by_covariances(problem, weight, iterate, places, gram, goal, max_cycles)
+            n_cycles = cycle_by_covariances(problem, penalty, iterate, places, gram, goal, max_cycles)
             return n_cycles, n_missing + places.size
         # Once as many dot products are spent as the inner products cost, the choice is made again.
         enough = 1 + self._covariances.n_missing(columns) // max(1, places.size)
-        _, n_cycles = _cycle_over(problem, weight, iterate, places, goal, min(max_cycles, enough))
+        _, n_cycles = _cycle_over(problem, penalty, iterate, places, goal, min(max_cycles, enough))
         self._covariances.spend(n_cycles * places.size)
         return n_cycles, n_cycles * places.size
 
@@ -165,7 +163,7 @@ def _with_columns(iterate: Iterate, columns: Indices) -> Iterate:
 
 @kernel
 def _cycle_over(
-    problem: Problem, weight: float, iterate: Iterate, places: Indices, goal: float, max_cycles: int
+    problem: Problem, penalty: Penalty, iterate: Iterate, places: Indices, goal: float, max_cycles: int
 ) -> tuple[float, int]:
     """Cycle over the columns at `places` until a cycle's change is small; return that change and the cycles.
 
@@ -180,7 +178,7 @@ def _cycle_over(
         for k in places:
             j = active[k]
             if problem.norms2[j] > 0.0:
-                new = minimise_along(problem, j, weights[k], correlation(problem, iterate, j), weight, fitted)
+                new = minimise_along(problem, j, weights[k], correlation(problem, iterate, j), penalty, fitted)
                 change = max(change, abs(new - weights[k]))
                 largest = max(largest, abs(new))
                 weights[k] = new
@@ -191,13 +189,13 @@ def _cycle_over(
 
 
 @part_of_kernel
-def minimise_along(problem: Problem, j: int, coef: float, corr: float, weight: float, fitted: Vector) -> float:
-    """Return soft(a_j z_j'z_j + z_j'(y - q), lambda) / z_j'z_j, and bring the fitted values q to it.
+def minimise_along(problem: Problem, j: int, coef: float, corr: float, penalty: Penalty, fitted: Vector) -> float:
+    """Return the best coefficient of column j, and bring the fitted values q to it.
 
     `corr` is z_j'(y - q); the column must not be constant.
     """
     norm2 = problem.norms2[j]
-    new = soft_threshold(coef * norm2 + corr, weight) / norm2
+    new = minimise_1d(penalty, coef * norm2 + corr, norm2)
     if new != coef:
         add_column(problem.X, j, new - coef, fitted)
     return float(new)

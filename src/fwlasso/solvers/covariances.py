@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._core.columns import Matrix, Vector, add_column, center, column_entries, dot_column
 from .._core.iterate import Iterate, correlation
 from .._core.jit import kernel
-from .._core.penalties import ROUNDING, soft_threshold
+from .._core.penalties import ROUNDING, Penalty, minimise_1d
 from .._core.problem import Problem
 
 Indices = NDArray[np.int64]
@@ -74,7 +74,7 @@ class Covariances:
 
 
 def cycle_by_covariances(
-    problem: Problem, weight: float, iterate: Iterate, places: Indices, gram: Matrix, goal: float, max_cycles: int
+    problem: Problem, penalty: Penalty, iterate: Iterate, places: Indices, gram: Matrix, goal: float, max_cycles: int
 ) -> int:
     """Cycle over the active columns at `places`, in place, until a cycle changes no coefficient by more than `goal`.
 
@@ -82,7 +82,7 @@ def cycle_by_covariances(
     """
     corrs, coefs = np.empty(places.size), iterate.weights[places]
     _correlations_at(problem, iterate, places, corrs)
-    n_cycles: int = _cycle_on_gram(weight, gram, corrs, coefs, goal, max_cycles)
+    n_cycles: int = _cycle_on_gram(penalty, gram, corrs, coefs, goal, max_cycles)
     _set_weights(problem, iterate, places, coefs)
     return n_cycles
 
@@ -106,7 +106,7 @@ def _correlations_at(problem: Problem, iterate: Iterate, places: Indices, out: V
 
 
 @kernel
-def _cycle_on_gram(weight: float, gram: Matrix, corrs: Vector, coefs: Vector, goal: float, max_cycles: int) -> int:
+def _cycle_on_gram(penalty: Penalty, gram: Matrix, corrs: Vector, coefs: Vector, goal: float, max_cycles: int) -> int:
     """Cycle over all columns of `gram`: a change of a_k by d changes z_i'(y - q) by -d z_i'z_k."""
     n_cycles = 0
     change = np.inf
@@ -114,7 +114,7 @@ def _cycle_on_gram(weight: float, gram: Matrix, corrs: Vector, coefs: Vector, go
         change = 0.0
         largest = 0.0
         for k in range(coefs.size):
-            new = soft_threshold(coefs[k] * gram[k, k] + corrs[k], weight) / gram[k, k]
+            new = minimise_1d(penalty, coefs[k] * gram[k, k] + corrs[k], gram[k, k])
             step = new - coefs[k]
             if step != 0.0:
                 for i in range(coefs.size):

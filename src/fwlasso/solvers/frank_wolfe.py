@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler
-from .._core.iterate import Iterate, move
+from .._core.iterate import Iterate, move, sums_at
 from .._core.jit import kernel
+from .._core.losses import Squared
+from .._core.objective import duality_gap
 from .._core.oracle import parallel_scan, scan, scan_active
-from .._core.penalties import Form, duality_gap, line_search
+from .._core.penalties import Penalty, quadratic_step
 from .._core.problem import Problem
 from .._core.threads import n_chunks
 from ..problem.points import burst_steps
@@ -51,7 +53,7 @@ class FrankWolfe:
         self._seed = seed
         self._sampler: Sampler | None = None
         self._bytes_per_column = 0
-        self._form: Form | None = None  # of the last burst
+        self._penalty: Penalty | None = None  # of the last burst
         self._n_idle = 0  # its draws without descent, up to its end
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
@@ -66,7 +68,7 @@ class FrankWolfe:
 
     def advance(self, task: Task, iterate: Iterate) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
-        problem, form, stopping, max_steps, workers = task
+        problem, penalty, stopping, max_steps, workers = task
         n_sampled = self.columns_per_step(problem, iterate)
         if self._sampler is None:
             self._sampler = self._make_sampler(problem, n_sampled)
@@ -74,25 +76,25 @@ class FrankWolfe:
         n_bytes = self._bytes_per_column * n_sampled
         n_steps = burst_steps(n_bytes, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
-        n_idle = self._n_idle if form == self._form else 0
+        n_idle = self._n_idle if penalty == self._penalty else 0
         # The first draw without descent begins a round, and the draws of a round look at every column.
         n_round = 1 + math.ceil(problem.xty.size / n_sampled) if n_sampled < problem.xty.size else 1
         stopping = stopping._replace(max_idle=min(stopping.max_idle, n_round))
         if n_chunks(n_bytes) == 1:
             iterate, step, n_steps, n_dots = _burst(
-                problem, form, iterate, self._sampler, n_sampled, stopping, n_idle, n_steps
+                problem, penalty, iterate, self._sampler, n_sampled, stopping, n_idle, n_steps
             )
         else:
             step, n_dots = Step(np.inf, np.inf, 0, n_idle, False), 0
             for taken in range(1, n_steps + 1):
                 n_blocks = draw(self._sampler, n_sampled, step.n_idle)
                 j, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, workers)
-                iterate, step = take_step(problem, form, iterate, j, corr, step.n_idle, stopping)
+                iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, stopping)
                 n_dots += n_sampled + step.n_dots
                 if step.done:
                     n_steps = taken
                     break
-        self._form, self._n_idle = form, step.n_idle
+        self._penalty, self._n_idle = penalty, step.n_idle
         status = None
         if step.done:
             # Where no column of all brings descent, there is nothing to change: settled.
@@ -111,7 +113,7 @@ class FrankWolfe:
 @kernel
 def _burst(
     problem: Problem,
-    form: Form,
+    penalty: Penalty,
     iterate: Iterate,
     sampler: Sampler,
     n_sampled: int,
@@ -129,7 +131,7 @@ def _burst(
     while taken < n_steps and not step.done:
         n_blocks = draw(sampler, n_sampled, step.n_idle)
         j, corr = scan(problem, iterate, sampler, 0, n_blocks)
-        iterate, step = take_step(problem, form, iterate, j, corr, step.n_idle, stopping)
+        iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, stopping)
         n_dots += n_sampled + step.n_dots
         taken += 1
     return iterate, step, taken, n_dots
@@ -137,7 +139,7 @@ def _burst(
 
 @kernel
 def take_step(
-    problem: Problem, form: Form, iterate: Iterate, j: int, corr: float, n_idle: int, stopping: Stopping
+    problem: Problem, penalty: Penalty, iterate: Iterate, j: int, corr: float, n_idle: int, stopping: Stopping
 ) -> tuple[Iterate, Step]:
     """Step towards column j, the best of the sample with z_j'(y - q) = corr.
 
@@ -146,14 +148,14 @@ def take_step(
     changes nothing, and its change of zero does not count as the small step that ends a point.
     """
     n_dots = 0
-    shrink, push = _search(problem, form, iterate, j, corr)
+    shrink, push = _search(problem, penalty, iterate, j, corr)
     if shrink == 1.0 and push == 0.0 and iterate.n_active > 0:
         active_j, active_corr = scan_active(problem, iterate)
         n_dots = iterate.n_active
         if not abs(active_corr) <= abs(corr):
             j, corr = active_j, active_corr
-            shrink, push = _search(problem, form, iterate, j, corr)
-    gap = duality_gap(form, problem.yy, iterate.qq, iterate.qy, iterate.l1, abs(corr))
+            shrink, push = _search(problem, penalty, iterate, j, corr)
+    gap = duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), abs(corr))
     if gap <= stopping.gap:
         return iterate, Step(0.0, gap, n_dots, n_idle, True)
     if shrink == 1.0 and push == 0.0:
@@ -163,8 +165,8 @@ def take_step(
 
 
 @kernel
-def _search(problem: Problem, form: Form, iterate: Iterate, j: int, corr: float) -> tuple[float, float]:
+def _search(problem: Problem, penalty: Penalty, iterate: Iterate, j: int, corr: float) -> tuple[float, float]:
     """Return the best shrink and push towards column j; (1, 0), no descent, where anything is not a number."""
-    qq, qy, l1 = iterate.qq, iterate.qy, iterate.l1
-    shrink, push = line_search(form, qq, qy, l1, corr, problem.xty[j], problem.norms2[j])
-    return (shrink, push) if np.isfinite(qq + qy + l1 + corr + shrink + push) else (1.0, 0.0)
+    sums = sums_at(problem.yy, iterate)
+    shrink, push = quadratic_step(penalty, sums, corr, problem.xty[j], problem.norms2[j])
+    return (shrink, push) if np.isfinite(sums.qq + sums.qy + sums.l1 + corr + shrink + push) else (1.0, 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 from .. import certified as corrective
 from .._core import iterate as iterates
 from .._core.notices import warn_of_doubt
-from .._core.penalties import Ball, Form, Penalty
+from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.threads import Workers
 from ..certified.driver import Guess
@@ -33,7 +33,7 @@ _MAX_IDLE = 3
 
 def solve_points(
     problem: Problem | GramProblem,
-    forms: Sequence[Form],
+    penalties: Sequence[Penalty],
     options: "Options",
     seed: int,
     start: Guess | None,
@@ -45,19 +45,19 @@ def solve_points(
     `start` is near the solution of the first point: columns and coefficients as the solver sees them.
     """
     if problem.yy == 0.0:  # there is nothing to explain, and no radius is too large for that
-        return [Outcome(iterates.NO_COEFS, Status.CERTIFIED, 0, 0, 0.0, 0)] * len(forms), None
+        return [Outcome(iterates.NO_COEFS, Status.CERTIFIED, 0, 0, 0.0, 0)] * len(penalties), None
     if options.entry.make is None:
         goal = options.tolerance * 0.5 * problem.yy
-        return solve_certified(problem, forms, goal, options.max_iter, workers, tell, start)
+        return solve_certified(problem, penalties, goal, options.max_iter, workers, tell, start)
     assert isinstance(problem, Problem)
     solver = options.entry.make(options.draws(seed))
     stopping = _stopping(problem, options)
-    return _follow(solver, problem, forms, start, stopping, options.max_iter, workers, tell)
+    return _follow(solver, problem, penalties, start, stopping, options.max_iter, workers, tell)
 
 
 def solve_certified(
     problem: Problem | GramProblem,
-    forms: Sequence[Form],
+    penalties: Sequence[Penalty],
     goal: float,
     max_iter: int,
     workers: Workers,
@@ -66,20 +66,20 @@ def solve_certified(
 ) -> Solved:
     """Solve the points to duality gaps of at most `goal`: on the Gram matrix, by a working set, or from the storage."""
     if isinstance(problem, GramProblem):
-        found, ending = solve_on_gram(problem, forms, goal, max_iter, workers, tell, start)
-        if ending is not None or problem.by_columns is None or not any(map(_is_open, forms, found)):
+        found, ending = solve_on_gram(problem, penalties, goal, max_iter, workers, tell, start)
+        if ending is not None or problem.by_columns is None or not any(map(_is_open, penalties, found)):
             return found, ending
         # Inner products do not prove every gap: columns may.
         again, ending = _solve_on_columns(
-            problem, problem.by_columns(workers), forms, goal, max_iter, workers, tell, start
+            problem, problem.by_columns(workers), penalties, goal, max_iter, workers, tell, start
         )
         return [min(pair, key=lambda one: one.gap) for pair in zip(found, again, strict=False)], ending
     try:
-        return corrective.follow(problem, forms, goal, max_iter, workers, tell, start)
+        return corrective.follow(problem, penalties, goal, max_iter, workers, tell, start)
     except corrective.NoRoom as full:
         warn_of_doubt(f"{full} The rest of the path is solved from where the data lie, which takes longer.")
         found = full.outcomes
-    is_ball = isinstance(forms[0], Ball)
+    is_ball = isinstance(penalties[0], L1Ball)
     solver: Solver = AwayFrankWolfe(pairwise_step) if is_ball else CoordinateDescent()
     start = found[-1].iterate.coefs() if found else start
 
@@ -87,14 +87,14 @@ def solve_certified(
         return tell(len(found) + point, iterate, n_iter, gap, done=done)
 
     stopping = Stopping(-1.0, goal)
-    rest, ending = _follow(solver, problem, forms[len(found) :], start, stopping, max_iter, workers, tell_rest)
+    rest, ending = _follow(solver, problem, penalties[len(found) :], start, stopping, max_iter, workers, tell_rest)
     return found + rest, ending
 
 
 def _solve_on_columns(
     problem: GramProblem,
     columns: Problem,
-    forms: Sequence[Form],
+    penalties: Sequence[Penalty],
     goal: float,
     max_iter: int,
     workers: Workers,
@@ -105,7 +105,7 @@ def _solve_on_columns(
     of_y = problem.units.y_power - columns.units.y_power
     of_coefs = columns.units.coef_power - problem.units.coef_power
     if of_y == of_coefs == 0:
-        return solve_certified(columns, forms, goal, max_iter, workers, tell, start)
+        return solve_certified(columns, penalties, goal, max_iter, workers, tell, start)
 
     def as_before(iterate: iterates.Iterate) -> iterates.Iterate:
         return iterate._replace(
@@ -120,10 +120,10 @@ def _solve_on_columns(
 
     # lambda is in units of y times units of a column, a radius in those of coefficients.
     own = [
-        Ball(min(_ldexp(form.radius, -of_coefs), LARGEST))
-        if isinstance(form, Ball)
-        else Penalty(_ldexp(form.weight, -2 * of_y + of_coefs))
-        for form in forms
+        L1Ball(min(_ldexp(penalty.radius, -of_coefs), LARGEST))
+        if isinstance(penalty, L1Ball)
+        else L1(_ldexp(penalty.lam, -2 * of_y + of_coefs))
+        for penalty in penalties
     ]
     guess = None if start is None else (start[0], np.ldexp(start[1], -of_coefs))
     solved, ending = solve_certified(columns, own, _ldexp(goal, -2 * of_y), max_iter, workers, tell_before, guess)
@@ -138,9 +138,9 @@ def _ldexp(value: float, power: int) -> float:
         return float(np.ldexp(value, power))
 
 
-def _is_open(form: Form, outcome: Outcome) -> bool:
+def _is_open(penalty: Penalty, outcome: Outcome) -> bool:
     """Tell whether more than the limits of the work kept a point from its gap; least squares has none to reach."""
-    return outcome.status in (Status.STALLED, Status.PRECISION) and form != Penalty(0.0)
+    return outcome.status in (Status.STALLED, Status.PRECISION) and penalty != L1(0.0)
 
 
 def _stopping(problem: Problem, options: "Options") -> Stopping:
@@ -161,7 +161,7 @@ def _stopping(problem: Problem, options: "Options") -> Stopping:
 def _follow(
     solver: Solver,
     problem: Problem,
-    forms: Sequence[Form],
+    penalties: Sequence[Penalty],
     start: Guess | None,
     stopping: Stopping,
     max_iter: int,
@@ -174,14 +174,14 @@ def _follow(
     """
     outcomes: list[Outcome] = []
     iterate = iterates.zero(problem) if start is None else iterates.at(problem, *start)
-    for point, form in enumerate(forms):
+    for point, penalty in enumerate(penalties):
         watch = partial(tell, point, done=False)
-        outcome = run(solver, problem, form, iterate, stopping, max_iter, workers, watch)
+        outcome = run(solver, problem, penalty, iterate, stopping, max_iter, workers, watch)
         if outcome.status.ends_path:
             return outcomes or [outcome], outcome.status
         iterate = outcome.iterate
         outcomes.append(outcome._replace(iterate=iterate.copy()))  # the next point goes on in the same arrays
         ending = tell(point, iterate, outcome.n_iter, outcome.gap, done=True)
-        if ending is not None and point + 1 < len(forms):
+        if ending is not None and point + 1 < len(penalties):
             return outcomes, ending
     return outcomes, None

@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._core.iterate import Iterate, is_stale, refresh, rescale
-from .._core.penalties import Form, best_scale
+from .._core.iterate import Iterate, is_stale, refresh, rescale, sums_at
+from .._core.penalties import Penalty, warm_scale
 from .._core.problem import Problem
 from .._core.threads import Workers
 from ..problem.certificate import certify_iterates
@@ -30,7 +30,7 @@ class Task(NamedTuple):
     """What a solver is asked to do in a burst."""
 
     problem: Problem
-    form: Form
+    penalty: Penalty
     stopping: Stopping
     max_steps: int
     workers: Workers
@@ -63,7 +63,7 @@ Lookout = Callable[[Iterate, int, float], Status | None]
 def run(
     solver: Solver,
     problem: Problem,
-    form: Form,
+    penalty: Penalty,
     iterate: Iterate,
     stopping: Stopping,
     max_iter: int,
@@ -75,7 +75,7 @@ def run(
     A solver that looks at all columns tells a gap by numbers that may have drifted: it is proved before it is believed.
     """
     p = problem.xty.size
-    iterate = rescale(iterate, float(best_scale(form, iterate.qq, iterate.qy, iterate.l1)))
+    iterate = rescale(iterate, float(warm_scale(penalty, sums_at(problem.yy, iterate))))
     n_iter = n_dots = n_proofs = n_refuted = 0
     n_looks = p  # columns looked at since the last certificate
     gap = math.inf
@@ -90,7 +90,7 @@ def run(
             # A certificate looks at all columns: one at the start, then one for as many looks of the steps.
             if n_looks >= p or n_iter >= max_iter:
                 iterate = refresh(problem, iterate)
-                gap, rounding = certify_iterates(problem, [form], [iterate], workers)[0]
+                gap, rounding = certify_iterates(problem, [penalty], [iterate], workers)[0]
                 n_dots += p
                 n_looks = 0
             if gap <= stopping.gap:
@@ -99,7 +99,7 @@ def run(
             max_steps = min(max_steps, math.ceil((p - n_looks) / n_columns))
         if n_iter >= max_iter:
             return outcome(Status.MAX_ITER)
-        task = Task(problem, form, rules, max_steps, workers)
+        task = Task(problem, penalty, rules, max_steps, workers)
         iterate, steps, dots, seen_gap, status = solver.advance(task, iterate)
         n_iter += steps
         n_dots += dots
@@ -110,7 +110,7 @@ def run(
         if n_columns == p:
             gap = max(seen_gap, 0.0)
             if status is Status.CERTIFIED:
-                gap, rounding = certify_iterates(problem, [form], [iterate], workers)[0]
+                gap, rounding = certify_iterates(problem, [penalty], [iterate], workers)[0]
                 n_proofs += 1
                 if gap <= stopping.gap:
                     return outcome(status)

@@ -6,7 +6,9 @@ import numpy as np
 
 from ..columns import Vector
 from ..jit import kernel
-from ..penalties import Penalty, duality_gap, soft_threshold
+from ..losses import Squared
+from ..objective import duality_gap
+from ..penalties import L1, Sums, minimise_1d
 from .copies import Copies, Indices, add, dot
 
 #: Epochs before columns that became zero are left out; signs are known if one changes no more than this share of them.
@@ -90,7 +92,7 @@ def appraise(copies: Copies, work: Work, members: Indices, weight: float, radius
     the penalty, and for a ball of this radius or up to where we stand.
     """
     qy, qr, l1, largest = totals(copies.xty, work, members, weight)
-    gap = duality_gap(Penalty(weight), copies.yy, max(qy - qr, 0.0), qy, l1, largest)
+    gap = duality_gap(Squared(), L1(weight), Sums(copies.yy, max(qy - qr, 0.0), qy, l1), largest)
     objective = 0.5 * (copies.yy - qy - qr) + weight * l1
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
@@ -186,7 +188,7 @@ def descend(
         for k in listed:
             norm2 = copies.norms2[k]
             aim = coefs[k] * norm2 + dot(copies, k, residual)
-            new = soft_threshold(aim, weight) / norm2
+            new = minimise_1d(L1(weight), aim, norm2)
             if new != coefs[k] and np.isfinite(aim):
                 violation = max(violation, abs(new - coefs[k]) * norm2)
                 add(copies, k, coefs[k] - new, residual)

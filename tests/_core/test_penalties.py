@@ -4,29 +4,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fwlasso._core.penalties import Ball, Penalty, best_scale, duality_gap, line_search
+from fwlasso._core.columns import sample_vector
+from fwlasso._core.losses import Squared, conjugate_value, fill_curvature, fill_residual, loss_value, range_scale
+from fwlasso._core.objective import duality_gap
+from fwlasso._core.penalties import L1, L1Ball, Sums, quadratic_step, warm_scale
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.floats(0.01, 10.0)
 
 
 class Setting:
-    """A small problem, a point on it and the scalars that the forms are told."""
+    """A small problem, a point on it and the sums that the penalties are told."""
 
     def __init__(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
         self.Z, self.y = rng.standard_normal((6, 4)), rng.standard_normal(6)
         self.a = rng.standard_normal(4) * (rng.random(4) < 0.7)
         q = self.Z @ self.a
-        self.qq, self.qy, self.yy = q @ q, q @ self.y, self.y @ self.y
         self.l1 = np.abs(self.a).sum()
+        self.sums = Sums(self.y @ self.y, q @ q, q @ self.y, self.l1)
         self.corr = self.Z.T @ (self.y - q)
         self.j = int(np.argmax(np.abs(self.corr)))
 
-    def search(self, form) -> tuple[float, float]:
+    def search(self, penalty) -> tuple[float, float]:
         j = self.j
         norm2, xty = self.Z[:, j] @ self.Z[:, j], self.Z[:, j] @ self.y
-        return line_search(form, self.qq, self.qy, self.l1, self.corr[j], xty, norm2)
+        return quadratic_step(penalty, self.sums, self.corr[j], xty, norm2)
 
     def loss(self, a: np.ndarray) -> float:
         return 0.5 * float(((self.y - self.Z @ a) ** 2).sum())
@@ -38,12 +41,12 @@ class Setting:
 
 
 @given(seeds)
-def test_the_ball_step_is_the_exact_line_search_towards_the_vertex(seed):
+def test_the_ball_step_is_the_exact_quadratic_step_towards_the_vertex(seed):
     now = Setting(seed)
     radius = now.l1 + 0.5
     vertex = np.zeros(4)
     vertex[now.j] = radius * np.sign(now.corr[now.j])
-    shrink, push = now.search(Ball(radius))
+    shrink, push = now.search(L1Ball(radius))
     best = min(now.loss(now.a + t * (vertex - now.a)) for t in np.linspace(0, 1, 2001))
     a = now.moved(shrink, push)
     assert np.abs(a).sum() <= radius * (1 + 1e-12)
@@ -59,7 +62,7 @@ def test_the_penalty_step_is_the_best_of_its_quadrant(seed, weight):
     def model(at):
         return now.loss(now.moved(at[0], sign * at[1])) + weight * (at[0] * now.l1 + at[1])
 
-    shrink, push = now.search(Penalty(weight))
+    shrink, push = now.search(L1(weight))
     assert shrink >= 0.0
     assert push * sign >= 0.0
     start = minimize(model, [0.5, 0.5], bounds=[(0, None), (0, None)], method="L-BFGS-B", options={"ftol": 1e-15})
@@ -67,12 +70,11 @@ def test_the_penalty_step_is_the_best_of_its_quadrant(seed, weight):
 
 
 @given(seeds, sizes)
-def test_no_form_ever_reports_a_gap_below_the_true_suboptimality(seed, size):
+def test_no_penalty_ever_reports_a_gap_below_the_true_suboptimality(seed, size):
     now = Setting(seed)
-    form_of_penalty = Penalty(size)
     radius = max(size, now.l1)
-    gap_penalty = duality_gap(form_of_penalty, now.yy, now.qq, now.qy, now.l1, np.abs(now.corr).max())
-    gap_ball = duality_gap(Ball(radius), now.yy, now.qq, now.qy, now.l1, np.abs(now.corr).max())
+    gap_penalty = duality_gap(Squared(), L1(size), now.sums, np.abs(now.corr).max())
+    gap_ball = duality_gap(Squared(), L1Ball(radius), now.sums, np.abs(now.corr).max())
     rng = np.random.default_rng(seed)
     for trial in rng.standard_normal((200, 4)) * rng.random((200, 1)):
         objective = now.loss(now.a) + size * now.l1
@@ -81,33 +83,54 @@ def test_no_form_ever_reports_a_gap_below_the_true_suboptimality(seed, size):
         assert now.loss(now.a) - now.loss(inside) <= gap_ball + 1e-10
 
 
-@pytest.mark.parametrize("form", [Ball(2.0), Penalty(0.3)])
+@pytest.mark.parametrize("penalty", [L1Ball(2.0), L1(0.3)])
 @given(seed=seeds)
-def test_a_bound_on_the_correlations_only_makes_the_gap_larger(form, seed):
+def test_a_bound_on_the_correlations_only_makes_the_gap_larger(penalty, seed):
     now = Setting(seed)
     true = np.abs(now.corr).max()
-    gaps = [duality_gap(form, now.yy, now.qq, now.qy, now.l1, factor * true) for factor in (1.0, 1.5, 10.0)]
+    gaps = [duality_gap(Squared(), penalty, now.sums, factor * true) for factor in (1.0, 1.5, 10.0)]
     assert gaps == sorted(gaps)
 
 
 @given(seeds, sizes)
-def test_the_best_scale_is_feasible_and_never_raises_the_objective(seed, size):
+def test_the_warm_scale_is_feasible_and_never_raises_the_objective(seed, size):
     now = Setting(seed)
-    scale = best_scale(Penalty(size), now.qq, now.qy, now.l1)
+    scale = warm_scale(L1(size), now.sums)
     assert now.loss(scale * now.a) + size * scale * now.l1 <= now.loss(now.a) + size * now.l1 + 1e-12
-    inside = best_scale(Ball(size), now.qq, now.qy, now.l1)
+    inside = warm_scale(L1Ball(size), now.sums)
     assert inside * now.l1 <= size * (1 + 1e-12)
     if now.l1 <= size:
         assert now.loss(inside * now.a) <= now.loss(now.a) + 1e-12
 
 
-@pytest.mark.parametrize("form", [Ball(1.0), Penalty(0.1), Ball(0.0)])
-def test_at_zero_the_best_scale_is_one_and_the_gap_is_finite(form):
-    assert best_scale(form, 0.0, 0.0, 0.0) == 1.0
-    assert np.isfinite(duality_gap(form, 1.0, 0.0, 0.0, 0.0, 0.5))
-    assert duality_gap(form, 0.0, 0.0, 0.0, 0.0, 0.0) == 0.0
+@pytest.mark.parametrize("penalty", [L1Ball(1.0), L1(0.1), L1Ball(0.0)])
+def test_at_zero_the_warm_scale_is_one_and_the_gap_is_finite(penalty):
+    assert warm_scale(penalty, Sums(1.0, 0.0, 0.0, 0.0)) == 1.0
+    assert np.isfinite(duality_gap(Squared(), penalty, Sums(1.0, 0.0, 0.0, 0.0), 0.5))
+    assert duality_gap(Squared(), penalty, Sums(0.0, 0.0, 0.0, 0.0), 0.0) == 0.0
 
 
 def test_where_the_vertex_is_the_point_itself_there_is_no_step():
     # a = 2 e_1, and the vertex of the ball of radius 2 is a again.
-    assert line_search(Ball(2.0), 4.0, 8.0, 2.0, 2.0, 4.0, 1.0) == (1.0, 0.0)
+    assert quadratic_step(L1Ball(2.0), Sums(16.0, 4.0, 8.0, 2.0), 2.0, 4.0, 1.0) == (1.0, 0.0)
+
+
+def plain_squared(y, eta):
+    """The functions of `Squared` over all samples, that least squares needs for nothing else."""
+    theta, weights = np.empty(y.size), np.empty(y.size - 1)
+    fill_residual(Squared(), y, eta, theta)
+    fill_curvature(Squared(), y, eta, weights)
+    return loss_value(Squared(), y, eta), theta, weights, conjugate_value(Squared(), y, theta, 0.5)
+
+
+@given(seeds)
+def test_a_loss_over_all_samples_is_the_sum_of_its_values(seed):
+    now = Setting(seed)
+    y, eta = sample_vector(now.y), sample_vector(now.Z @ now.a)
+    value, theta, weights, conjugate = plain_squared(y, eta)
+    assert value == pytest.approx(now.loss(now.a))
+    np.testing.assert_allclose(theta, y - eta, atol=1e-12)
+    assert (weights == 1.0).all()
+    half = 0.5 * theta[:-1]
+    assert conjugate == pytest.approx(0.5 * half @ half - half @ now.y)
+    assert range_scale(Squared(), y, theta) == 1.0

@@ -1,0 +1,31 @@
+"""A loss plus a penalty: the one duality gap."""
+
+from .columns import Vector
+from .jit import by_type
+from .losses import Loss, Squared, conjugate_value, loss_value, range_scale
+from .penalties import Penalty, Sums, dual_scale, dual_value, penalty_value, quadratic_gap
+
+
+@by_type
+def duality_gap(
+    loss: Loss, penalty: Penalty, sums: Sums, max_corr: float, y: Vector, eta: Vector, theta: Vector
+) -> float:
+    """Return how far the objective is above its minimum at most.
+
+    max_corr is any upper bound of ||X'theta||_inf, and theta the residual of the loss at eta = X a: orthogonal to 1 if
+    there is an intercept. Least squares is told by its sums, and asks for no vectors.
+    """
+
+
+@duality_gap.register(Squared)
+def _(loss, penalty, sums, max_corr):
+    return quadratic_gap(penalty, sums, max_corr)
+
+
+@duality_gap.otherwise
+def _(loss, penalty, sums, max_corr, y, eta, theta):
+    scale = range_scale(loss, y, theta)
+    if max_corr > 0.0:
+        scale = min(scale, dual_scale(penalty, max_corr))
+    dual = conjugate_value(loss, y, theta, scale) + dual_value(penalty, scale * max_corr)
+    return loss_value(loss, y, eta) + penalty_value(penalty, sums) + dual
