@@ -5,30 +5,55 @@ import json
 
 import numpy as np
 import pytest
+import typer
 
-from fwlasso import lasso_path
-from fwlasso.options import Options
+from fwlasso import Lasso, LassoCV, lasso_path
+from fwlasso.cli.app import app
+from fwlasso.options import SPECS, Options
 from fwlasso.solvers.registry import SOLVERS, STOPS
 
-DEFAULTS = {
-    name: parameter.default
-    for name, parameter in inspect.signature(lasso_path).parameters.items()
-    if name not in ("X", "y")
-}
+# Estimators leave what becomes of a path to `lasso_path`.
+FOR_PATHS = {"callback", "certify", "checkpoint", "feature_names", "in_segments"}
 
 
-def make(**given):
-    return Options(**{**DEFAULTS, **given})
+def parameters_of(function):
+    return {name: it.default for name, it in inspect.signature(function).parameters.items() if name in SPECS}
+
+
+@pytest.mark.parametrize(
+    ("function", "without", "other"),
+    [
+        (lasso_path, {"in_segments"}, {}),
+        (Lasso, {*FOR_PATHS, "alphas", "radii", "eps"}, {"stop": "gap", "max_iter": 100_000}),
+        (LassoCV, FOR_PATHS, {}),
+    ],
+    ids=["lasso_path", "Lasso", "LassoCV"],
+)
+def test_signatures_have_every_option_with_its_default(function, without, other):
+    expected = {name: getattr(Options, name) for name in SPECS if name not in without}
+    assert parameters_of(function) == expected | other
+
+
+@pytest.mark.parametrize("command", ["path", "cv"])
+def test_commands_have_every_option_with_its_default(command):
+    called = typer.main.get_command(app).commands[command]
+    flags = {it.name: it for it in called.params if it.name in SPECS}
+    assert list(flags) == [name for name, spec in SPECS.items() if spec.help]
+    assert {name: flag.help for name, flag in flags.items()} == {name: SPECS[name].help for name in flags}
+    python = {name: getattr(Options, name) for name in flags}
+    assert {name: flag.default for name, flag in flags.items()} == python | {"random_state": 0}
+    renamed = {name: flag.opts[0] for name, flag in flags.items() if flag.opts[0] != f"--{name.replace('_', '-')}"}
+    assert renamed == {"fit_intercept": "--intercept", "random_state": "--seed", "n_threads": "--threads"}
 
 
 def test_the_solver_by_default_is_the_certified_path():
-    assert DEFAULTS["solver"] == next(iter(SOLVERS)) == "certified"
-    assert DEFAULTS["stop"] is DEFAULTS["tol"] is None
+    assert Options.solver == next(iter(SOLVERS)) == "certified"
+    assert Options.stop is Options.tol is None
 
 
 def test_the_old_name_of_the_certified_path_is_understood():
     with pytest.warns(FutureWarning, match="solver='corrective' is called 'certified' now") as warned:
-        options = make(solver="corrective")
+        options = Options(solver="corrective")
     assert (options.solver, options.record()["solver"], len(warned)) == ("certified", "certified", 1)
 
 
@@ -44,7 +69,7 @@ def test_the_old_name_of_the_certified_path_is_understood():
     ],
 )
 def test_what_is_left_open_is_settled_by_the_solver(solver, rule, tolerance, grid_name):
-    options = make(solver=solver)
+    options = Options(solver=solver)
     assert (options.rule, options.tolerance, options.grid_name, options.grid) == (rule, tolerance, grid_name, 100)
     expected = {"solver": solver, "stop": rule, "tol": tolerance, "grid": grid_name}
     assert expected.items() <= options.record().items()
@@ -53,13 +78,13 @@ def test_what_is_left_open_is_settled_by_the_solver(solver, rule, tolerance, gri
 @pytest.mark.parametrize("solver", ["sfw", "fw", "cd"])
 @pytest.mark.parametrize(("stop", "tolerance"), [("gap", 1e-4), ("change", 1e-3), ("paper", 1e-3)])
 def test_the_tolerance_by_default_is_that_of_the_rule(solver, stop, tolerance):
-    options = make(solver=solver, stop=stop)
+    options = Options(solver=solver, stop=stop)
     assert (options.rule, options.tolerance) == (stop, tolerance)
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-9, 0, np.float32(0.5)])
 def test_a_given_tolerance_is_taken(tol):
-    options = make(tol=tol)
+    options = Options(tol=tol)
     assert options.tolerance == options.record()["tol"] == tol
     assert type(options.tolerance) is float
 
@@ -67,14 +92,14 @@ def test_a_given_tolerance_is_taken(tol):
 @pytest.mark.parametrize("grid", [{"alphas": [0.1, 0.3]}, {"radii": [0.3, 0.1]}], ids=["alphas", "radii"])
 @pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_a_given_grid_is_taken_from_sparse_to_dense(solver, grid):
-    options = make(solver=solver, **grid)
+    options = Options(solver=solver, **grid)
     assert {options.grid_name} == set(grid)
     np.testing.assert_array_equal(options.grid, [0.3, 0.1] if "alphas" in grid else [0.1, 0.3])
 
 
 @pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_the_record_is_json_and_has_what_shapes_the_result(solver):
-    record = make(solver=solver, max_iter=np.int64(7), fit_intercept=np.False_, callback=print).record()
+    record = Options(solver=solver, max_iter=np.int64(7), fit_intercept=np.False_, callback=print).record()
     assert json.loads(json.dumps(record)) == record
     assert not {"alphas", "radii", "callback", "random_state", "n_threads"} & set(record)
     assert (record["max_iter"], record["fit_intercept"]) == (7, False)
@@ -85,10 +110,10 @@ def test_what_a_solver_cannot_do_is_named(solver):
     entry = SOLVERS[solver]
     for stop in set(STOPS) - set(entry.stops):
         with pytest.raises(ValueError, match=f"^stop: solver='{solver}' stops on the .*, got stop='{stop}'$"):
-            make(solver=solver, stop=stop)
+            Options(solver=solver, stop=stop)
     for grid in {"alphas", "radii"} - set(entry.grids):
         with pytest.raises(ValueError, match=rf"^{grid}: solver='{solver}' solves the \w+ form, give \w+ instead$"):
-            make(solver=solver, **{grid: 3})
+            Options(solver=solver, **{grid: 3})
     assert set(entry.stops) <= set(STOPS)
 
 
@@ -140,5 +165,5 @@ def test_what_a_solver_cannot_do_is_named(solver):
 )
 def test_a_bad_argument_is_named(bad, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 -- the message is looked at below
-        make(**bad)
+        Options(**bad)
     assert message in str(caught.value)

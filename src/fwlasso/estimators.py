@@ -51,6 +51,10 @@ def _param_names(kind: Hashable) -> list[str]:
 class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
 
+    def _set_arguments(self, arguments: dict[str, Any]) -> None:
+        """Set every argument of a constructor as an attribute of its name, as it is."""
+        self.__dict__.update((name, value) for name, value in arguments.items() if name != "self")
+
     def _settings(self, kind: type[BaseEstimator]) -> dict[str, Any]:
         """Return the parameters of a class of ours that have an effect, as attributes have them.
 
@@ -181,24 +185,7 @@ class Lasso(_LinearModel):
         copy_X: bool = True,
         selection: str = "cyclic",
     ) -> None:
-        self.alpha = alpha
-        self.radius = radius
-        self.solver = solver
-        self.stop = stop
-        self.tol = tol
-        self.sample_size = sample_size
-        self.block_size = block_size
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_threads = n_threads
-        self.warm_start = warm_start
-        self.positive = positive
-        self.precompute = precompute
-        self.copy_X = copy_X
-        self.selection = selection
+        self._set_arguments(locals())
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> "Lasso":
         """Fit the model.
@@ -335,31 +322,7 @@ class LassoCV(_LinearModel):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
-        self.cv = cv
-        self.rule = rule
-        self.scoring = scoring
-        self.relax = relax
-        self.validation = validation
-        self.alphas = alphas
-        self.radii = radii
-        self.eps = eps
-        self.solver = solver
-        self.stop = stop
-        self.tol = tol
-        self.sample_size = sample_size
-        self.block_size = block_size
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.n_threads = n_threads
-        self.positive = positive
-        self.precompute = precompute
-        self.copy_X = copy_X
-        self.selection = selection
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._set_arguments(locals())
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> "LassoCV":
         """Compute the path and choose a model.

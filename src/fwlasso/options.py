@@ -1,10 +1,17 @@
-"""The options of a path, validated once at the border."""
+"""The options of a path, validated once at the border.
 
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+An option is one field here: its default, its check, its flag and what help says of it. The command line, the record of
+a result and the call in a report are made of the fields; the signatures of functions and estimators are tested against
+them.
+"""
+# ruff: noqa: RUF009 -- an option is a field with a default that never changes
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,70 +26,96 @@ from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Draws, Entry, curr
 from .solvers.sample_size import SampleSize, as_sample_size
 
 _DEFAULT_POINTS = 100
-# The grid is recorded by itself, names and seeds are a part of the result, and the others change no bit of it.
-_NOT_RECORDED = {
-    "alphas",
-    "radii",
-    "callback",
-    "random_state",
-    "n_threads",
-    "checkpoint",
-    "feature_names",
-    "in_segments",
-}
 _FORMS = {"alphas": "penalized", "radii": "constrained"}
+_BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
+_BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0] == "change")
+
+
+class Check(NamedTuple):
+    """What an option must be; None is always allowed if it is the default."""
+
+    must_be: str
+    holds: Callable[[Any], bool]
+
+
+class Spec(NamedTuple):
+    """What is known of an option beside its name, its type and its default."""
+
+    check: Check | None = None  # None: the whole of the options is looked at
+    help: str | None = None  # None: it is no option of the command line
+    flag: str | None = None  # there, if its name is another one: shorter, or that of other tools
+    kind: Any = None  # there, if its type is another one
+    preset: Any = None  # its default there, if it is another one
+    values: Iterable[str] = ()  # for shells that complete them
+    is_recorded: bool = True  # it shapes the result, and is told in its settings
+    is_drawing: bool = False  # it is for solvers that draw columns at random
+
+
+def _option(default: Any, check: Check | None = None, **known: Any) -> Any:
+    return field(default=default, metadata={"spec": Spec(check, **known)})
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+
+
+_BOOL = Check("True or False", lambda value: isinstance(value, bool | np.bool_))
+_COUNT = Check("an integer >= 1", is_count)
+_SHARE = Check("a number in (0, 1)", lambda value: _is_real(value) and 0.0 < value < 1.0)
+_NONNEGATIVE = Check("a number >= 0", lambda value: _is_real(value) and value >= 0.0)
+_SECONDS = Check("seconds > 0", lambda value: _is_real(value) and value > 0.0)
+_FOLDER = Check("a folder", lambda value: isinstance(value, str | Path))
+_TEXTS = Check("a sequence of texts", lambda value: np.ndim(value) == 1 and all(isinstance(it, str) for it in value))
+_SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, str) and current_name(value) in SOLVERS)
+_STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
+_EPS = "Ratio of the ends of the grid. Default: 0.01 with more features than samples, else 0.0001."
+_TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, else 1e-3."
+
+# A grid is recorded by itself; names and seeds are a part of the result.
+_grid_option = partial(_option, None, kind=int | None, is_recorded=False)
 
 
 @dataclass(frozen=True)
 class Options:
     """What `lasso_path` was asked to do; building one raises a ValueError that names a bad argument."""
 
-    alphas: Any = None
-    radii: Any = None
-    eps: float | None = None
-    solver: str = DEFAULT_SOLVER
-    stop: str | None = None
-    tol: float | None = None
-    sample_size: Any = None
-    block_size: int | None = None
-    standardize: bool = False
-    fit_intercept: bool = True
-    random_state: Any = None
-    max_iter: int = 10_000
-    time_limit: float | None = None
-    callback: Callback | None = None
-    certify: bool = True
-    n_threads: int | None = None
-    checkpoint: Path | str | None = None
-    feature_names: Any = None
-    in_segments: bool = False  # solve as runs do, kept or not: so that a folder changes no bit
+    alphas: Any = _grid_option(help="Points on a grid of penalties. Default: 100.")
+    radii: Any = _grid_option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")
+    eps: float | None = _option(None, _SHARE, help=_EPS)
+    solver: str = _option(DEFAULT_SOLVER, _SOLVER, help=f"One of {', '.join(SOLVERS)}.", values=SOLVERS)
+    stop: str | None = _option(
+        None, _STOP, help=f"gap, change or paper. Default: gap; change for {_BY_CHANGE}.", values=STOPS
+    )
+    tol: float | None = _option(None, _NONNEGATIVE, help=_TOL)
+    sample_size: Any = _option(
+        None, help="Columns per step: a number, or a share below 1.", kind=float | None, is_drawing=True
+    )
+    block_size: int | None = _option(None, _COUNT, help="Neighbouring columns drawn together.", is_drawing=True)
+    standardize: bool = _option(False, _BOOL, help="Scale the columns to a mean square of one.")
+    fit_intercept: bool = _option(True, _BOOL, help="Fit an intercept.", flag="--intercept/--no-intercept")
+    random_state: Any = _option(
+        None, help="Seed of the random draws.", flag="--seed", kind=int, preset=0, is_recorded=False, is_drawing=True
+    )
+    max_iter: int = _option(10_000, _COUNT, help="Iterations per point.")
+    time_limit: float | None = _option(None, _SECONDS, help="Seconds for the solver; what is solved by then is kept.")
+    callback: Callback | None = _option(None, Check("callable", callable), is_recorded=False)
+    certify: bool = _option(True, _BOOL)
+    n_threads: int | None = _option(
+        None, _COUNT, help="Threads for scans of large data. Default: all cores.", flag="--threads", is_recorded=False
+    )
+    checkpoint: Path | str | None = _option(None, _FOLDER, is_recorded=False)
+    feature_names: Any = _option(None, _TEXTS, is_recorded=False)
+    # Solve as runs do, saved or not: so that a folder changes no bit.
+    in_segments: bool = _option(False, _BOOL, is_recorded=False)
 
     def __post_init__(self) -> None:
-        known = isinstance(self.solver, str) and current_name(self.solver) in SOLVERS
-        check("solver", self.solver, known, f"one of {', '.join(SOLVERS)}")
+        for name, (asked, *_) in SPECS.items():
+            value, is_optional = getattr(self, name), getattr(Options, name) is None
+            if asked is not None and not (value is None and is_optional):
+                check(name, value, asked.holds(value), f"{asked.must_be} or None" if is_optional else asked.must_be)
         if current_name(self.solver) != self.solver:
             warn_of_old_name(f"solver={self.solver!r}", f"{current_name(self.solver)!r}")
             object.__setattr__(self, "solver", current_name(self.solver))
-        check("stop", self.stop, self.stop is None or self.stop in STOPS, f"one of {', '.join(STOPS)} or None")
-        eps = self.eps
-        check("eps", eps, eps is None or (_is_real(eps) and 0.0 < eps < 1.0), "a number in (0, 1) or None")
-        tol = self.tol
-        check("tol", tol, tol is None or (_is_real(tol) and tol >= 0.0), "a number >= 0 or None")
-        check("max_iter", self.max_iter, is_count(self.max_iter), "an integer >= 1")
-        for name in ("block_size", "n_threads"):
-            value = getattr(self, name)
-            check(name, value, value is None or is_count(value), "an integer >= 1 or None")
-        for name in ("standardize", "fit_intercept", "certify"):
-            value = getattr(self, name)
-            check(name, value, isinstance(value, bool | np.bool_), "True or False")
-        limit = self.time_limit
-        check("time_limit", limit, limit is None or (_is_real(limit) and limit > 0.0), "seconds > 0 or None")
-        check("callback", self.callback, self.callback is None or callable(self.callback), "callable or None")
-        place = self.checkpoint
-        check("checkpoint", place, place is None or isinstance(place, str | Path), "a folder or None")
-        names = self.feature_names
-        are_names = names is None or (np.ndim(names) == 1 and all(isinstance(name, str) for name in names))
-        check("feature_names", names, are_names, "a sequence of texts or None")
         if self.alphas is not None and self.radii is not None:
             raise ValueError("give alphas or radii, not both")
         if self.rule not in self.entry.stops:
@@ -172,8 +205,7 @@ class Options:
 
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""
-        kept = (field.name for field in fields(self) if field.name not in _NOT_RECORDED)
-        plain = {name: _plain(getattr(self, name)) for name in kept}
+        plain = {name: _plain(getattr(self, name)) for name, spec in SPECS.items() if spec.is_recorded}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
         return {**plain, **settled, "grid": self.grid_name}
 
@@ -183,9 +215,13 @@ class Options:
         return {name: value for name, value in self.record().items() if name != "time_limit"} | {"points": grid}
 
 
+#: By name.
+SPECS: dict[str, Spec] = {each.name: each.metadata["spec"] for each in fields(Options)}
+
+
 def options_of(caller: str, settings: dict[str, Any]) -> Options:
     """Return the options of a path that a function of another name was given."""
-    unknown = sorted(settings.keys() - {field.name for field in fields(Options)})
+    unknown = sorted(settings.keys() - SPECS.keys())
     if unknown:
         raise TypeError(f"{caller}() got an unexpected keyword argument {unknown[0]!r}")
     return Options(**settings)
@@ -204,7 +240,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else value
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))

@@ -143,11 +143,8 @@ def lasso_path(
     >>> len(path), bool(path.gaps.max() <= 1e-6)
     (100, True)
     """
-    options = Options(
-        alphas, radii, eps, solver, stop, tol, sample_size, block_size, standardize, fit_intercept, random_state,
-        max_iter, time_limit, callback, certify, n_threads, checkpoint, feature_names,
-    )  # fmt: skip
-    return solve_path(X, y, options)
+    given = locals()  # the arguments by name, as `Options` has them
+    return solve_path(given.pop("X"), given.pop("y"), Options(**given))
 
 
 def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) -> LassoPath:

@@ -1,4 +1,4 @@
-"""Runs on the command line: resumed, refused, begun anew, and killed at any moment."""
+"""Runs on the command line: resumed, refused, begun again, and killed at any moment."""
 
 import json
 import os
@@ -83,7 +83,7 @@ def test_complete_run_is_told(table, tmp_path):
 
 def test_run_killed_before_its_results_were_kept_goes_on(table, tmp_path, monkeypatch):
     """All segments are there, but no report."""
-    monkeypatch.setattr(cli_path, "keep", lambda *_, **__: sys.exit(9))
+    monkeypatch.setattr(cli_path, "save", lambda *_, **__: sys.exit(9))
     call("path", table, "--out", tmp_path / "run", exit_code=9)
     assert sorted(file.name for file in (tmp_path / "run").iterdir()) == ["segments", "settings.json"]
     monkeypatch.undo()
@@ -98,7 +98,7 @@ def test_run_that_python_has_completed_is_complete_and_its_results_are_kept_once
         call("path", table, "--out", tmp_path / "run")
     result = call("path", table, "--out", tmp_path / "run", "--resume")
     assert "nothing to do" not in plain(result.stderr)
-    assert "kept in" in plain(result.stderr)
+    assert "saved in" in plain(result.stderr)
     assert len(kept_in(tmp_path / "run")[0]) == 100
     assert "nothing to do" in plain(call("path", table, "--out", tmp_path / "run", "--resume").stderr)
 
@@ -140,7 +140,7 @@ def test_run_on_a_store(tmp_path, stop_after):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--out run", "run holds an unfinished run: --resume goes on with it, --overwrite begins anew"),
+        ("--out run", "run holds an unfinished run: --resume goes on with it, --overwrite begins again"),
         ("--out done", "done holds a complete run: --resume"),
         ("--out results", "results holds results: --overwrite replaces them"),
         ("--out results --resume", "results holds results"),

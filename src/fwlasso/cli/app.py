@@ -1,7 +1,8 @@
-"""The command line: how its commands, in `cli_path`, `cli_cv`, `cli_model` and `cli_data`, are called."""
+"""The command line: its commands, and how a call of one ends."""
 
 import re
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from .._core.start import QuietImports
@@ -15,11 +16,11 @@ with QuietImports():
 
     from .. import __version__
     from ..monitor import terminating
-    from . import cv as cli_cv
-    from . import data as cli_data
-    from . import model as cli_model
-    from . import path as cli_path
-    from .options import EXIT_BAD_INPUT, EXIT_CODES, EXIT_INTERRUPTED, EXIT_TERMINATED
+    from .cv import cv
+    from .data import convert, info, verify
+    from .model import predict, report
+    from .options import EXIT_BAD_INPUT, EXIT_CODES, EXIT_INTERRUPTED, EXIT_TERMINATED, with_flags
+    from .path import demo, path
     from .show import put, say_fault
 
 # UsageError: in some versions of typer it has no public name.
@@ -32,8 +33,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for commands in (cli_path, cli_cv, cli_model, cli_data):
-    commands.add_commands(app)
+_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    EXIT_CODES: (path, demo, cv),
+    "Exit codes: 0 done; 2 bad input.": (predict, report, convert, info, verify),
+}
+for codes, commands in _COMMANDS.items():
+    for command in commands:
+        app.command(epilog=codes)(with_flags(command))
 
 
 def main() -> None:
@@ -71,7 +77,7 @@ def _by_options(fault: str) -> str:
     called = next((commands.commands[word] for word in sys.argv[1:] if word in commands.commands), commands)
     for given in called.params:
         if given.opts[0].startswith("--"):
-            fault = re.sub(rf"^(?:n_)?{given.name}(?=:? )", given.opts[0], fault)
+            fault = re.sub(rf"^{given.name}(?=:? )", given.opts[0], fault)
     return fault
 
 

@@ -10,15 +10,9 @@ from rich.table import Table as RichTable
 
 from ..data.store import Store, verify_store
 from ..data.table import Table
-from .options import AsJson, Columns, Data, Exclude, Quiet, Target, Threads, ZeroBased
+from .options import AsJson, Exclude, Quiet, Source, Target, Threads, ZeroBased
 from .read import names_in, read_data, tell_base
 from .show import Detail, put_json, steps_of, telling
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module to the command line."""
-    for command in (convert, info, verify):
-        app.command(epilog="Exit codes: 0 done; 2 bad input.")(command)
 
 
 def convert(
@@ -80,12 +74,8 @@ def verify(
 
 
 def info(
-    file: Data,
-    target: Target = None,
-    columns: Columns = None,
-    exclude: Exclude = None,
-    zero_based: ZeroBased = None,
-    threads: Threads = None,
+    source: Source,
+    n_threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
     """Tell what is in FILE, a file or a store, and what a path on it would cost. All columns are read.
@@ -97,14 +87,14 @@ def info(
     from ..report.describe import describe
 
     detail = Detail(as_json)
-    data = read_data(file, detail, target, zero_based, columns, exclude)
-    found = describe(Table(data.X, data.y), threads)
+    data = read_data(source, detail)
+    found = describe(Table(data.X, data.y), n_threads)
     if as_json:
         put_json({**found._asdict(), "first_index": data.first_index, "notices": detail.notices})
         return
     base = () if data.first_index is None else (("indices count from", str(data.first_index)),)
     share = found.n_entries / (found.n_samples * found.n_features)
-    table = RichTable(title=escape(str(file)), show_header=False)
+    table = RichTable(title=escape(str(source.file)), show_header=False)
     for name, value in (
         ("samples", f"{found.n_samples:,}"),
         ("features", f"{found.n_features:,}"),

@@ -22,12 +22,6 @@ from .save import load_choice
 from .show import Detail, put, put_json, telling
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module to the command line."""
-    for command in (predict, report):
-        app.command(epilog="Exit codes: 0 done; 2 bad input.")(command)
-
-
 def predict(
     model: Annotated[
         Path,
@@ -91,7 +85,7 @@ def report(
         Path | None, typer.Option(metavar="FILE", help="The page. Default: report.html beside the path.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of the run.")] = None,
-    quiet: given.Silent = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Write the HTML report of a run again, as far as it is solved.
 

@@ -22,9 +22,9 @@ from ..result import LassoPath
 from ..selection.choice import Choice
 from ..selection.cross_validation import choice_of_point, warn_at_end_of_grid
 from ..status import Status
-from . import options as given
+from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, RunFolder, Source, Threads
 from .read import read_data, read_sums, read_validation
-from .save import check_folder, clear_folder, keep
+from .save import check_folder, clear_folder, save
 from .show import Detail, as_records, put_json, show_path, solving, telling
 
 
@@ -39,20 +39,8 @@ NOT_SCORED = Scored({}, None)
 _GO_ON = "--resume goes on from here"
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module to the command line."""
-    for command in (path, demo):
-        app.command(epilog=given.EXIT_CODES)(command)
-
-
-# So many parameters: typer takes the options of a command from its signature.
 def path(
-    context: typer.Context,
-    file: given.Data,
-    target: given.Target = None,
-    columns: given.Columns = None,
-    exclude: given.Exclude = None,
-    zero_based: given.ZeroBased = None,
+    source: Source,
     validation: Annotated[
         Path | None,
         typer.Option(
@@ -62,26 +50,10 @@ def path(
             help="Held-out data: score every point on it, and choose the best. Its error on new data is larger.",
         ),
     ] = None,
-    alphas: given.Alphas = None,
-    radii: given.Radii = None,
-    eps: given.Eps = None,
-    standardize: given.Standardize = False,
-    intercept: given.Intercept = True,
-    solver: given.Solver = Options.solver,
-    stop: given.Stop = None,
-    tol: given.Tol = None,
-    sample_size: given.SampleSize = None,
-    block_size: given.BlockSize = None,
-    max_iter: given.MaxIter = Options.max_iter,
-    time_limit: given.TimeLimit = None,
-    seed: given.Seed = 0,
-    threads: given.Threads = None,
-    out: given.Out = None,
-    resume: given.Resume = False,
-    overwrite: given.Overwrite = False,
-    as_json: given.AsJson = False,
-    quiet: given.Quiet = False,
-    verbose: given.Verbose = False,
+    *,
+    options: Options,
+    folder: RunFolder,
+    detail: Detail,
 ) -> None:
     """Compute a path on the data in FILE.
 
@@ -96,22 +68,19 @@ def path(
 
     fwlasso path table.csv --target price --validation new.csv --alphas 50 --json
     """
-    given.check_out(out, resume=resume, overwrite=overwrite)
-    settings = given.path_settings(context.params)
-    options = Options(checkpoint=out, in_segments=validation is not None, **settings)  # before anything is read
-    is_kept = out is not None and check_folder(out, resume=resume, overwrite=overwrite)
-    detail = Detail(as_json, quiet, verbose)
-    chosen = target, zero_based, columns, exclude
-    data = read_sums(file, detail, *chosen, options) or read_data(file, detail, *chosen)
-    held_out = None if validation is None else read_validation(validation, data, detail, target, zero_based)
-    if out is not None and overwrite:
-        clear_folder(out)
-    with resumable(out, detail):
-        result = solve(data, str(file), detail, options)
+    is_saved = check_folder(folder)
+    options = replace(options, checkpoint=folder.out, in_segments=validation is not None)
+    data = read_sums(source, detail, options) or read_data(source, detail)
+    held_out = None if validation is None else read_validation(validation, data, source, detail)
+    clear_folder(folder)
+    title = str(source.file)
+    with resumable(folder.out, detail):
+        result = solve(data, title, detail, options)
         with telling(detail):
             scored = NOT_SCORED if validation is None else score(result, validation, held_out)
         # A complete run is left as it is, unless it is to be scored on other data.
-        finish(result, str(file), out, detail, result.ending, scored, is_kept=is_kept and validation is None)
+        is_saved = is_saved and validation is None
+        finish(result, title, folder.out, detail, ending=result.ending, scored=scored, is_saved=is_saved)
 
 
 def demo(
@@ -119,10 +88,9 @@ def demo(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for the results; those of an earlier demo are replaced.")
     ] = Path("fwlasso-demo"),
-    threads: given.Threads = None,
-    as_json: given.AsJson = False,
-    quiet: given.Quiet = False,
-    verbose: given.Verbose = False,
+    n_threads: Threads = None,
+    *,
+    detail: Detail,
 ) -> None:
     """Compute a path on embedded data: 442 diabetes patients, 43,758 product features of ten measurements.
 
@@ -132,15 +100,14 @@ def demo(
 
     fwlasso demo --out fwlasso-demo
     """
-    options = Options(eps=1e-2, standardize=True, tol=1e-6, n_threads=threads, random_state=0, checkpoint=out)
+    options = Options(eps=1e-2, standardize=True, tol=1e-6, n_threads=n_threads, random_state=0, checkpoint=out)
     data = load_diabetes_products(order)
-    if out is not None:
-        check_folder(out, resume=False, overwrite=True)
-        clear_folder(out)
-    detail = Detail(as_json, quiet, verbose)
+    folder = RunFolder(out, overwrite=out is not None)
+    check_folder(folder)
+    clear_folder(folder)
     title = f"diabetes, products of order {order}"
     result = solve(data, title, detail, options)
-    finish(result, title, out, detail, result.ending)
+    finish(result, title, out, detail, ending=result.ending)
 
 
 def solve(data: Store | Table | SummedTable, title: str, detail: Detail, options: Options) -> LassoPath:
@@ -155,11 +122,11 @@ def resumable(out: Path | None, detail: Detail) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as ended:
-        is_signal = getattr(ended, "code", given.EXIT_TERMINATED) == given.EXIT_TERMINATED
+        is_signal = getattr(ended, "code", EXIT_TERMINATED) == EXIT_TERMINATED
         if not is_signal or out is None or read_run(out) is None:
             raise
         detail.aside().print(f"interrupted: {escape(str(out))} holds what is solved. {_GO_ON}", soft_wrap=True)
-        raise typer.Exit(given.EXIT_INCOMPLETE) from None
+        raise typer.Exit(EXIT_INCOMPLETE) from None
 
 
 def finish(
@@ -167,31 +134,31 @@ def finish(
     title: str,
     out: Path | None,
     detail: Detail,
+    *,
     ending: Status | None,
     scored: Scored = NOT_SCORED,
-    *,
-    is_kept: bool = False,
+    is_saved: bool = False,
 ) -> None:
-    """Show a path and the model chosen on it, and keep both; `is_kept` tells that this was done before.
+    """Show a path and the model chosen on it, and save both; `is_saved` tells that this was done before.
 
     `ending` is what ended the work early, on folds, too.
     """
     more, choice = scored
     console = detail.aside()
-    if is_kept:
+    if is_saved:
         detail.tell(f"{out} holds this run already, and it is complete: nothing to do")
     if detail.as_json:
         put_json({**as_records(result, more, choice), "notices": detail.notices})
-    elif not is_kept:
+    elif not is_saved:
         show_path(result, detail, more, choice)
-    if out is not None and not is_kept:
-        names = keep(result, out, title, choice, is_whole=ending is None)
-        console.print(f"kept in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
+    if out is not None and not is_saved:
+        names = save(result, out, title, choice, is_whole=ending is None)
+        console.print(f"saved in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
     if ending is not None:
         if out is not None:
             chosen = "" if choice is None else "The model is chosen from what was solved. "
             console.print(f"{chosen}{_GO_ON}")
-        raise typer.Exit(given.EXIT_INCOMPLETE)
+        raise typer.Exit(EXIT_INCOMPLETE)
 
 
 def score(result: LassoPath, file: Path, held_out: Any) -> Scored:

@@ -2,7 +2,7 @@
 
 import csv
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,59 +19,43 @@ from ..datasets.readers import LIBSVM, TABLES, suffix_of
 from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
 from ..options import Options
 from ..problem.route import GRAM
+from .options import Source
 from .show import Detail, shape_of, steps_of, telling
 
 #: Files of more than this share of the memory are summed up while they are read, unless they have too many columns.
 LARGE_FILE = 0.4
 
 
-def read_data(
-    file: Path,
-    detail: Detail,
-    target: str | None,
-    zero_based: bool | None,
-    columns: str | None,
-    exclude: str | None,
-) -> Store | Table:
+def read_data(source: Source, detail: Detail) -> Store | Table:
     """Open a store, or read a file, and tell what is to be known of it."""
-    chosen, left_out = names_in(columns), names_in(exclude) or []
+    file, target = source.file, source.target
     with telling(detail):
-        if file.is_dir() and target is None and chosen is None and not left_out:
+        if file.is_dir() and target is source.columns is source.exclude is None:
             data: Store | Table = open_store(file)
         else:
-            data = read_table(file, target, zero_based=_base(zero_based), columns=chosen, exclude=left_out)
+            data = read_table(file, target, **_chosen(source))
         _warn_of_response(np.unique(data.y), len(data.y), data.target, file)
         if not file.is_dir() and suffix_of(file) in TABLES:
-            _warn_of_names(data, file, is_guessed=target is None)
-    tell_base(data, file, detail, zero_based)
+            _warn_of_names(data, source)
+    tell_base(data, file, detail, source.zero_based)
     return data
 
 
-def read_sums(
-    file: Path,
-    detail: Detail,
-    target: str | None,
-    zero_based: bool | None,
-    columns: str | None,
-    exclude: str | None,
-    options: Options,
-) -> SummedTable | None:
+def read_sums(source: Source, detail: Detail, options: Options) -> SummedTable | None:
     """Sum up a tall file that may be larger than memory, or that the solver asks for; None where there is no need to.
 
     A file that is not asked for by solver "gram" is read as others are if it has too many features.
     """
+    file = source.file
     if file.is_dir() or suffix_of(file) not in (*LIBSVM, *TABLES):
         return None
     is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
     if options.solver != GRAM and not (is_large and options.entry.make is None):
         return None
-    chosen, left_out = names_in(columns), names_in(exclude) or []
-    with telling(detail), steps_of(detail) as tell:
+    with telling(detail), steps_of(detail) as show:
+        wanted = _chosen(source) | {"fit_intercept": options.fit_intercept, "n_threads": options.n_threads}
         try:
-            data = sum_table(
-                file, target, fit_intercept=options.fit_intercept, zero_based=_base(zero_based), columns=chosen,
-                exclude=left_out, n_threads=options.n_threads, progress=tell,
-            )  # fmt: skip
+            data = sum_table(file, source.target, **wanted, progress=show)
         except TooManyFeaturesError:
             if options.solver == GRAM:
                 raise
@@ -79,13 +63,15 @@ def read_sums(
         if data.y_values:
             _warn_of_response(np.array(data.y_values), data.shape[0], data.target, file)
         if suffix_of(file) in TABLES:
-            _warn_of_names(data, file, is_guessed=target is None)
-    tell_base(data, file, detail, zero_based)
+            _warn_of_names(data, source)
+    tell_base(data, file, detail, source.zero_based)
     return data
 
 
-def _base(zero_based: bool | None) -> bool | Literal["auto"]:
-    return "auto" if zero_based is None else zero_based
+def _chosen(source: Source) -> dict[str, Any]:
+    """Return what is taken of a file, as its readers ask for it."""
+    zero_based = "auto" if source.zero_based is None else source.zero_based
+    return {"zero_based": zero_based, "columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
 
 
 def tell_base(data: Store | Table | SummedTable, file: Path, detail: Detail, zero_based: bool | None) -> None:
@@ -94,15 +80,14 @@ def tell_base(data: Store | Table | SummedTable, file: Path, detail: Detail, zer
         detail.tell("indices count from 1, as none of them is 0; with --zero-based from 0")
 
 
-def read_validation(
-    file: Path, data: Store | Table | SummedTable, detail: Detail, target: str | None, zero_based: bool | None
-) -> Table:
-    """Read data to score the models of `data` on; they must have the same features."""
+def read_validation(file: Path, data: Store | Table | SummedTable, source: Source, detail: Detail) -> Table:
+    """Read data to score the models of `data` on, which came from `source`; they must have the same features."""
+    target = source.target
     p, names = shape_of(data)[1], data.feature_names
     ending = None if file.is_dir() else suffix_of(file)
     with telling(detail):
         if ending in LIBSVM and target is None:
-            held_out = read_libsvm_rows(file, data.first_index, zero_based)
+            held_out = read_libsvm_rows(file, data.first_index, source.zero_based)
         elif ending in TABLES and names is not None:  # all by name, the response, too
             found = read_table(file, target or data.target, columns=names)
             places = {name: j for j, name in enumerate(found.feature_names or ())}
@@ -144,9 +129,10 @@ def _warn_of_response(values: NDArray[np.float64], n_samples: int, target: str |
         )
 
 
-def _warn_of_names(data: Store | Table | SummedTable, file: Path, *, is_guessed: bool) -> None:
+def _warn_of_names(data: Store | Table | SummedTable, source: Source) -> None:
+    file = source.file
     names = (*(data.feature_names or ()), str(data.target))
-    if is_guessed:
+    if source.target is None:
         others = f"--target takes another of {listed(names)}"
         warn_of_doubt(f"{file}: the response is {data.target!r}, the last column; {others}")
     nameless = [name for name in names if not name or name.startswith(("Unnamed: ", "__index_level_"))]

@@ -1,4 +1,4 @@
-"""What the commands keep in a folder, and how a folder that holds something is treated."""
+"""What the commands save in a folder, and how a folder that holds something is treated."""
 
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,20 @@ from ..plots import draw_coefs
 from ..report.page import write_report
 from ..result import LassoPath
 from ..selection.choice import Choice, choice_on
+from .options import RunFolder
 
 _FORMAT, _VERSION = "fwlasso-choice", 1
 
 
-def check_folder(out: Path, *, resume: bool, overwrite: bool) -> bool:
-    """Raise a ValueError unless the folder can be used as asked; tell whether it holds all that would come of it."""
+def check_folder(folder: RunFolder) -> bool:
+    """Raise a ValueError unless a folder can be used as asked; tell whether it holds all that would come of it."""
+    out, resume, overwrite = folder
+    if out is None:
+        if resume or overwrite:
+            raise ValueError("--resume and --overwrite need --out, the folder of the run")
+        return False
+    if resume and overwrite:
+        raise ValueError("give --resume or --overwrite, not both")
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: {out} is not a folder")
     if overwrite:
@@ -27,29 +35,30 @@ def check_folder(out: Path, *, resume: bool, overwrite: bool) -> bool:
     try:
         run = read_run(out)
     except ValueError as error:
-        raise ValueError(f"{error}; --overwrite begins anew") from error
+        raise ValueError(f"{error}; --overwrite begins again") from error
     if run is not None and not resume:
         state = "a complete run" if run.is_complete else "an unfinished run"
-        raise ValueError(f"{out} holds {state}: --resume goes on with it, --overwrite begins anew")
+        raise ValueError(f"{out} holds {state}: --resume goes on with it, --overwrite begins again")
     if run is None and (out / PATH).exists():
         raise ValueError(f"{out} holds results: --overwrite replaces them")
-    is_kept = run is not None and run.is_complete and run.is_kept and (out / PATH).exists()
-    if is_kept:  # whoever is told that there is nothing to do can rely on what is there
+    is_saved = run is not None and run.is_complete and run.is_kept and (out / PATH).exists()
+    if is_saved:  # whoever is told that there is nothing to do can rely on what is there
         load_choice(out, LassoPath.load(out / PATH))
-    return is_kept
+    return is_saved
 
 
-def clear_folder(out: Path) -> None:
-    """Remove what was kept there; files that are none of ours stay."""
-    if out.is_dir():
+def clear_folder(folder: RunFolder) -> None:
+    """Remove what was saved there, if that was asked for; files that are none of ours stay."""
+    out = folder.out
+    if out is not None and folder.overwrite and out.is_dir():
         with locked(out):
             clear_run(out)
             for name in (PATH, PICTURE, REPORT, MODEL, CHOICE):
                 (out / name).unlink(missing_ok=True)
 
 
-def keep(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_whole: bool) -> list[str]:
-    """Keep a path and what belongs to it; return the names of the files. Each appears in one step.
+def save(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_whole: bool) -> list[str]:
+    """Save a path and what belongs to it; return the names of the files. Each appears in one step.
 
     `is_whole` tells that nothing was ended early.
     """
@@ -74,7 +83,7 @@ def keep(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_
 
 
 def load_choice(run: Path, path: LassoPath) -> Choice | None:
-    """Return the choice that is kept in a run, if there is one, with the coefficients of its model."""
+    """Return the choice that is saved in a run, if there is one, with the coefficients of its model."""
     file = run / CHOICE
     if not file.is_file():
         return None

@@ -38,6 +38,7 @@ from ..report.page import POINT_NAMES, point_rows
 from ..report.traces import ever_active, names_of
 from ..result import LassoPath
 from ..selection.choice import Choice
+from .options import AsJson, Quiet, Verbose
 
 _N_ROWS = 12
 _UNBOUNDED = 10_000  # signs a line
@@ -48,10 +49,10 @@ _LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status", "R2", "active", "alp
 class Detail:
     """How much is shown, and what was warned of so far."""
 
-    as_json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    notices: list[str] = field(default_factory=list)
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+    notices: list[str] = field(default_factory=list, init=False)
 
     @property
     def is_silent(self) -> bool:

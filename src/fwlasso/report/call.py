@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from ..options import SPECS
 from ..result import LassoPath
 from ..selection.choice import Choice
 
-# Arguments that shape every path, and those of the solver that draws columns.
-_ARGUMENTS = ("solver", "stop", "tol", "standardize", "fit_intercept", "max_iter", "certify")
-_DRAWS = {"sfw": ("sample_size", "block_size", "random_state")}
+# Options that no path needs to be computed again: the end of a given grid, and how long it may take.
+_NOT_NEEDED = {"eps", "time_limit"}
 
 
 def call_text(path: LassoPath, choice: Choice | None = None) -> str:
@@ -42,8 +42,9 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     model = LinearModel.from_path(path, point=1)
     """
     settings = path.settings
-    names = [*_ARGUMENTS, *_DRAWS.get(settings.get("solver", ""), ())]
-    known = {name: settings[name] for name in names if settings.get(name) is not None}
+    is_drawing = settings.get("solver") == "sfw"
+    names = (name for name, spec in SPECS.items() if (is_drawing if spec.is_drawing else spec.is_recorded))
+    known = {name: settings[name] for name in names if settings.get(name) is not None and name not in _NOT_NEEDED}
     rule = known.pop("sample_size", None)
     grid = settings.get("grid", "alphas")
     arguments = [f"{name}={value!r}" for name, value in known.items()]
@@ -70,7 +71,7 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
         arguments.append(f"sample_size={rule}")
         imported.insert(0, rule.partition("(")[0])
     imports = "".join(f"import {name}\n" for name in modules) + f"from fwlasso import {', '.join(imported)}\n"
-    if settings.get("solver") in _DRAWS and "random_state" not in known:
+    if is_drawing and "random_state" not in known:
         imports += "\n# The columns were drawn without a seed: other draws give other numbers."
     lines = "".join(f"    {argument},\n" for argument in ("X", "y", *arguments))
     return f"{imports}\n{call}(\n{lines})\n{model}"
