@@ -1,7 +1,6 @@
 """scikit-learn estimators: validate, solve, set attributes."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from functools import cache
 from numbers import Integral
 from typing import Any
@@ -19,7 +18,8 @@ from .data.checks import check, check_indices
 from .data.design import is_plain
 from .data.frames import names_beside
 from .data.genotypes import Genotypes
-from .data.predict import as_held
+from .data.predict import Linear, multiply, predict
+from .data.store import as_container
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
@@ -74,11 +74,11 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X
-        held = as_held(X)
-        validate_data(self, X if held is None else held.X, skip_check_array=True)
-        if held is not None and held.feature_names is not None:
-            self.feature_names_in_ = np.array(held.feature_names, dtype=object)
-        return X if held is None else held
+        container = as_container(X)
+        validate_data(self, X if container is None else container.X, skip_check_array=True)
+        if container is not None and container.feature_names is not None:
+            self.feature_names_in_ = np.array(container.feature_names, dtype=object)
+        return X if container is None else container
 
     @property
     def sparse_coef_(self) -> sp.csr_array:
@@ -90,13 +90,13 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict the response of every row of X."""
         check_is_fitted(self)
         # scikit-learn compares names that are texts only.
-        named = names_beside(X, self.path_.feature_names) is not None and not hasattr(self, "feature_names_in_")
-        if named or isinstance(X, Genotypes) or as_held(X) is not None:
-            model = replace(self.path_, coefs=sp.csc_array(self.coef_[:, np.newaxis]), intercepts=[self.intercept_])
-            return np.asarray(model.predict(X, point=0))
+        path, has_texts = self.path_, hasattr(self, "feature_names_in_")
+        is_named = names_beside(X, path.feature_names) is not None and not has_texts
+        if is_named or isinstance(X, Genotypes) or as_container(X) is not None:
+            return predict(X, Linear(self.coef_, self.intercept_, path.feature_names, path.variants, path.first_index))
         check_indices(X)
         X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-        return np.asarray(X @ self.coef_ + self.intercept_)
+        return multiply(X, self.coef_, self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

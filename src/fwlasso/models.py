@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from ._core.columns import Vector
-from .data.frames import frame_columns, frame_names
-from .data.genotypes import Genotypes, Variant
-from .data.predict import matrix_and_names
-from .data.variants import carry_over
+from .data.genotypes import Variant
+from .data.predict import Linear, predict
 from .datasets.compressed import write_text
 from .datasets.sealed import is_number, naming_file, seal, unseal
 from .result import LassoPath
@@ -131,7 +128,10 @@ class LinearModel:
         -------
         array of shape (n_samples,)
         """
-        return self._predict(*matrix_and_names(X, self.n_features, self.first_index, self.feature_names))
+        used = self.indices.tolist()
+        names = None if self.feature_names is None else dict(zip(used, self.feature_names, strict=True))
+        variants = dict(zip(used, self.variants or (), strict=False))
+        return predict(X, Linear(self.dense_coef(), self.intercept, names, variants, self.first_index))
 
     def dense_coef(self) -> Vector:
         """Return all coefficients."""
@@ -183,45 +183,6 @@ class LinearModel:
         if self.first_index is not None:
             head["first_index"] = self.first_index
         return {**head, "features": features, "about": self.about}
-
-    def _places(self, columns: Sequence[str]) -> list[int]:
-        """Return where the features of the model are among columns of these names."""
-        used = self.feature_names or ()
-        wanted = set(used)
-        if len(wanted) < len(used):
-            twice = next(name for k, name in enumerate(used) if name in used[:k])
-            raise ValueError(f"the model has two features {twice!r}: give X without names, by their places")
-        found: dict[str, int] = {}
-        for k, name in enumerate(columns):
-            if name in wanted and found.setdefault(name, k) != k:
-                raise ValueError(f"X has two columns {name!r}, one of the {len(used)} that the model uses")
-        missing = [name for name in used if name not in found]
-        if missing:
-            raise ValueError(f"X has no column {missing[0]!r}, one of the {len(used)} that the model uses")
-        return [found[name] for name in used]
-
-    def _predict(self, X: Any, names: Sequence[str] | None) -> Vector:
-        if self.feature_names is not None and names is not None and not isinstance(X, Genotypes):
-            places = self._places(names)
-            if places:
-                X = X[:, places] if frame_names(X) is None else frame_columns(X, places)
-            return self._multiply(X, self.coefs)
-        if isinstance(X, Genotypes) and names is not None and self.feature_names is not None:
-            used = self.indices.tolist()
-            known = dict(zip(used, self.feature_names, strict=True)), dict(zip(used, self.variants or (), strict=False))
-            weights, offsets = carry_over(sp.csc_array(self.dense_coef()[:, np.newaxis]), *known, X)
-            return np.asarray((X @ weights + offsets)[:, 0] + self.intercept)
-        if X.shape[1] != self.n_features:
-            raise ValueError(f"X has {X.shape[1]} features, the model was fitted with {self.n_features}")
-        if isinstance(X, Genotypes):
-            return np.asarray(X @ self.dense_coef() + self.intercept)
-        return self._multiply(X, self.dense_coef())
-
-    def _multiply(self, X: Any, coefs: Vector) -> Vector:
-        if coefs.size == 0:
-            return np.full(X.shape[0], self.intercept)
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
-        return np.asarray(X @ coefs + self.intercept, dtype=np.float64)
 
 
 def _of_column(

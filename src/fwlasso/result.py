@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from ._core.columns import Vector
 from .data.checks import as_response
-from .data.genotypes import Genotypes, Variant
-from .data.predict import as_held, matrix_and_names
+from .data.genotypes import Variant
+from .data.predict import Linear, predict
 from .data.scores import r2_scores
-from .data.variants import carry_over
+from .data.store import as_container
 from .datasets.sealed import check_supports, is_number, open_arrays, require, write_arrays
 from .solvers.registry import current_name
 from .status import Status
@@ -200,27 +199,14 @@ class LassoPath:
         """
         if sum(given is not None for given in (point, alpha, radius)) > 1:
             raise ValueError("give point, alpha or radius, one of them")
-        p = self.coefs.shape[0]
-        X, names = matrix_and_names(X, p, self.first_index, self.feature_names)
-        coefs, intercepts = self.coefs, self.intercepts
+        model = Linear(self.coefs, self.intercepts, self.feature_names, self.variants, self.first_index)
         if alpha is not None or radius is not None:
-            coefs, intercept = self.at(alpha=alpha, radius=radius)
-            intercepts = np.array([intercept])
+            coef, intercept = self.at(alpha=alpha, radius=radius)
+            model = model._replace(coefs=coef.toarray()[:, 0], intercepts=intercept)
         elif point is not None:
-            coefs, intercepts = self.coefs[:, [self._place(point)]], np.asarray(self.intercepts)[[point]]
-        if isinstance(X, Genotypes) and names is not None and self.feature_names is not None:
-            coefs, offsets = carry_over(coefs, self.feature_names, self.variants, X)
-            intercepts, names, p = intercepts + offsets, None, coefs.shape[0]
-        if names is not None and self.feature_names is not None and names != self.feature_names:
-            raise ValueError("X has other feature names, or another order of them, than the data of the path")
-        if not isinstance(X, Genotypes):
-            X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
-        if X.shape[1] != p:
-            raise ValueError(f"X has {X.shape[1]} features, the path was fitted with {p}")
-        if point is alpha is radius is None:
-            product = X @ coefs  # not by scikit-learn: it wants the same precision in both
-            return np.asarray((product.toarray() if sp.issparse(product) else product) + intercepts)
-        return np.asarray(X @ coefs.toarray()[:, 0] + intercepts[0])
+            place = self._place(point)
+            model = model._replace(coefs=self.coefs[:, [place]].toarray()[:, 0], intercepts=self.intercepts[place])
+        return predict(X, model)
 
     def score(self, X: Any, y: Any = None, point: int | None = None, **where: float) -> Vector | float:
         """Return the coefficient of determination R^2 on (X, y) of every point, or of one model, as in `predict`.
@@ -228,8 +214,8 @@ class LassoPath:
         By default y is that of the store or the table that X is.
         """
         predicted = self.predict(X, point, **where)
-        held = as_held(X)
-        y = held.y if y is None and held is not None else y
+        container = as_container(X)
+        y = container.y if y is None and container is not None else y
         scores = r2_scores(predicted.reshape(len(predicted), -1), as_response(y, len(predicted)))
         return scores if predicted.ndim > 1 else float(scores[0])
 

@@ -143,7 +143,7 @@ def test_names_reach_the_result_and_find_their_variants(cohort, tmp_path):
     model = Lasso(0.1).fit(bed.X, y)
     for predict in (path.predict, model.predict):
         np.testing.assert_allclose(predict(other.X), predict(bed.X), rtol=1e-13)
-    with pytest.raises(ValueError, match="X has 119 features, the path was fitted with 120"):
+    with pytest.raises(ValueError, match="X has 119 features, the model was fitted with 120"):
         path.predict(Genotypes(pack(values[:, 1:]), 61))
 
 

@@ -10,8 +10,7 @@ from .checks import as_response, check_indices
 from .design import Design, as_design
 from .fingerprint import fingerprint
 from .genotypes import Genotypes
-from .predict import as_held
-from .store import Store
+from .store import Store, as_container
 
 
 class Data(NamedTuple):
@@ -51,24 +50,21 @@ def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any =
 
     Names that are given take the place of those that X has.
     """
-    held = as_held(X)
-    matrix = X if held is None else held.X
-    if sp.issparse(matrix) and matrix.format != "csc":  # the indices of CSC are looked at where they lie, on threads
-        check_indices(matrix)
-    origin: dict[str, Any] = {}
-    if held is None:
-        design = as_design(X, workers)
-    else:
-        X = held.X
-        design = as_design(X, workers)
-        if held.feature_names is not None:
-            design = design._replace(feature_names=held.feature_names)
-        known = {"target": held.target if y is None else None, "first_index": held.first_index}
+    container, origin = as_container(X), {}
+    X = X if container is None else container.X
+    if sp.issparse(X) and X.format != "csc":  # the indices of CSC are looked at where they lie, on threads
+        check_indices(X)
+    design = as_design(X, workers)
+    if container is not None:
+        if container.feature_names is not None:
+            design = design._replace(feature_names=container.feature_names)
+        known = {"target": container.target if y is None else None, "first_index": container.first_index}
         origin = {name: value for name, value in known.items() if value is not None}
-        y = held.y if y is None else y
+        y = container.y if y is None else y
     if feature_names is not None:
         p = shape(design.columns)[1]
         if len(feature_names) != p:
             raise ValueError(f"feature_names must be one for each of the {p} features of X, got {len(feature_names)}")
         design = design._replace(feature_names=tuple(map(str, feature_names)))
-    return Data(design, as_response(y, design.n_samples), held if isinstance(held, Store) else None, X, origin)
+    store = container if isinstance(container, Store) else None
+    return Data(design, as_response(y, design.n_samples), store, X, origin)

@@ -1,50 +1,98 @@
-"""Data to predict from: its columns matched with those of a model."""
+"""X b + b0 for data of every kind that X may be: the columns are matched with those of a model, and multiplied."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
 
+from .._core.columns import Vector, Whole, column_entries, column_entry, shape
+from .._core.jit import kernel
 from .._core.notices import warn_of_doubt
 from .checks import check_indices
-from .frames import names_beside
-from .genotypes import Genotypes
-from .store import Store, as_store
+from .frames import frame_columns, frame_names, names_beside
+from .genotypes import Genotypes, Variant
+from .store import Store, as_container
 from .table import Table
+from .variants import carry_over
+
+# Columns of a storage that are looked at together.
+_BLOCK = 256
 
 
-def as_held(X: Any) -> Store | Table | None:
-    """Return the store or the table that X is, or the store that it names; None where X is a matrix by itself."""
-    return X if isinstance(X, Table) else as_store(X)
+class Linear(NamedTuple):
+    """Linear models of the same features, and what is known of these."""
+
+    coefs: sp.csc_array | Vector  # a column for every model; or the vector of one
+    intercepts: Vector | float
+    #: Of all features, in their order; or, by number, of some that are looked for among others.
+    feature_names: Sequence[str] | Mapping[int, str] | None = None
+    variants: Mapping[int, Variant] = MappingProxyType({})
+    first_index: int | None = None
 
 
-def matrix_and_names(
-    X: Any, n_features: int, first_index: int | None, known: Sequence[str] | None
-) -> tuple[Any, tuple[str, ...] | None]:
-    """Return the matrix of data to predict from, in a store, a table or by itself, and the names of its columns.
+def predict(X: Any, model: Linear) -> NDArray[np.float64]:
+    """Predict every row of X by every model.
 
-    `known` are those of the model: see `names_beside`. Rows of LIBSVM text have the columns of the model
-    then: see `match_columns`.
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, Genotypes, store or the path of one, or Table
+    model : Linear
+
+    Returns
+    -------
+    array of shape (n_samples, n_models), or (n_samples,) for the vector of one
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> predict(np.eye(2), Linear(np.array([1.0, 2.0]), 3.0))
+    array([4., 5.])
     """
-    held = as_held(X)
-    check_indices(X if held is None else held.X)
-    matrix = X if held is None else match_columns(held, n_features, first_index)
-    if held is not None and held.feature_names is not None:
-        return matrix, held.feature_names
-    return matrix, matrix.feature_names if isinstance(matrix, Genotypes) else names_beside(matrix, known)
+    known, coefs, intercepts = model.feature_names, model.coefs, model.intercepts
+    used = list(known.values()) if isinstance(known, Mapping) else known
+    container = as_container(X)
+    check_indices(X if container is None else container.X)
+    matrix = X if container is None else match_columns(container, coefs.shape[0], model.first_index)
+    names = None if container is None else container.feature_names
+    if names is None:
+        names = matrix.feature_names if isinstance(matrix, Genotypes) else names_beside(matrix, used)
+    if names is not None and used is not None:
+        if isinstance(matrix, Genotypes):
+            coefs, intercepts = _carry_over(model, matrix)
+        elif isinstance(known, Mapping):
+            places, coefs = _find(names, used), coefs[list(known)]
+            if not places:
+                return np.full(matrix.shape[0], intercepts)
+            matrix = matrix[:, places] if frame_names(matrix) is None else frame_columns(matrix, places)
+        elif tuple(names) != tuple(used):
+            raise ValueError("X has other feature names, or another order of them, than the data of the path")
+    if not isinstance(matrix, Genotypes):
+        matrix = check_array(matrix, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
+    if matrix.shape[1] != coefs.shape[0]:
+        raise ValueError(f"X has {matrix.shape[1]} features, the model was fitted with {coefs.shape[0]}")
+    return multiply(matrix, coefs, intercepts)
 
 
-def match_columns(table: Table | Store, n_features: int, first_index: int | None) -> Any:
+def multiply(X: Any, coefs: sp.csc_array | Vector, intercepts: Vector | float) -> NDArray[np.float64]:
+    """Return X b + b0 for a matrix that is validated."""
+    product = X @ coefs  # not by scikit-learn: it wants the same precision in both
+    return np.asarray((product.toarray() if sp.issparse(product) else product) + intercepts)
+
+
+def match_columns(container: Table | Store, n_features: int, first_index: int | None) -> Any:
     """Return the columns of a model from rows of LIBSVM text; rows of any other kind as they are."""
-    if table.first_index is None or first_index is None:
-        return table.X
-    if table.first_index != first_index:
+    if container.first_index is None or first_index is None:
+        return container.X
+    if container.first_index != first_index:
         raise ValueError(
-            f"X counts its features from {table.first_index}, and the data of the model count from {first_index}: "
+            f"X counts its features from {container.first_index}, and the data of the model count from {first_index}: "
             f"read it with zero_based={first_index == 0}"
         )
-    return fit_columns(table.X, n_features)
+    return fit_columns(container.X, n_features)
 
 
 def fit_columns(X: Any, n_features: int) -> Any:
@@ -56,3 +104,61 @@ def fit_columns(X: Any, n_features: int) -> Any:
     n_ignored = np.count_nonzero(np.diff(X.indptr[n_features:]))
     warn_of_doubt(f"{n_ignored:,} features that the model does not know are ignored")
     return X[:, :n_features]
+
+
+def _carry_over(model: Linear, X: Genotypes) -> tuple[sp.csc_array | Vector, Vector | float]:
+    """Return coefficients and intercepts for the variants of X."""
+    is_one = model.coefs.ndim == 1
+    columns = sp.csc_array(model.coefs[:, np.newaxis] if is_one else model.coefs)
+    coefs, offsets = carry_over(columns, model.feature_names or (), model.variants, X)
+    return (coefs.toarray()[:, 0], model.intercepts + offsets[0]) if is_one else (coefs, model.intercepts + offsets)
+
+
+def _find(names: Sequence[str], used: Sequence[str]) -> list[int]:
+    """Return where the features of a model are among columns of these names."""
+    wanted = set(used)
+    if len(wanted) < len(used):
+        twice = next(name for k, name in enumerate(used) if name in used[:k])
+        raise ValueError(f"the model has two features {twice!r}: give X without names, by their places")
+    found: dict[str, int] = {}
+    for k, name in enumerate(names):
+        if name in wanted and found.setdefault(name, k) != k:
+            raise ValueError(f"X has two columns {name!r}, one of the {len(used)} that the model uses")
+    missing = [name for name in used if name not in found]
+    if missing:
+        raise ValueError(f"X has no column {missing[0]!r}, one of the {len(used)} that the model uses")
+    return [found[name] for name in used]
+
+
+# Rows of a storage -------------------------------------------------------------------------------------------
+
+
+def predict_rows(
+    columns: Whole, rows: NDArray[np.int64], coefs: sp.csc_array, intercepts: Vector
+) -> NDArray[np.float64]:
+    """Return X b + b0 for some rows of X and every column b of `coefs`; only columns with a coefficient are read."""
+    used = np.unique(coefs.indices)
+    by_feature = sp.csr_array(coefs)
+    predicted = np.tile(intercepts, (rows.size, 1))
+    for lo in range(0, used.size, _BLOCK):
+        block = used[lo : lo + _BLOCK].astype(np.int64)
+        values = np.empty((block.size, rows.size))
+        _gather(columns, block, rows, values)
+        predicted += values.T @ by_feature[block].toarray()
+    return predicted
+
+
+@kernel
+def _gather(columns: Any, features: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    """Fill a row of `values` for every feature: its numbers at the samples `rows`."""
+    column = np.zeros(shape(columns)[0])
+    for f in range(features.size):
+        n_entries = column_entries(columns, features[f])
+        for k in range(n_entries):
+            i, value = column_entry(columns, features[f], k)
+            column[i] = value
+        for r in range(rows.size):
+            values[f, r] = column[rows[r]]
+        for k in range(n_entries):
+            i, value = column_entry(columns, features[f], k)
+            column[i] = 0.0

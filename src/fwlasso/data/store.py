@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .._core.threads import lazy
 from .progress import Step, Tell, silent
+from .table import Table
 
 FORMAT, VERSION = "fwlasso-store", 1
 MANIFEST = "manifest.json"
@@ -156,9 +157,9 @@ def verify_store(folder: str | Path, progress: Tell | None = None) -> Store:
     return store
 
 
-def as_store(X: Any) -> Store | None:
-    """Return the store that X is or names, None if it is neither."""
-    return open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store) else None
+def as_container(X: Any) -> Store | Table | None:
+    """Return the store or the table that X is, or the store that it names; None if X is a matrix by itself."""
+    return open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store | Table) else None
 
 
 def file_name(name: str) -> str:

@@ -16,6 +16,7 @@ from .._core.threads import one_blas_thread
 from ..data.checks import as_response, check
 from ..data.design import Design
 from ..data.inputs import Data, as_data
+from ..data.predict import predict_rows
 from ..models import LinearModel
 from ..options import Options, check_seeded, options_of
 from ..result import LassoPath
@@ -25,7 +26,7 @@ from .criteria import INFORMATION_RULES, SCORE_RULES, best_point, information, w
 from .folds import Plan, Rule, Split
 from .refit import refit_supports
 from .scoring import Scoring, make_scoring
-from .together import Mask, SubsetPaths, path_and_subset_paths, predict_rows
+from .together import Mask, SubsetPaths, path_and_subset_paths
 
 # Correlation of neighbouring responses from which on samples seem to be sorted.
 _MUCH_ALIKE = 0.5

@@ -5,14 +5,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._core.columns import Vector, Whole, column_entries, column_entry, nbytes, shape
-from .._core.jit import kernel
+from .._core.columns import Vector, Whole, nbytes, shape
 from .._core.problem import Problem
 from .._core.threads import Workers
 from ..assembly import label, warn_unless_converged
@@ -35,8 +33,6 @@ Rows = NDArray[np.int64]
 
 # Paths that go side by side may need this share of X together; or, as many as there are threads, these bytes.
 _MOST_OF_X, _FEW_BYTES = 0.11, 64 << 20
-# Columns that are looked at together when predictions are made.
-_BLOCK = 256
 
 
 class _Subset(NamedTuple):
@@ -151,32 +147,3 @@ def _open_runs(data: Data, options: Options, seed: int, masks: Sequence[Mask], s
 def _n_affordable(columns: Whole, n_threads: int) -> int:
     path_bytes = BYTES_PER_COLUMN * shape(columns)[1]
     return int(max(_MOST_OF_X * nbytes(columns) // path_bytes, min(n_threads, _FEW_BYTES // path_bytes)))
-
-
-def predict_rows(columns: Whole, rows: Rows, coefs: sp.csc_array, intercepts: Vector) -> NDArray[np.float64]:
-    """Return X b + b0 for some rows of X and every column b of `coefs`; only columns with a coefficient are read."""
-    used = np.unique(coefs.indices)
-    by_feature = sp.csr_array(coefs)
-    predicted = np.tile(intercepts, (rows.size, 1))
-    for lo in range(0, used.size, _BLOCK):
-        block = used[lo : lo + _BLOCK].astype(np.int64)
-        values = np.empty((block.size, rows.size))
-        _gather(columns, block, rows, values)
-        predicted += values.T @ by_feature[block].toarray()
-    return predicted
-
-
-@kernel
-def _gather(columns: Any, features: NDArray[np.int64], rows: Rows, values: NDArray[np.float64]) -> None:
-    """Fill a row of `values` for every feature: its numbers at the samples `rows`."""
-    column = np.zeros(shape(columns)[0])
-    for f in range(features.size):
-        n_entries = column_entries(columns, features[f])
-        for k in range(n_entries):
-            i, value = column_entry(columns, features[f], k)
-            column[i] = value
-        for r in range(rows.size):
-            values[f, r] = column[rows[r]]
-        for k in range(n_entries):
-            i, value = column_entry(columns, features[f], k)
-            column[i] = 0.0
