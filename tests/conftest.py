@@ -17,17 +17,18 @@ from fwlasso._core.penalties import Penalty
 from fwlasso._core.problem import Problem
 from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
+from fwlasso.problem import route
 from fwlasso.problem.build import build_problem
-from fwlasso.problem.points import Outcome
+from fwlasso.solvers.pointwise import solve_point as solve_one
+from fwlasso.solvers.protocol import Advance, StepSolver, Stopping, Task
 from fwlasso.solvers.registry import SOLVERS
-from fwlasso.solvers.run import Solver, Stopping, run
 from reproduction.solvers import BASELINES
 
 # The same cases in every run; the first call of a kernel compiles it, so examples have no deadline.
 settings.register_profile("fwlasso", deadline=None, derandomize=True)
 settings.load_profile("fwlasso")
 
-POINTWISE = [name for name, entry in SOLVERS.items() if entry.make is not None]
+POINTWISE = [name for name, entry in SOLVERS.items() if entry.routes == (route.POINTWISE,)]
 UNITS = {"raw": (False, False), "centred": (True, False), "scaled": (False, True), "standardized": (True, True)}
 
 
@@ -91,16 +92,16 @@ def make_case(values: np.ndarray, y: np.ndarray, storage: str = "dense64", units
 
 def solve_point(
     case: Case,
-    solver: Solver,
+    solver: StepSolver,
     penalty: Penalty,
     stopping: Stopping,
     start: Iterate | None = None,
     max_iter: int = 100_000,
-) -> Outcome:
+) -> Advance:
     """Run a solver on one point, from zero or from `start`."""
     with Workers(1) as workers:
         iterate = zero(case.problem) if start is None else start
-        return run(solver, case.problem, penalty, iterate, stopping, max_iter, workers, lambda *_: None)
+        return solve_one(solver, Task(case.problem, penalty, stopping, max_iter, workers), iterate, lambda *_: None)
 
 
 def on_gap(case: Case, tol: float) -> Stopping:

@@ -12,7 +12,7 @@ from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path
 from fwlasso._core.iterate import zero
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso.problem.certificate import estimate_gap
-from fwlasso.solvers import points
+from fwlasso.solvers.protocol import SolverSettings
 from fwlasso.solvers.registry import SOLVERS
 from test_certificate import independent_gap
 
@@ -437,11 +437,17 @@ def test_least_squares_by_coordinate_descent_ends(rng):
 @pytest.mark.parametrize("column", [-1, 40, 2**40])
 @BOTH
 def test_a_column_that_does_not_exist_is_not_taken_from_a_solver(column, solver, data, monkeypatch):
-    def spoilt(*arguments):
-        outcomes, ending = points.solve_points(*arguments)
-        outcomes[-1].iterate.active[0] = column
-        return outcomes, ending
+    class Spoilt(type(SOLVERS[solver].make(SolverSettings("gap", 1e-4, 10)))):
+        def solve(self, *arguments):
+            path = super().solve(*arguments)
+            path.columns[-1] = column
+            return path
 
-    monkeypatch.setattr("fwlasso.path.solve_points", spoilt)
+    def make(settings):
+        made = SOLVERS[solver].make(settings)
+        made.__class__ = Spoilt
+        return made
+
+    monkeypatch.setitem(SOLVERS, "spoilt", SOLVERS[solver]._replace(make=make))
     with pytest.raises(RuntimeError, match=r"a column outside 0\.\.39"):
-        lasso_path(*data, solver=solver, radii=3, random_state=0)
+        lasso_path(*data, solver="spoilt", radii=3, random_state=0)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fwlasso.solvers.registry import Entry, register
+from fwlasso.solvers.registry import pointwise, register
 
 from .accelerated_gradient import AcceleratedGradient
 from .stochastic_descent import StochasticDescent
@@ -10,9 +10,9 @@ from .stochastic_descent import StochasticDescent
 _STOPS: Final = ("gap", "change", "paper")
 
 BASELINES: Final = {
-    "scd": Entry(("alphas",), _STOPS, lambda draws: StochasticDescent(draws.seed)),
-    "apg": Entry(("alphas",), _STOPS, lambda _: AcceleratedGradient()),
-    "apg-ball": Entry(("radii",), _STOPS, lambda _: AcceleratedGradient()),
+    "scd": pointwise(("alphas",), _STOPS, lambda settings: StochasticDescent(settings.seed)),
+    "apg": pointwise(("alphas",), _STOPS, lambda _: AcceleratedGradient()),
+    "apg-ball": pointwise(("radii",), _STOPS, lambda _: AcceleratedGradient()),
 }
 
 

@@ -22,7 +22,7 @@ from fwlasso._core.threads import Workers
 from fwlasso.problem.certificate import estimate_gap
 from fwlasso.problem.points import burst_steps
 from fwlasso.solvers.pricing import correlations, largest
-from fwlasso.solvers.run import Advance, Task
+from fwlasso.solvers.protocol import Advance, Task
 from fwlasso.status import Status
 
 from .points import fitted_values, spread

@@ -15,7 +15,7 @@ from fwlasso._core.problem import Problem
 from fwlasso.problem.certificate import estimate_gap
 from fwlasso.solvers.coordinate_descent import minimise_along
 from fwlasso.solvers.pricing import correlations, largest
-from fwlasso.solvers.run import Advance, Task
+from fwlasso.solvers.protocol import Advance, Task
 from fwlasso.status import Status
 
 from .points import spread

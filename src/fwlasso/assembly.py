@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ._core import iterate as iterates
 from ._core.columns import Vector
+from ._core.iterate import at
 from ._core.notices import warn_of_ending
 from ._core.penalties import Penalty
 from ._core.problem import Problem, in_user_units
@@ -20,7 +19,7 @@ from .gram.problem import GramProblem
 from .options import Options
 from .problem.certificate import certify_iterates
 from .problem.grid import user_values
-from .problem.points import Outcome
+from .problem.points import SolvedPath
 from .result import Counters, LassoPath
 from .status import Status
 
@@ -34,31 +33,23 @@ _LEAST_SQUARES = (
 
 
 def certify(
-    problem: Problem | GramProblem,
-    penalties: list[Penalty],
-    outcomes: list[Outcome],
-    known: NDArray[np.bool_],
-    workers: Workers,
-    price_all: bool,
+    problem: Problem, penalties: list[Penalty], path: SolvedPath, workers: Workers, price_all: bool
 ) -> tuple[Vector, int]:
-    """Return the relative gap of every point over all columns, and the passes over the data it took.
+    """Return the gap of every point over all columns, and the passes over the data it took.
 
-    Where the solver's gap is `known` to be over all columns, it is taken at its word; the other points are priced,
-    many at a time, or are NaN.
+    Where a point is certified, its solver is taken at its word; the others are priced, many at a time, or are NaN.
     """
-    gaps = np.where(known, [outcome.gap for outcome in outcomes], np.nan)
+    known = np.array([status is Status.CERTIFIED for status in path.statuses])
+    gaps = np.where(known, path.gaps, np.nan)
     todo = np.flatnonzero(~known).tolist() if price_all else []
-    if not todo or isinstance(problem, GramProblem):  # whose gaps are over all columns
-        return gaps / problem.null_loss, 0
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
+    points = path.points() if batches else []
     for batch in batches:
-        fitted = np.zeros((len(batch), problem.y.size))
-        points = [outcomes[k].iterate._replace(fitted=q) for k, q in zip(batch, fitted, strict=True)]
-        fresh = [iterates.refresh(problem, point) for point in points]
+        fresh = [at(problem, *points[k].solution[:2]) for k in batch]
         claims = certify_iterates(problem, [penalties[k] for k in batch], fresh, workers)
         gaps[batch] = [claim.gap for claim in claims]
-    return gaps / problem.null_loss, len(batches)
+    return gaps, len(batches)
 
 
 def assemble(
@@ -66,19 +57,15 @@ def assemble(
     feature_names: tuple[str, ...] | None,
     grid_name: str,
     grid: Vector,
-    outcomes: list[Outcome],
-    found: iterates.Supports,
+    path: SolvedPath,
     gaps: Vector,
-    ending: Status | None,
     counters: Counters,
     settings: dict[str, Any],
 ) -> LassoPath:
     """Put the points together, in the user's units; `grid` has them already."""
-    _, p = problem.shape
-    points = [outcome.iterate for outcome in outcomes]
-    qq, qy, l1 = np.array([(it.qq, it.qy, it.l1) for it in points]).T
+    qq, qy, l1 = path.sums.T
     loss = 0.5 * problem.yy + 0.5 * qq - qy
-    grid = grid[: len(points)]
+    grid = grid[: gaps.size]
     if grid_name == "radii":
         radii = grid
         # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
@@ -86,10 +73,10 @@ def assemble(
         alphas = user_values(problem, "alphas", lams)
     else:
         radii, alphas = user_values(problem, "radii", l1), grid
-    indptr, columns, weights = found
+    indptr, columns, weights = path.indptr, path.columns, path.coefs
     coefs, intercepts = problem.to_user_units(indptr, columns, weights)
     weights = in_user_units(weights, problem.units.coef_power)
-    shape = p, len(points)
+    shape = problem.shape[1], gaps.size
     return LassoPath(
         alphas=alphas,
         radii=radii,
@@ -98,20 +85,19 @@ def assemble(
         intercepts=intercepts,
         gaps=gaps,
         r2=(0.5 * problem.yy - loss) / problem.null_loss,
-        statuses=tuple(outcome.status for outcome in outcomes),
-        ending=ending,
+        statuses=path.statuses,
+        ending=path.ending,
         counters=counters,
         feature_names=feature_names,
         settings=settings,
     )
 
 
-def supports_of(outcomes: list[Outcome], p: int) -> iterates.Supports:
-    """Return the nonzero coefficients of the points. Compiled code is not taken at its word: -1 is no column."""
-    found = iterates.supports([outcome.iterate for outcome in outcomes])
-    if found.columns.size and not 0 <= found.columns.min() <= found.columns.max() < p:
+def check_columns(path: SolvedPath, p: int) -> None:
+    """Raise a RuntimeError unless all columns are of X. Compiled code is not taken at its word: -1 is no column."""
+    columns = path.columns
+    if columns.size and not 0 <= columns.min() <= columns.max() < p:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a fault of fwlasso's own")
-    return found
 
 
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:

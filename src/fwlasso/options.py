@@ -22,7 +22,8 @@ from ._core.threads import resolve_threads
 from .data.checks import check, is_count
 from .monitor import Callback
 from .problem.grid import as_grid
-from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Draws, Entry, current_name
+from .solvers.protocol import SolverSettings
+from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_name
 from .solvers.sample_size import SampleSize, as_sample_size
 
 _DEFAULT_POINTS = 100
@@ -195,9 +196,9 @@ class Options:
         """The number of threads."""
         return resolve_threads(self.n_threads)
 
-    def draws(self, seed: int) -> Draws:
-        """Return what a random solver is told."""
-        return Draws(self.size_rule, self.block_size, seed)
+    def solver_settings(self, seed: int) -> SolverSettings:
+        """Return what a solver is told."""
+        return SolverSettings(self.rule, self.tolerance, self.max_iter, seed, self.size_rule, self.block_size)
 
     def draw_seed(self) -> int:
         """Return the seed of the draws, by scikit-learn's conventions for `random_state`."""

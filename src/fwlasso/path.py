@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from ._core.columns import Csc, Dense, Vector, shape
 from ._core.compiling import compile_seconds
-from ._core.iterate import Iterate
 from ._core.penalties import L1, L1Ball, Penalty
 from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory
-from .assembly import assemble, certify, label, supports_of, warn_unless_converged
+from .assembly import assemble, certify, check_columns, label, warn_unless_converged
 from .checkpoints.folder import Grid, Run, open_run
-from .checkpoints.segments import solve_in_segments
+from .checkpoints.segments import InSegments
 from .data.design import Design
 from .data.inputs import Data, as_data
 from .gram.file_sums import SummedTable
@@ -29,9 +28,11 @@ from .monitor import Callback, Progress, Watch
 from .options import Options
 from .problem.build import build_problem
 from .problem.grid import penalty_grid, radius_excess, radius_grid, user_values
-from .problem.route import GRAM, POINTWISE, WORKING_SET, choose_route
+from .problem.points import zero_path
+from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import Counters, LassoPath
-from .solvers.points import solve_certified, solve_points
+from .solvers.certified import Certified
+from .solvers.protocol import SolverSettings
 from .status import Status
 
 # Accuracy of the solution that ends an automatic grid of radii.
@@ -174,8 +175,8 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
 
 def route_of(options: Options, design: Design, n_folds: int = 1) -> str:
     """Return by which way a path is computed: the one asked for by name, or the one that is expected to be faster."""
-    if options.solver != Options.solver:
-        return options.solver if options.solver in (GRAM, WORKING_SET) else POINTWISE
+    if len(options.entry.routes) == 1:
+        return options.entry.routes[0]
     columns = design.columns
     m, p = shape(columns)
     n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p
@@ -189,7 +190,7 @@ def _as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:
     """Check that a table without rows does for what is asked."""
     if y is not None:
         raise ValueError("y: X was summed up together with its response; leave y out")
-    if options.entry.make is not None or options.solver == WORKING_SET:
+    if GRAM not in options.entry.routes:
         raise ValueError(f"solver={options.solver!r} looks at columns, and X was summed up while it was read")
     names = options.feature_names
     if names is not None and len(names) != table.shape[1]:
@@ -214,7 +215,7 @@ def with_columns(
     problem: GramProblem, design: Design, response: Vector, options: Options, kept: NDArray[np.bool_] | None = None
 ) -> GramProblem:
     """Return a problem that can be turned into one on its columns, unless the way was asked for by name."""
-    if options.solver == GRAM:
+    if WORKING_SET not in options.entry.routes:
         return problem
 
     def build(workers: Workers) -> Problem:
@@ -249,30 +250,36 @@ def path_on(
         values = user_grid(options, grid.values, problem)
     with timed(seconds, "solve"):
         tell = partial(_tell, watch, problem, values)
-        if (run is not None or options.in_segments) and cut is None:
-            outcomes, ending = solve_in_segments(problem, penalties, options, seed, run, workers, tell)
-        else:
-            guess = problem.from_user_units(start) if start is not None and options.entry.make is None else None
-            outcomes, ending = solve_points(problem, penalties, options, seed, guess, workers, tell)
-        ending = ending or cut
+        make, told = options.entry.make, options.solver_settings(seed)
+        in_segments = (run is not None or options.in_segments) and cut is None
+        solver = InSegments(make, told, run) if in_segments else make(told)
+        guess = problem.from_user_units(start) if start is not None and solver.proves else None
+        path = zero_path(len(penalties))
+        if problem.yy > 0.0:  # else there is nothing to explain, and no radius is too large for that
+            path = solver.solve(problem, penalties, guess, workers, tell)
+        path = path._replace(ending=path.ending or cut)
     p = problem.xty.size
     with timed(seconds, "certify"):
-        found = supports_of(outcomes, p)  # before any of these columns is read
-        wanted = options.certify and ending is not Status.INTERRUPTED
-        known = [outcome.status is Status.CERTIFIED or options.entry.make is None for outcome in outcomes]
-        gaps, n_passes = certify(problem, penalties, outcomes, np.array(known), workers, wanted)
+        check_columns(path, p)  # before any of these columns is read
+        gaps, n_passes = path.gaps, 0
+        if not solver.proves:
+            assert isinstance(problem, Problem)
+            wanted = options.certify and path.ending is not Status.INTERRUPTED
+            gaps, n_passes = certify(problem, penalties, path, workers, wanted)
+        gaps = gaps / problem.null_loss
+        path = path.in_order()
         if options.grid_name == "radii":
             excess = radius_excess(problem, options.grid, grid.values)[: gaps.size]
             gaps *= excess
-            for k in np.flatnonzero((excess > 1.0) & (gaps > options.tolerance)):
-                outcomes[k] = outcomes[k]._replace(status=Status.PRECISION)
-    if run is not None and ending is None:
+            beyond = ((excess > 1.0) & (gaps > options.tolerance)).tolist()
+            statuses = (Status.PRECISION if far else status for far, status in zip(beyond, path.statuses, strict=True))
+            path = path._replace(statuses=tuple(statuses))
+    if run is not None and path.ending is None:
         run.mark_complete()
 
-    n_dots = p + sum(outcome.n_dots for outcome in outcomes)
-    n_priced = p + grid.n_priced + sum(outcome.n_priced for outcome in outcomes)
-    iterations = np.array([outcome.n_iter for outcome in outcomes])
-    counters = Counters(iterations, n_dots, n_priced / p + n_passes, seconds)
+    _, n_dots, n_priced = path.counts.sum(axis=0).tolist()
+    passes = (p + grid.n_priced + n_priced) / p + n_passes
+    counters = Counters(path.counts[:, 0].copy(), p + n_dots, passes, seconds)
     settings = {
         **options.record(),
         "seed": seed,
@@ -282,11 +289,10 @@ def path_on(
         "points": options.grid if isinstance(options.grid, int) and cut is None else None,
         "n_samples": problem.shape[0],
         "in_segments": run is not None or options.in_segments,
-        "route": GRAM if isinstance(problem, GramProblem) else WORKING_SET if options.entry.make is None else POINTWISE,
+        "route": GRAM if isinstance(problem, GramProblem) else options.entry.routes[-1],
         "conversion": data.conversion,
     }
-    points = outcomes, found, gaps
-    return assemble(problem, data.feature_names, options.grid_name, values, *points, ending, counters, settings)
+    return assemble(problem, data.feature_names, options.grid_name, values, path, gaps, counters, settings)
 
 
 def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:
@@ -317,10 +323,10 @@ def _grid(problem: Problem | GramProblem, options: Options, workers: Workers, wa
         nonlocal n_priced
         last = L1(options.ratio * problem.lambda_max)
         look = lambda *_, **__: watch.look()  # noqa: E731
-        (outcome,), _ = solve_certified(problem, [last], _RADIUS_GAP * 0.5 * problem.yy, 1000, workers, look)
-        n_priced = outcome.n_priced
-        l1 = outcome.iterate.l1
-        if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or outcome.status.ends_path)):
+        found = Certified(SolverSettings("gap", _RADIUS_GAP, 1000)).solve(problem, [last], None, workers, look)
+        n_priced = int(found.counts[0, 2])
+        l1 = float(found.sums[0, 2])
+        if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or found.statuses[0].ends_path)):
             raise ValueError(
                 "radii: no end was found for an automatic grid: rounding is larger than what the columns of X vary. "
                 "Centre them, or give radii"
@@ -349,7 +355,7 @@ def _tell(
     problem: Problem | GramProblem,
     values: Vector,
     point: int,
-    iterate: Iterate,
+    n_active: int,
     n_iter: int,
     gap: float,
     *,
@@ -359,6 +365,5 @@ def _tell(
     if not watch.is_told:
         return watch.look()
     parameter = float(values[point])
-    n_active = int(np.count_nonzero(iterate.weights[: iterate.n_active]))
     now = Progress(point, values.size, parameter, n_active, n_iter, gap / problem.null_loss, watch.seconds, done)
     return watch.tell(now)

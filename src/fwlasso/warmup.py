@@ -19,10 +19,11 @@ from .certified.working_set import WorkingSet
 from .data.design import as_design
 from .path import lasso_path
 from .problem.build import build_problem
+from .problem.route import GRAM
 from .selection.cross_validation import lasso_cv
 from .solvers.frank_wolfe import take_step
+from .solvers.protocol import Stopping
 from .solvers.registry import SOLVERS, current_name
-from .solvers.run import Stopping
 
 _N_ROWS = 12
 
@@ -63,7 +64,7 @@ def warm_up(
             for solver in map(current_name, solvers):
                 if is_sparse:  # full columns are copied in another way
                     _warm_up_full(sp.csc_array(values.astype(dtype)), y, fit_intercept, folds)
-                if SOLVERS[solver].make is None:  # as many samples as features: the other way of the certified path
+                if GRAM in SOLVERS[solver].routes:  # as many samples as features: the other way of the certified path
                     _warm_up_tall(X[:, :6], y, {"solver": solver, "fit_intercept": fit_intercept}, folds)
                 _warm_up(X, y, {"solver": solver, "fit_intercept": fit_intercept, "random_state": 0}, folds)
 

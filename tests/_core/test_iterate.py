@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from conftest import Case, all_coefs, make_case
-from fwlasso._core.iterate import correlation, move, objective, refresh, rescale, supports, zero
+from fwlasso._core.iterate import correlation, move, objective, refresh, rescale, zero
 
 
 def walk(case: Case, steps):
@@ -71,15 +70,3 @@ def test_room_is_made_without_losing_the_point(rng):
     iterate, a = walk(case, [(j, 0.9, 1.0) for j in range(40)])
     assert iterate.active.size >= 40
     assert_same_point(case, iterate.with_room(1000), a)
-
-
-def test_supports_are_the_parts_of_a_sorted_matrix_without_zeros(rng):
-    case = make_case(rng.standard_normal((8, 12)), rng.standard_normal(8))
-    steps = [[(7, 1.0, 2.0), (3, 0.5, 1.0), (11, 0.5, -1.0)], [], [(4, 1.0, 1.0), (2, 1.0, 3.0)]]
-    walked = [walk(case, path) for path in steps]
-    walked[2][0].weights[1] = walked[2][1][2] = 0.0  # a coefficient that has become zero
-    indptr, columns, coefs = supports([iterate for iterate, _ in walked])
-    assert indptr.tolist() == [0, 3, 3, 4]
-    assert columns.tolist() == [3, 7, 11, 4]
-    matrix = sp.csc_array((coefs, columns, indptr), shape=(12, 3)).toarray()
-    np.testing.assert_allclose(matrix, np.column_stack([a for _, a in walked]), rtol=1e-15)

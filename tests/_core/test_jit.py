@@ -30,7 +30,7 @@ from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
 from fwlasso.problem.build import build_problem
 from fwlasso.solvers.frank_wolfe import take_step
-from fwlasso.solvers.run import Stopping
+from fwlasso.solvers.protocol import Stopping
 from programs import run_program
 
 PACKAGE = Path(fwlasso.__file__).parent

@@ -73,7 +73,7 @@ def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
         options |= {"stop": "gap", "tol": float(rng.choice([1e-4, 1e-8, 1e-15, 0.0], p=[0.5, 0.25, 0.125, 0.125]))}
     if rng.random() < 0.25:
         options["max_iter"] = int(rng.integers(1, 11))
-    elif entry.make is not None:
+    elif entry.routes == ("pointwise",):
         options["max_iter"] = 500
     options |= {"fit_intercept": bool(rng.random() < 0.8), "standardize": bool(rng.random() < 0.4)}
     return options | {"n_threads": int(rng.choice([1, 1, 1, 2])), "random_state": int(rng.integers(1000))}

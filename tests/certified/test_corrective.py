@@ -273,11 +273,11 @@ def test_follow_tells_each_point_once_when_it_is_done(penalties, data):
             seen.append((point, gap))
 
     with Workers(1) as workers:
-        outcomes, ending = follow(case.problem, penalties, goal, 1000, workers, tell)
-    assert ending is None
-    assert done == [(k, outcome.gap) for k, outcome in enumerate(outcomes)]
-    assert len(outcomes) == len(penalties)
-    assert all(outcome.gap <= goal for outcome in outcomes)
+        path = follow(case.problem, penalties, goal, 1000, workers, tell)
+    assert path.ending is None
+    assert done == list(enumerate(path.gaps))
+    assert len(path.gaps) == len(penalties)
+    assert (path.gaps <= goal).all()
 
 
 def test_rounds_without_progress_are_not_taken_for_rounding_too_early():

@@ -73,7 +73,7 @@ def test_a_node_has_the_numbers_of_its_coefficients(case):
     assert (np.diff(node.columns) > 0).all()
     assert (node.coefs != 0.0).all()
     np.testing.assert_allclose(node.residual[:-1], case.y - q, atol=1e-10 * np.linalg.norm(case.y))
-    point = node.iterate(case.problem)
+    point = node.solution(case.problem)
     assert point.qq == pytest.approx(q @ q, rel=1e-9)
     assert point.qy == pytest.approx(q @ case.y, rel=1e-9)
     assert point.l1 == pytest.approx(np.abs(a).sum(), rel=1e-12)

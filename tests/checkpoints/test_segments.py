@@ -8,6 +8,7 @@ import pytest
 from conftest import STORAGES
 from fwlasso import Status, lasso_path
 from fwlasso.checkpoints.segments import cut_points
+from fwlasso.solvers.registry import SOLVERS
 from run_cases import M, assert_same_bits, make_data, stop_at
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -152,12 +153,11 @@ def test_seed_of_a_run_is_kept(tmp_path):
 
 @pytest.mark.compiled
 def test_segments_of_random_solvers_have_seeds_of_their_own(tmp_path, monkeypatch):
-    seeds = []
-    from fwlasso.checkpoints import segments
-
-    solve = segments.solve_points
-    monkeypatch.setattr(segments, "solve_points", lambda *args: seeds.append(args[3]) or solve(*args))
+    seeds, entry = [], SOLVERS["sfw"]
+    make = lambda settings: seeds.append(settings.seed) or entry.make(settings)  # noqa: E731
+    monkeypatch.setitem(SOLVERS, "sfw", entry._replace(make=make))
     X, y = make_data()
     lasso_path(X, y, solver="sfw", radii=5, random_state=0, checkpoint=tmp_path / "run")
+    _, *seeds = seeds  # the first is that of the path
     assert len(seeds) == len(set(seeds)) == 3
     assert all(0 <= seed < 2**31 for seed in seeds)

@@ -72,8 +72,7 @@ def numbers_in(run, name):
         return [*(found.grid or ()), *found._record.values()]
     number = SEGMENTS.index(name)
     points = found.segment(number, N_POINTS // 3, P)
-    flat = [part for point in points for part in (*point.iterate, *point[1:])]
-    return [np.bincount(np.concatenate([point.iterate.active for point in points]), minlength=P), *flat]
+    return [np.bincount(points.columns, minlength=P), *points]
 
 
 def read_as_told(run, name, before):

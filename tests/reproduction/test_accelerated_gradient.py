@@ -6,7 +6,7 @@ from fwlasso import lasso_path
 from fwlasso._core.iterate import zero
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
-from fwlasso.solvers.run import Stopping, Task
+from fwlasso.solvers.protocol import Stopping, Task
 from fwlasso.status import Status
 from reproduction.solvers.accelerated_gradient import AcceleratedGradient
 from test_certificate import independent_gap

@@ -4,7 +4,7 @@ import pytest
 from conftest import Case, all_coefs, make_case, on_gap, solve_point
 from fwlasso import lasso_path
 from fwlasso._core.penalties import L1
-from fwlasso.solvers.run import Stopping
+from fwlasso.solvers.protocol import Stopping
 from fwlasso.status import Status
 from reproduction.solvers.stochastic_descent import StochasticDescent
 from test_certificate import independent_gap

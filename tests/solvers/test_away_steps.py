@@ -7,7 +7,7 @@ from fwlasso._core.iterate import objective, refresh, zero
 from fwlasso._core.penalties import L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
-from fwlasso.solvers.run import Stopping, Task
+from fwlasso.solvers.protocol import Stopping, Task
 from fwlasso.status import Status
 
 NEVER = Stopping(-1.0, -1.0, 1)

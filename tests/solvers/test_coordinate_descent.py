@@ -5,7 +5,7 @@ from conftest import Case, all_coefs, make_case, on_gap, random_values, solve_po
 from fwlasso import lasso_path
 from fwlasso._core.penalties import L1
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
-from fwlasso.solvers.run import Stopping
+from fwlasso.solvers.protocol import Stopping
 from fwlasso.status import Status
 
 

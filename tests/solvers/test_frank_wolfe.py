@@ -10,7 +10,7 @@ from fwlasso._core.iterate import objective, zero
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.solvers.frank_wolfe import FrankWolfe, take_step
-from fwlasso.solvers.run import Stopping, Task
+from fwlasso.solvers.protocol import Stopping, Task
 
 NEVER = Stopping(change=-1.0, gap=-1.0, max_idle=10**9)
 SAMPLES = {"full": None, "single columns": (FixedSize(10), 1), "blocks": (FractionOfColumns(0.3), 4)}
@@ -79,7 +79,7 @@ def test_the_smallest_gap_so_far_falls_as_one_over_k(rng):
     solver, iterate, smallest = FrankWolfe(None, None, 0), zero(case.problem), np.inf
     with Workers(1) as workers:
         for k in range(1, 500):
-            iterate, *_, gap, _ = solver.advance(Task(case.problem, L1Ball(3.0), NEVER, 1, workers), iterate)
+            iterate, _, _, gap, *_ = solver.advance(Task(case.problem, L1Ball(3.0), NEVER, 1, workers), iterate)
             smallest = min(smallest, gap)
             assert smallest * (k + 2) <= 6.75 * curvature
 

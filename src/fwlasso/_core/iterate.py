@@ -1,6 +1,5 @@
 """What moves: the solution so far, as a list of active columns and their fitted values."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,13 +29,10 @@ class Iterate(NamedTuple):
 
     def coefs(self) -> tuple[NDArray[np.int64], Vector]:
         """Return the columns with a nonzero coefficient, in increasing order, and the coefficients."""
-        _, columns, coefs = supports([self])
-        return columns, coefs
-
-    def copy(self) -> "Iterate":
-        """Return the point in arrays of its own, without its fitted values."""
-        active, weights = self.active[: self.n_active].copy(), self.scale * self.weights[: self.n_active]
-        return self._replace(active=active, weights=weights, fitted=NOTHING, scale=1.0)
+        columns, coefs = self.active[: self.n_active], self.scale * self.weights[: self.n_active]
+        there = np.argsort(columns)
+        there = there[coefs[there] != 0.0]
+        return columns[there], coefs[there]
 
     def with_room(self, n_more: int) -> "Iterate":
         """Return the same point with room for `n_more` further columns."""
@@ -50,37 +46,10 @@ class Iterate(NamedTuple):
         )
 
 
-NOTHING = np.empty(0)
-#: a = 0, without its fitted values.
-NO_COEFS = Iterate(np.empty(0, np.int64), NOTHING, NOTHING, 0, 1.0, 0.0, 0.0, 0.0, 0)
 # q, S and F are computed anew after this many recursive updates, or when the constant part of q is this large.
 _REFRESH_EVERY, _LARGEST_CONSTANT = 1000, 1e6
 # A lazily scaled vector is folded long before the scale leaves the range of float64.
 _SMALLEST_SCALE = 1e-100
-
-
-class Supports(NamedTuple):
-    """The nonzero coefficients of some points, as the parts of a CSC matrix: columns of X are its rows."""
-
-    indptr: NDArray[np.int64]
-    columns: NDArray[np.int64]  # in increasing order for every point
-    coefs: Vector
-
-
-def supports(points: Sequence[Iterate]) -> Supports:
-    """Return the nonzero coefficients of some points."""
-    point_of = np.repeat(np.arange(len(points)), [point.n_active for point in points])
-    columns = np.concatenate([point.active[: point.n_active] for point in points])
-    coefs = np.concatenate([point.weights[: point.n_active] for point in points])
-    scales = np.array([point.scale for point in points])
-    if (scales != 1.0).any():
-        coefs *= scales[point_of]
-    if not np.all((columns[1:] > columns[:-1]) | (point_of[1:] > point_of[:-1])):
-        order = np.lexsort((columns, point_of))
-        columns, coefs = columns[order], coefs[order]  # the points are in order
-    kept = coefs != 0.0
-    indptr = np.searchsorted(point_of[kept], np.arange(len(points) + 1))
-    return Supports(indptr, columns[kept], coefs[kept])
 
 
 def zero(problem: Problem) -> Iterate:
@@ -93,11 +62,6 @@ def at(problem: Problem, columns: NDArray[np.int64], coefs: Vector) -> Iterate:
     active, weights = np.concatenate([columns, np.empty(16, np.int64)]), np.concatenate([coefs, np.empty(16)])
     bare = Iterate(active, weights, np.zeros(problem.y.size), columns.size, 1.0, 0.0, 0.0, 0.0, 0)
     return refresh(problem, bare)  # type: ignore[no-any-return]
-
-
-def solution(columns: NDArray[np.int64], coefs: Vector, *, qq: float, qy: float, l1: float) -> Iterate:
-    """Return a point that does not move any more, without its fitted values."""
-    return Iterate(columns, coefs, NOTHING, columns.size, 1.0, qq, qy, l1, 0)
 
 
 @kernel

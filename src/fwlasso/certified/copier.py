@@ -23,7 +23,7 @@ from .._core.jit import kernel, part_of_kernel
 from .._core.problem import Problem
 from .._core.subproblem.copies import Copies, Indices
 from .._core.threads import Workers, even_cuts, physical_memory
-from ..problem.points import Outcome
+from ..problem.points import SolvedPoint
 
 #: Bytes that the copies of a path may take: so many, and at most this share of the machine's memory.
 MOST_BYTES, _MOST_OF_MEMORY = 2 << 30, 0.25
@@ -40,7 +40,7 @@ class NoRoom(Exception):  # noqa: N818
 
     def __init__(self, n_bytes: int) -> None:
         super().__init__(f"The columns that matter do not fit into {n_bytes >> 20:,} MB, which their copies may take.")
-        self.outcomes: list[Outcome] = []  # that were solved before
+        self.points: list[SolvedPoint] = []  # that were solved before
 
 
 class Copier:

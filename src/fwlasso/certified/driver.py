@@ -12,19 +12,17 @@ two solutions of the penalized problem, certified in its own form.
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
 from .._core.columns import Vector
-from .._core.iterate import Iterate
 from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.subproblem.copies import Indices
 from .._core.threads import Workers, lazy, one_blas_thread
 from ..problem.certificate import Evidence, prove, proved_gap
-from ..problem.points import MOSTLY_ROUNDING, Outcome
+from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .copier import NoRoom
 from .duplicates import Duplicates
@@ -65,23 +63,12 @@ _OUTSIDE = 1.0 + 1e-13
 _NO_COLUMNS = np.empty(0, np.int64)
 
 
-class Tell(Protocol):
-    """Told of the work on a point; names what ends the path, if anything does."""
-
-    def __call__(self, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool) -> Status | None:
-        """Take note of the rounds on a point and of its gap so far."""
-
-
 class PathEnded(Exception):  # noqa: N818
     """The clock, the keyboard or the callback ended the path."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status)
         self.status = status
-
-
-#: Columns and coefficients to start from.
-Guess = tuple[Indices, Vector]
 
 
 def follow(
@@ -92,8 +79,8 @@ def follow(
     workers: Workers,
     tell: Tell,
     guess: Guess | None = None,
-) -> tuple[list[Outcome], Status | None]:
-    """Solve points from sparse to dense to duality gaps of at most `goal`; return them, and what ended them early.
+) -> SolvedPath:
+    """Solve points from sparse to dense to duality gaps of at most `goal`.
 
     With a `guess` of its solution, the first point is solved at once. Where the columns that matter have no room, it
     raises `NoRoom` with the points that are solved.
@@ -103,13 +90,12 @@ def follow(
         with one_blas_thread():
             path.run(guess)
     except NoRoom as full:
-        full.outcomes = path.outcomes
+        full.points = path.points
         raise
     except PathEnded as ended:
-        if len(path.outcomes) == len(penalties):  # it was asked for after the last point
-            return path.outcomes, None
-        return path.outcomes or [path.first_guess(ended.status)], ended.status
-    return path.outcomes, None
+        if len(path.points) < len(penalties):  # else it was asked for after the last point
+            return solved_path(path.points or [path.first_guess(ended.status)], ended.status)
+    return solved_path(path.points)
 
 
 class _Follower:
@@ -135,14 +121,14 @@ class _Follower:
         self._price_together = self._was_easy = False
         self._limited = Status.STALLED  # why a node was not solved to its goal, when one was not
         self._n_rounds = self._n_dots = self._n_priced = 0  # since the last point
-        self.outcomes: list[Outcome] = []
+        self.points: list[SolvedPoint] = []
 
     def run(self, guess: Guess | None) -> None:
-        """Fill `outcomes`; raises PathEnded."""
+        """Fill `points`; raises PathEnded."""
         problem = self._problem
         left, behind = self._last, None
         while self._rest and _is_zero(self._rest[0], problem):
-            self._emit(left.iterate(problem), left.known)
+            self._emit(left.solution(problem), left.known)
         if not self._rest:
             return
         floor = self._floor = self._smallest_penalty()
@@ -152,7 +138,7 @@ class _Follower:
         stride = _STRIDE
         while self._rest and left.lam > floor:
             self._work.next_stride()
-            n_done = len(self.outcomes)
+            n_done = len(self.points)
             nodes = self._solve_guess(guess)
             guess = None
             if not nodes:
@@ -180,7 +166,7 @@ class _Follower:
                         self._emit(*part.mix(problem, share))
             is_calm = not self._price_together or nodes[-1].columns.size < _MANY_MORE * left.columns.size
             behind, left = [left, *nodes][-2:]
-            if len(self.outcomes) == n_done:
+            if len(self.points) == n_done:
                 stride *= 2.0  # there was nothing to answer
             else:
                 stride = min(_LONGER * stride, _LONGEST_STRIDE) if self._was_easy and is_calm else _STRIDE
@@ -193,13 +179,14 @@ class _Follower:
         if isinstance(penalty, L1Ball) and last.known.l1 > penalty.radius * _OUTSIDE:
             self._emit(*make_span(zero_node(self._problem), last).mix(self._problem, penalty.radius / last.known.l1))
         else:
-            self._emit(last.iterate(self._problem), last.known)
+            self._emit(last.solution(self._problem), last.known)
 
-    def first_guess(self, ending: Status) -> Outcome:
+    def first_guess(self, ending: Status) -> SolvedPoint:
         """Return the zero solution for the first point: there is always an answer."""
         zero = zero_node(self._problem)
         gap = proved_gap(self._problem, self._penalties[0], zero.known)
-        return Outcome(zero.iterate(self._problem), ending, self._n_rounds, self._n_dots, gap, self._n_priced)
+        counts = self._n_rounds, self._n_dots, self._n_priced
+        return SolvedPoint(zero.solution(self._problem), ending, gap, *counts)
 
     @lazy
     def _reach(self) -> Reach:
@@ -208,7 +195,7 @@ class _Follower:
 
     @property
     def _rest(self) -> Sequence[Penalty]:
-        return self._penalties[len(self.outcomes) :]
+        return self._penalties[len(self.points) :]
 
     def _smallest_penalty(self) -> float:
         """Return the smallest penalty that is solved.
@@ -240,8 +227,8 @@ class _Follower:
             return gap
         return max(gap, proved_gap(self._problem, L1Ball(max(radius, node.known.l1)), node.known))
 
-    def _emit(self, iterate: Iterate, known: Evidence) -> None:
-        point = len(self.outcomes)
+    def _emit(self, solution: Solution, known: Evidence) -> None:
+        point = len(self.points)
         gap = proved_gap(self._problem, self._penalties[point], known)
         if gap <= self._goal:
             status = Status.CERTIFIED
@@ -249,13 +236,13 @@ class _Follower:
             status = Status.PRECISION
         else:
             status = Status.STALLED if self._limited is Status.PRECISION else self._limited
-        outcome = Outcome(iterate, status, self._n_rounds, self._n_dots, gap, self._n_priced)
+        solved = SolvedPoint(solution, status, gap, self._n_rounds, self._n_dots, self._n_priced)
         self._n_rounds = self._n_dots = self._n_priced = 0
-        self.outcomes.append(outcome)
-        self._look(point, iterate, outcome.n_iter, gap, done=True)
+        self.points.append(solved)
+        self._look(point, solution.columns.size, solved.n_iter, gap, done=True)
 
-    def _look(self, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool) -> None:
-        ending = self._tell(point, iterate, n_iter, gap, done=done)
+    def _look(self, point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> None:
+        ending = self._tell(point, n_active, n_iter, gap, done=done)
         if ending is not None:
             raise PathEnded(ending)
 
@@ -302,7 +289,7 @@ class _Follower:
     def _solve(self, start: Start, weight: float, accuracy: float = _SOLVE) -> Node:
         """Solve on the working set from some coefficients."""
         self._members = self._work.together(self._members, self._work.start_at(start))
-        point, last = len(self.outcomes), self._last.iterate(self._problem)
+        point, last = len(self.points), self._last.columns.size
         solved = self._work.solve(
             self._members, weight, self._radius(weight), accuracy * self._goal, self._max_iter,
             lambda n_rounds, gap: self._look(point, last, self._n_rounds + n_rounds, gap, done=False),
@@ -312,7 +299,7 @@ class _Follower:
         if solved.status is not Status.CERTIFIED:
             self._limited = solved.status
         self._last = self._work.node(self._members, weight)
-        self._look(point, self._last.iterate(self._problem), self._n_rounds, solved.gap, done=False)
+        self._look(point, self._last.columns.size, self._n_rounds, solved.gap, done=False)
         return self._last
 
     def _between(self, span: Span, depth: int, anchors: Anchors | None) -> list[Node]:

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector, add_column
-from .._core.iterate import Iterate, solution
 from .._core.jit import kernel
 from .._core.penalties import L1Ball, Penalty
 from .._core.problem import Problem
 from ..problem.certificate import Evidence, examine, proved_gap
+from ..problem.points import Solution
 
 
 class Node(NamedTuple):
@@ -23,9 +23,9 @@ class Node(NamedTuple):
     residual: Vector  # y - X a, a sample vector without a constant part
     known: Evidence
 
-    def iterate(self, problem: Problem) -> Iterate:
-        """Return the point without its fitted values."""
-        return _as_iterate(problem, self.columns, self.coefs, self.known)
+    def solution(self, problem: Problem) -> Solution:
+        """Return the point with its sums."""
+        return _solution(problem, self.columns, self.coefs, self.known)
 
     def bounded_by(self, max_corr: float) -> "Node":
         """Return the node with another bound of its correlations."""
@@ -45,11 +45,11 @@ def zero_node(problem: Problem) -> Node:
     return make_node(problem, lam, np.empty(0, np.int64), np.empty(0), np.array(problem.y), lam)
 
 
-def _as_iterate(problem: Problem, columns: NDArray[np.int64], coefs: Vector, known: Evidence) -> Iterate:
+def _solution(problem: Problem, columns: NDArray[np.int64], coefs: Vector, known: Evidence) -> Solution:
     """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""
     qy = problem.yy - known.yr
     qq = max(0.0, qy - known.yr + known.rr)
-    return solution(columns, coefs, qq=qq, qy=qy, l1=known.l1)
+    return Solution(columns, coefs, qq, qy, known.l1)
 
 
 class Span(NamedTuple):
@@ -80,13 +80,13 @@ class Span(NamedTuple):
         """Return the duality gap that is proved for the point at `share`."""
         return proved_gap(problem, penalty, self._mixed(share))
 
-    def mix(self, problem: Problem, share: float) -> tuple[Iterate, Evidence]:
+    def mix(self, problem: Problem, share: float) -> tuple[Solution, Evidence]:
         """Return (1 - t) left + t right, and what is known of it."""
         if share == 1.0:
-            return self.right.iterate(problem), self.right.known
+            return self.right.solution(problem), self.right.known
         columns, coefs = mix_coefs(self.left, self.right, share)
         known = self._mixed(share)._replace(l1=float(np.abs(coefs).sum()))
-        return _as_iterate(problem, columns, coefs, known), known
+        return _solution(problem, columns, coefs, known), known
 
     def _mixed(self, share: float) -> Evidence:
         return self.left.known.mix(self.right.known, share, self.cross)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from .._core.columns import Vector
-from .._core.iterate import solution, supports
 from ..data.files import lock, sync
 from ..datasets.sealed import (
     Arrays,
@@ -34,7 +33,7 @@ from ..datasets.sealed import (
     write_arrays,
     write_record,
 )
-from ..problem.points import Outcome
+from ..problem.points import SolvedPath
 from ..status import Status
 
 # The files of a run. Those of its results are written by the command line.
@@ -97,7 +96,7 @@ class Run:
         if not self.is_kept:
             self._write(kept=True)
 
-    def segment(self, number: int, n_points: int, p: int) -> list[Outcome] | None:
+    def segment(self, number: int, n_points: int, p: int) -> SolvedPath | None:
         """Return the points of a segment, of a matrix with p columns; None if it is not there."""
         file = self._file(number)
         if not file.exists():
@@ -109,10 +108,10 @@ class Run:
         except ValueError as error:
             raise ValueError(f"{error}. Remove it, and its points are solved again") from error
 
-    def keep_segment(self, number: int, points: list[Outcome]) -> None:
+    def keep_segment(self, number: int, points: SolvedPath) -> None:
         """Keep the points of a segment."""
         record = {"format": _SEGMENT, "version": _VERSION, "of": self._mark(number)}
-        statuses = [point.status.value for point in points]
+        statuses = [status.value for status in points.statuses]
         write_arrays(self._file(number), {**record, "statuses": statuses}, _pack(points))
 
     def _mark(self, number: int) -> str:
@@ -255,38 +254,32 @@ def _sweep(folder: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def _pack(points: list[Outcome]) -> dict[str, NDArray[Any]]:
-    indptr, columns, coefs = supports([point.iterate for point in points])
+def _pack(points: SolvedPath) -> dict[str, NDArray[Any]]:
     return {
-        "indptr": indptr,
-        "columns": columns,
-        "coefs": coefs,
-        "numbers": np.array([point.iterate[5:8] for point in points], dtype=np.float64),
-        "gaps": np.array([point.gap for point in points], dtype=np.float64),
-        "counts": np.array([(point.n_iter, point.n_dots, point.n_priced) for point in points], dtype=np.int64),
+        "indptr": points.indptr,
+        "columns": points.columns,
+        "coefs": points.coefs,
+        "numbers": points.sums,
+        "gaps": points.gaps,
+        "counts": points.counts,
     }
 
 
-def _unpack(arrays: Arrays, n_points: int, p: int) -> list[Outcome]:
+def _unpack(arrays: Arrays, n_points: int, p: int) -> SolvedPath:
     indptr = arrays.take("indptr", np.int64, n_points + 1)
     n_coefs = int(indptr[-1])
     columns, coefs = arrays.take("columns", np.int64, n_coefs), arrays.take("coefs", np.float64, n_coefs)
     check_supports(indptr, columns, p)
-    numbers, counts = arrays.take("numbers", np.float64, n_points, 3), arrays.take("counts", np.int64, n_points, 3)
-    gaps = arrays.take("gaps", np.float64, n_points, finite=False)
+    counts, statuses = arrays.take("counts", np.int64, n_points, 3), tuple(map(Status, arrays.record["statuses"]))
     require(bool((counts >= 0).all()), "a count is negative")
-    supported = (np.split(part, indptr[1:-1]) for part in (columns, coefs))
-    rest = zip(numbers.tolist(), counts.tolist(), gaps.tolist(), arrays.record["statuses"], strict=True)
-    return [
-        Outcome(
-            solution(active, weights, qq=qq, qy=qy, l1=l1),
-            Status(status),
-            n_iter,
-            n_dots,
-            gap,
-            n_priced,
-        )
-        for active, weights, ((qq, qy, l1), (n_iter, n_dots, n_priced), gap, status) in zip(
-            *supported, rest, strict=True
-        )
-    ]
+    require(len(statuses) == n_points, "there is not a status for every point")
+    return SolvedPath(
+        indptr=indptr,
+        columns=columns,
+        coefs=coefs,
+        sums=arrays.take("numbers", np.float64, n_points, 3),
+        gaps=arrays.take("gaps", np.float64, n_points, finite=False),
+        counts=counts,
+        statuses=statuses,
+        ending=None,
+    )

@@ -5,18 +5,16 @@ not do the same arithmetic, and their paths are the same to the last bit.
 """
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._core.iterate import NOTHING, Iterate
 from .._core.penalties import Penalty
 from .._core.problem import Problem
 from .._core.threads import Workers
-from ..certified import Tell
 from ..gram.problem import GramProblem
-from ..options import Options
-from ..problem.points import Outcome
-from ..solvers.points import solve_points
+from ..problem.points import Guess, SolvedPath, SolvedPoint, Tell, solved_path
+from ..solvers.protocol import PathSolver, SolverSettings
 from ..status import Status
 from .folder import Run
 
@@ -31,84 +29,73 @@ def cut_points(n_points: int) -> list[range]:
     return [range(first, min(first + size, n_points)) for first in range(0, n_points, size)]
 
 
-def solve_in_segments(
-    problem: Problem | GramProblem,
-    penalties: list[Penalty],
-    options: Options,
-    seed: int,
-    run: Run | None,
-    workers: Workers,
-    tell: Tell,
-) -> tuple[list[Outcome], Status | None]:
-    """Solve the segments that no run holds yet; return all points, and what ended the path early, if anything did.
+class InSegments:
+    """Solves a path in segments, each by a solver of its own; a run keeps them.
 
-    A segment that was not finished is a part of what is returned, but not of the run.
+    Parameters
+    ----------
+    make : makes the solver of a segment
+    settings : for the solvers, but for their seeds
+    run : None: nothing is kept, and the bits are the same
     """
-    _, p = problem.shape
-    solved: list[Outcome] = []
-    for number, points in enumerate(cut_points(len(penalties))):
-        found = None if run is None else run.segment(number, len(points), p)
-        if found is None:
-            ear = _Ear(tell, points.start)
-            found, ending = _solve_segment(
-                problem, penalties, points, solved, options, _seed(seed, number), workers, ear
-            )
-            if ending is not None:
-                return solved + found, ending
-            if run is not None:
-                run.keep_segment(number, found)
-            # An ending that was asked for with the last point of a segment: the solver sees no more points.
-            ending = ear.ending
-            # As it will be read by whoever goes on.
-            found = [_as_kept(outcome) for outcome in found] if run is None else run.segment(number, len(points), p)
-            assert found is not None
-        else:
-            last = found[-1]
-            ending = tell(points.stop - 1, last.iterate, last.n_iter, last.gap, done=True)
-        solved += found
-        if ending is not None and points.stop < len(penalties):
-            return solved, ending
-    return solved, None
+
+    overlap = 0
+
+    def __init__(self, make: Callable[[SolverSettings], PathSolver], settings: SolverSettings, run: Run | None) -> None:
+        self._make, self._settings, self._run = make, settings, run
+        self.proves = make(settings).proves
+
+    def solve(
+        self,
+        problem: Problem | GramProblem,
+        penalties: Sequence[Penalty],
+        start: Guess | None,
+        workers: Workers,
+        tell: Tell,
+    ) -> SolvedPath:
+        """Solve the segments that the run does not hold yet, from nothing: whoever goes on has no `start`.
+
+        A segment that was not finished is a part of what is returned, but not of the run.
+        """
+        run, solved = self._run, list[SolvedPoint]()
+        for number, points in enumerate(cut_points(len(penalties))):
+            found = None if run is None else run.segment(number, len(points), problem.shape[1])
+            if found is None:
+                solver = self._make(self._settings._replace(seed=_seed(self._settings.seed, number)))
+                n_again = solver.overlap if solved else 0
+                watch = _SegmentTell(tell, points.start, n_again)
+                last = solved[-1].solution[:2] if solved else None
+                path = solver.solve(problem, penalties[points.start - n_again : points.stop], last, workers, watch)
+                new = _without_overlap(path.points(), n_again, bool(solved))
+                if path.ending is not None:
+                    return solved_path(solved + new, path.ending)
+                found = solved_path(new).in_order()  # as it will be read by whoever goes on
+                if run is not None:
+                    run.keep_segment(number, found)
+                # An ending that was asked for with the last point of a segment: the solver sees no more points.
+                ending = watch.ending
+            else:
+                held = found.points()[-1]
+                ending = tell(points.stop - 1, held.solution.columns.size, held.n_iter, held.gap, done=True)
+            solved += found.points()
+            if ending is not None and points.stop < len(penalties):
+                return solved_path(solved, ending)
+        return solved_path(solved)
 
 
-def _solve_segment(
-    problem: Problem | GramProblem,
-    penalties: list[Penalty],
-    points: range,
-    solved: list[Outcome],
-    options: Options,
-    seed: int,
-    workers: Workers,
-    ear: "_Ear",
-) -> tuple[list[Outcome], Status | None]:
-    """Solve the points of a segment from the last one before it."""
-    if not solved:
-        return solve_points(problem, penalties[: points.stop], options, seed, None, workers, ear)
-    # The certified path starts with a pass over the data where its start is a solution: at the last point once more.
-    n_again = 1 if options.entry.make is None else 0
-    ear.n_again = n_again
-    start = solved[-1].iterate.coefs()
-    found, ending = solve_points(
-        problem, penalties[points.start - n_again : points.stop], options, seed, start, workers, ear
-    )
-    again, new = found[:n_again], [outcome for outcome in found[n_again:] if not outcome.status.ends_path]
-    if again and new:  # what it cost is a cost of the next point
+def _without_overlap(found: list[SolvedPoint], n_again: int, has_others: bool) -> list[SolvedPoint]:
+    """Return the new points of a segment, with what it took to solve the last one once more as a cost of the first.
+
+    One that was begun and not solved is left out, unless there are no others.
+    """
+    again, new = found[:n_again], [point for point in found[n_again:] if not (has_others and point.status.ends_path)]
+    if again and new:
         new[0] = new[0]._replace(
             n_iter=new[0].n_iter + again[0].n_iter,
             n_dots=new[0].n_dots + again[0].n_dots,
             n_priced=new[0].n_priced + again[0].n_priced,
         )
-    return new, ending
-
-
-def _as_kept(outcome: Outcome) -> Outcome:
-    """Return a point as it is read from a file."""
-    columns, coefs = outcome.iterate.coefs()
-    return outcome._replace(
-        iterate=outcome.iterate._replace(
-            active=columns, weights=coefs, fitted=NOTHING, n_active=columns.size, scale=1.0, age=0
-        )
-    )
+    return new
 
 
 def _seed(seed: int, number: int) -> int:
@@ -116,16 +103,14 @@ def _seed(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0] >> 1)
 
 
-class _Ear:
-    """Listens to the work on a segment: gives points their place on the path, and remembers what ends it."""
+class _SegmentTell:
+    """Tells of the work on a segment: gives points their place on the path, and remembers what ends it."""
 
-    def __init__(self, tell: Tell, first: int) -> None:
-        self._tell = tell
-        self._first = first
-        self.n_again = 0  # points at the start that were solved before
+    def __init__(self, tell: Tell, first: int, n_again: int) -> None:
+        self._tell, self._first, self._n_again = tell, first, n_again
         self.ending: Status | None = None
 
-    def __call__(self, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool) -> Status | None:
-        new = point - self.n_again
-        self.ending = self._tell(self._first + max(new, 0), iterate, n_iter, gap, done=done and new >= 0)
+    def __call__(self, point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
+        new = point - self._n_again
+        self.ending = self._tell(self._first + max(new, 0), n_active, n_iter, gap, done=done and new >= 0)
         return self.ending

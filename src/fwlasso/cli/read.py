@@ -50,7 +50,7 @@ def read_sums(source: Source, detail: Detail, options: Options) -> SummedTable |
     if file.is_dir() or suffix_of(file) not in (*LIBSVM, *TABLES):
         return None
     is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
-    if options.solver != GRAM and not (is_large and options.entry.make is None):
+    if GRAM not in options.entry.routes or not (is_large or options.entry.routes == (GRAM,)):
         return None
     with telling(detail), steps_of(detail) as show:
         wanted = _chosen(source) | {"fit_intercept": options.fit_intercept, "n_threads": options.n_threads}

@@ -11,13 +11,12 @@ from .._core.columns import Whole
 from .._core.compress import compress_rows
 from .._core.gram_gaps import magnitude_of, sums_of
 from .._core.gram_targets import Targets, gap_at
-from .._core.iterate import NO_COEFS, solution
 from .._core.jit import kernel
 from .._core.moments import Moments, Vector
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.threads import Workers
-from ..problem.points import Outcome
+from ..problem.points import Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .centring import Centre, moments
 from .closing import Residuals, residuals_on_data
@@ -97,10 +96,6 @@ def gram_problem(
     return GramProblem(found, centre, sums.n_rows, copies, (X, y) if rows.size == y.size else None, None)
 
 
-#: Told of a point that is solved; names what ends the path, if anything does.
-Tell = Callable[..., Status | None]
-
-
 def solve_on_gram(
     problem: GramProblem,
     penalties: Sequence[Penalty],
@@ -109,8 +104,8 @@ def solve_on_gram(
     workers: Workers,
     tell: Tell,
     start: tuple[NDArray[np.int64], Vector] | None = None,
-) -> tuple[list[Outcome], Status | None]:
-    """Solve points from sparse to dense to duality gaps of at most `goal`; return them, and what ended them early.
+) -> SolvedPath:
+    """Solve points from sparse to dense to duality gaps of at most `goal`.
 
     A `start` that is a solution of the first point within the gap is kept as it is.
     """
@@ -119,47 +114,52 @@ def solve_on_gram(
     targets = radius_targets(found, values, goal) if isinstance(penalties[0], L1Ball) else lam_targets(found, values)
     if start is not None and len(penalties) == 1:
         kept = _at(problem, targets, *start)
-        is_inside = not isinstance(penalties[0], L1Ball) or kept.iterate.l1 <= penalties[0].radius * (1.0 + 1e-13)
+        is_inside = not isinstance(penalties[0], L1Ball) or kept.solution.l1 <= penalties[0].radius * (1.0 + 1e-13)
         if is_inside and kept.gap <= goal:
-            return [kept], None
+            return solved_path([kept])
     n_points = len(penalties)
 
     def look(n_done: int) -> Status | None:
-        return tell(n_done, NO_COEFS, 0, math.inf, done=False) if n_done < n_points else None
+        return tell(n_done, 0, 0, math.inf, done=False) if n_done < n_points else None
 
     path = follow_gram(found, targets, goal, max_iter, look, problem.copies)
     if path.gaps.size == 0:  # there is always an answer
         assert path.ending is not None
         zero = _at(problem, targets, np.empty(0, np.int64), np.empty(0))
-        return [zero._replace(status=path.ending)], path.ending
-    outcomes = _outcomes(path)
-    _prove_on_data(problem, penalties, outcomes, path.roundings, goal, workers)
-    for k, done in enumerate(outcomes):
-        ending = tell(k, done.iterate, done.n_iter, done.gap, done=True)
+        return solved_path([zero._replace(status=path.ending)], path.ending)
+    solved = _prove_on_data(problem, penalties, _solved_path(path), path.roundings, goal, workers)
+    numbers = np.diff(solved.indptr).tolist(), path.n_rounds.tolist(), solved.gaps.tolist()
+    for k, (n_active, n_iter, gap) in enumerate(zip(*numbers, strict=True)):
+        ending = tell(k, n_active, n_iter, gap, done=True)
         if ending is not None and k + 1 < n_points:
-            return outcomes[: k + 1], ending
-    return outcomes, path.ending
+            return solved.first(k + 1)._replace(ending=ending)
+    return solved
 
 
-def _outcomes(path: GramPath) -> list[Outcome]:
+def _solved_path(path: GramPath) -> SolvedPath:
     """Return the points with the columns that are active in them."""
-    coefs, indices, indptr = compress_rows(path.coefs)
-    columns, cuts = indices.astype(np.int64), indptr.tolist()
-    numbers = (values.tolist() for values in (path.qq, path.qy, path.l1, path.gaps, path.n_rounds))
-    return [
-        Outcome(solution(columns[a:b], coefs[a:b], qq=qq, qy=qy, l1=l1), status, n_rounds, 0, gap, 0)
-        for a, b, qq, qy, l1, gap, n_rounds, status in zip(cuts[:-1], cuts[1:], *numbers, path.statuses, strict=True)
-    ]
+    coefs, columns, indptr = compress_rows(path.coefs)
+    counts = np.zeros((path.gaps.size, 3), np.int64)
+    counts[:, 0] = path.n_rounds
+    return SolvedPath(
+        indptr=indptr.astype(np.int64),
+        columns=columns.astype(np.int64),
+        coefs=coefs,
+        sums=np.stack([path.qq, path.qy, path.l1], axis=1),
+        gaps=path.gaps,
+        counts=counts,
+        statuses=path.statuses,
+        ending=path.ending,
+    )
 
 
-def _at(problem: GramProblem, targets: Targets, columns: NDArray[np.int64], coefs: Vector) -> Outcome:
+def _at(problem: GramProblem, targets: Targets, columns: NDArray[np.int64], coefs: Vector) -> SolvedPoint:
     """Return some coefficients as the first point, with the gap that inner products prove."""
     found = problem.moments
     b = np.zeros(found.xty.size)
     b[columns] = coefs
     gap, qy, qr, l1 = _first_claim(targets, found, b, found.xty - b @ found.gram)
-    iterate = solution(columns, coefs, qq=qy - qr, qy=qy, l1=l1)
-    return Outcome(iterate, Status.CERTIFIED, 0, 0, gap, 0)
+    return SolvedPoint(Solution(columns, coefs, qy - qr, qy, l1), Status.CERTIFIED, gap, 0, 0, 0)
 
 
 @kernel
@@ -174,20 +174,20 @@ def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tu
 def _prove_on_data(
     problem: GramProblem,
     penalties: Sequence[Penalty],
-    outcomes: list[Outcome],
+    path: SolvedPath,
     roundings: Vector,
     goal: float,
     workers: Workers,
-) -> None:
+) -> SolvedPath:
     """Compute points once more that rounding has blurred, with residuals on the data: one pass for all of them."""
-    is_blurred = roundings > _BLURRED * problem.null_loss
-    points = [k for k, done in enumerate(outcomes) if done.status is Status.PRECISION or is_blurred[k]]
+    is_blurred = (roundings > _BLURRED * problem.null_loss).tolist()
+    points = [k for k, status in enumerate(path.statuses) if status is Status.PRECISION or is_blurred[k]]
     if not points or problem.data is None:
-        return
+        return path
     weights = np.zeros((len(points), problem.moments.xty.size))
     for row, k in zip(weights, points, strict=True):
-        iterate = outcomes[k].iterate
-        row[iterate.active] = iterate.weights
+        support = slice(path.indptr[k], path.indptr[k + 1])
+        row[path.columns[support]] = path.coefs[support]
     l1 = np.abs(weights).sum(axis=1)
     values = np.array([f.radius if isinstance(f, L1Ball) else f.lam for f in (penalties[k] for k in points)])
 
@@ -201,11 +201,11 @@ def _prove_on_data(
     is_rounding = gaps <= TIMES_ROUNDING * (gaps - gaps_of(computed))
     qy = problem.yy - computed.yr
     qq = np.maximum(0.0, qy - computed.yr + computed.norms**2)  # r = y - q
+    path.sums[points, :2] = np.stack([qq, qy], axis=1)
+    statuses = list(path.statuses)
     for i, k in enumerate(points):
-        done = outcomes[k]
-        done = done._replace(iterate=done.iterate._replace(qq=float(qq[i]), qy=float(qy[i])))
-        if gaps[i] < done.gap:
+        if gaps[i] < path.gaps[k]:
             open_status = Status.PRECISION if is_rounding[i] else Status.STALLED
-            status = Status.CERTIFIED if gaps[i] <= goal else open_status
-            done = done._replace(gap=float(gaps[i]), status=status)
-        outcomes[k] = done
+            statuses[k] = Status.CERTIFIED if gaps[i] <= goal else open_status
+            path.gaps[k] = gaps[i]
+    return path._replace(statuses=tuple(statuses))

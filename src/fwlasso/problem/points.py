@@ -1,12 +1,22 @@
-"""A solved point of the path, and what solvers share."""
+"""Solved points of a path, and what solvers share."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
-from .._core.iterate import Iterate
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.columns import Matrix, Vector
 from ..status import Status
+
+Indices = NDArray[np.int64]
+#: Columns and coefficients to start from.
+Guess = tuple[Indices, Vector]
 
 #: Bytes of columns read in one burst: some milliseconds, after which time, callback and Ctrl-C are looked at.
 BURST_BYTES = 1 << 27
+#: A gap of no more than so many times its rounding is as small as float64 lets it become; else a method has stalled.
+MOSTLY_ROUNDING = 10.0
 
 
 def burst_steps(n_bytes: int, max_steps: int, n_most: int) -> int:
@@ -14,16 +24,98 @@ def burst_steps(n_bytes: int, max_steps: int, n_most: int) -> int:
     return max(1, min(max_steps, n_most, BURST_BYTES // max(1, n_bytes)))
 
 
-#: A gap of no more than so many times its rounding is as small as float64 lets it become; else a method has stalled.
-MOSTLY_ROUNDING = 10.0
+class Tell(Protocol):
+    """Told of the work on a point; names what ends the path, if anything does."""
+
+    def __call__(self, point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
+        """Take note of the iterations on a point and of its gap so far."""
 
 
-class Outcome(NamedTuple):
-    """How the work on a point ended."""
+class Solution(NamedTuple):
+    """Coefficients a, and the sums that follow from them and q = X a."""
 
-    iterate: Iterate
+    columns: Indices
+    coefs: Vector
+    qq: float  # q'q
+    qy: float  # q'y
+    l1: float  # ||a||_1
+
+
+class SolvedPoint(NamedTuple):
+    """A point of the path, and how the work on it ended."""
+
+    solution: Solution
     status: Status
+    gap: float  # over the columns looked at last
     n_iter: int
     n_dots: int
-    gap: float  # over the columns looked at last
     n_priced: int  # columns looked at, those of a working set left out
+
+
+class SolvedPath(NamedTuple):
+    """Solved points from sparse to dense, as arrays; coefficients are the parts of a CSC matrix."""
+
+    indptr: Indices
+    columns: Indices
+    coefs: Vector
+    sums: Matrix  # q'q, q'y and ||a||_1 of every point
+    gaps: Vector
+    counts: NDArray[np.int64]  # n_iter, n_dots and n_priced of every point
+    statuses: tuple[Status, ...]
+    ending: Status | None  # what ended the path early, if anything did
+
+    def points(self) -> list[SolvedPoint]:
+        """Return the points one by one."""
+        parts = (np.split(part, self.indptr[1:-1]) for part in (self.columns, self.coefs))
+        numbers = self.sums.tolist(), self.statuses, self.gaps.tolist(), self.counts.tolist()
+        return [
+            SolvedPoint(Solution(columns, coefs, *sums), status, gap, *counts)
+            for columns, coefs, sums, status, gap, counts in zip(*parts, *numbers, strict=True)
+        ]
+
+    def first(self, n: int) -> "SolvedPath":
+        """Return the first n points."""
+        last = int(self.indptr[n])
+        return self._replace(
+            indptr=self.indptr[: n + 1],
+            columns=self.columns[:last],
+            coefs=self.coefs[:last],
+            sums=self.sums[:n],
+            gaps=self.gaps[:n],
+            counts=self.counts[:n],
+            statuses=self.statuses[:n],
+        )
+
+    def in_order(self) -> "SolvedPath":
+        """Return the same points with the columns of each in increasing order, and without coefficients of zero."""
+        columns, coefs, n = self.columns, self.coefs, self.gaps.size
+        point_of = np.repeat(np.arange(n), np.diff(self.indptr))
+        if not np.all((columns[1:] > columns[:-1]) | (point_of[1:] > point_of[:-1])):
+            order = np.lexsort((columns, point_of))
+            columns, coefs = columns[order], coefs[order]  # the points are in order
+        there = coefs != 0.0
+        if there.all():
+            return self._replace(columns=columns, coefs=coefs)
+        indptr = np.searchsorted(point_of[there], np.arange(n + 1))
+        return self._replace(indptr=indptr, columns=columns[there], coefs=coefs[there])
+
+
+def solved_path(points: Sequence[SolvedPoint], ending: Status | None = None) -> SolvedPath:
+    """Return some points, at least one, as a path."""
+    solutions = [point.solution for point in points]
+    return SolvedPath(
+        indptr=np.cumsum([0, *(solution.columns.size for solution in solutions)]),
+        columns=np.concatenate([solution.columns for solution in solutions]),
+        coefs=np.concatenate([solution.coefs for solution in solutions]),
+        sums=np.array([solution[2:] for solution in solutions]),
+        gaps=np.array([point.gap for point in points]),
+        counts=np.array([point[3:] for point in points]),
+        statuses=tuple(point.status for point in points),
+        ending=ending,
+    )
+
+
+def zero_path(n_points: int) -> SolvedPath:
+    """Return a = 0 for every point: there is nothing to explain."""
+    nothing = SolvedPoint(Solution(np.empty(0, np.int64), np.empty(0), 0.0, 0.0, 0.0), Status.CERTIFIED, 0.0, 0, 0, 0)
+    return solved_path([nothing] * n_points)

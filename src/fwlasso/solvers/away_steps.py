@@ -21,7 +21,7 @@ from ..problem.certificate import estimate_gap
 from ..problem.points import burst_steps
 from ..status import Status
 from .pricing import correlations, largest
-from .run import Advance, Task
+from .protocol import Advance, Task
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 100

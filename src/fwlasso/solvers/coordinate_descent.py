@@ -19,7 +19,7 @@ from ..problem.points import BURST_BYTES
 from ..status import Status
 from .covariances import Covariances, cycle_by_covariances
 from .pricing import correlations, largest
-from .run import Advance, Stopping, Task
+from .protocol import Advance, Stopping, Task
 
 Indices = NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from .._core.problem import Problem
 from .._core.threads import n_chunks
 from ..problem.points import burst_steps
 from ..status import Status
-from .run import Advance, Stopping, Task
+from .protocol import Advance, Stopping, Task
 from .sample_size import SampleSize
 
 # Steps of one burst, however small the data.

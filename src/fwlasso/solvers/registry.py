@@ -3,22 +3,16 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..problem.route import GRAM, POINTWISE, WORKING_SET
 from .away_steps import AwayFrankWolfe, away_step, pairwise_step
+from .certified import Certified
 from .coordinate_descent import CoordinateDescent
 from .frank_wolfe import FrankWolfe
-from .run import Solver
-from .sample_size import SampleSize
+from .pointwise import PointByPoint
+from .protocol import PathSolver, SolverSettings, StepSolver
 
 #: The stopping rules, and the tolerance of each by default.
 STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4}
-
-
-class Draws(NamedTuple):
-    """What a random solver is told; the others leave it aside."""
-
-    sample_size: SampleSize
-    block_size: int | None
-    seed: int
 
 
 class Entry(NamedTuple):
@@ -26,24 +20,35 @@ class Entry(NamedTuple):
 
     grids: tuple[str, ...]  # alphas: it solves the penalized form; radii: the constrained one; the first by default
     stops: tuple[str, ...]  # its stopping rules, the first by default
-    make: Callable[[Draws], Solver] | None  # None: it does not go point by point, and has a driver of its own
+    make: Callable[[SolverSettings], PathSolver]
+    routes: tuple[str, ...] = (POINTWISE,)  # the ways that it may go
 
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
 
-_CERTIFIED = Entry(("alphas", "radii"), ("gap",), None)
+_CERTIFIED = Entry(("alphas", "radii"), ("gap",), Certified, (GRAM, WORKING_SET))
+
+
+def pointwise(grids: tuple[str, ...], stops: tuple[str, ...], make: Callable[[SolverSettings], StepSolver]) -> Entry:
+    """Return the entry of a solver that goes point by point."""
+    return Entry(grids, stops, lambda settings: PointByPoint(make(settings), settings))
+
+
+def _sampled(settings: SolverSettings) -> FrankWolfe:
+    return FrankWolfe(settings.sample_size, settings.block_size, settings.seed)
+
 
 #: The default takes the one of the next two that is expected to be faster: see `fwlasso.problem.route`.
 DEFAULT_SOLVER = "certified"
 SOLVERS = {
     DEFAULT_SOLVER: _CERTIFIED,
-    "gram": _CERTIFIED,
-    "working-set": _CERTIFIED,
-    "sfw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(*draws)),
-    "fw": Entry(("radii", "alphas"), _ON_CHANGE, lambda draws: FrankWolfe(None, None, draws.seed)),
-    "afw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(away_step)),
-    "pfw": Entry(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(pairwise_step)),
-    "cd": Entry(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
+    GRAM: _CERTIFIED._replace(routes=(GRAM,)),
+    WORKING_SET: _CERTIFIED._replace(routes=(WORKING_SET,)),
+    "sfw": pointwise(("radii", "alphas"), _ON_CHANGE, _sampled),
+    "fw": pointwise(("radii", "alphas"), _ON_CHANGE, lambda _: FrankWolfe(None, None, 0)),
+    "afw": pointwise(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(away_step)),
+    "pfw": pointwise(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(pairwise_step)),
+    "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
 }
 
 # What solvers were once called, in programs and in saved paths.

@@ -12,13 +12,13 @@ from fwlasso._core.threads import Workers
 from fwlasso.problem.certificate import certify_iterates
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
-from fwlasso.solvers.run import Advance, Solver, Stopping, Task, run
+from fwlasso.solvers.protocol import Advance, StepSolver, Stopping, Task
 
 
 class Liar:
     """A solver that looks at all columns, takes a step or none, and says that it is done."""
 
-    def __init__(self, solver: Solver | None = None) -> None:
+    def __init__(self, solver: StepSolver | None = None) -> None:
         self.solver = solver
         self.asked: list[float] = []
 
@@ -38,41 +38,27 @@ def case(rng) -> Case:
     return make_case(values, values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(30), units="centred")
 
 
-def run_on(case: Case, solver: Solver, penalty, gap: float, max_iter: int = 1000):
-    with Workers(1) as workers:
-        return run(
-            solver,
-            case.problem,
-            penalty,
-            zero(case.problem),
-            Stopping(-1.0, gap, 1),
-            max_iter,
-            workers,
-            lambda *_: None,
-        )
-
-
 @pytest.mark.parametrize("penalty", [L1(0.5), L1Ball(1.0)])
 def test_a_solver_that_says_it_is_done_and_is_not_is_given_up(case: Case, penalty):
     liar = Liar()
-    outcome = run_on(case, liar, penalty, 1e-6 * case.problem.null_loss)
+    outcome = solve_point(case, liar, penalty, Stopping(-1.0, 1e-6 * case.problem.null_loss, 1))
     assert outcome.status is Status.STALLED
     np.testing.assert_allclose(np.diff(np.log2(liar.asked)), -1.0)  # every time it is asked for half the gap
     assert 2 <= outcome.n_iter == len(liar.asked) <= 20
     (claim,) = certify_iterates(case.problem, [penalty], [zero(case.problem)], Workers(1))
     assert outcome.gap == claim.gap > 1e-6 * case.problem.null_loss
-    assert outcome.n_priced == outcome.n_dots + outcome.n_iter * 10
+    assert outcome.n_proofs == outcome.n_iter
 
 
 def test_the_iteration_limit_holds_for_liars_too(case: Case):
-    outcome = run_on(case, Liar(), L1(0.5), 1e-6, max_iter=3)
+    outcome = solve_point(case, Liar(), L1(0.5), Stopping(-1.0, 1e-6, 1), max_iter=3)
     assert (outcome.status, outcome.n_iter) == (Status.MAX_ITER, 3)
     assert outcome.gap > 1e-6
 
 
 def test_what_rounding_leaves_is_told_from_a_stall(case: Case):
     penalty = L1(0.1 * case.problem.lambda_max)
-    outcome = run_on(case, Liar(CoordinateDescent()), penalty, 0.0)
+    outcome = solve_point(case, Liar(CoordinateDescent()), penalty, Stopping(-1.0, 0.0, 1))
     assert outcome.status is Status.PRECISION
     (claim,) = certify_iterates(case.problem, [penalty], [outcome.iterate], Workers(1))
     assert outcome.gap == claim.gap
@@ -83,7 +69,7 @@ def test_what_rounding_leaves_is_told_from_a_stall(case: Case):
 def test_a_gap_that_is_proved_is_believed(case: Case):
     penalty = L1(0.1 * case.problem.lambda_max)
     goal = 1e-6 * case.problem.null_loss
-    outcome = run_on(case, Liar(CoordinateDescent()), penalty, goal)
+    outcome = solve_point(case, Liar(CoordinateDescent()), penalty, Stopping(-1.0, goal, 1))
     assert outcome.status is Status.CERTIFIED
     assert outcome.gap <= goal
 

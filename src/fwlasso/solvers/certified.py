@@ -1,0 +1,105 @@
+"""The certified path as a solver: on the Gram matrix, by a working set, or from the storage."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._core.notices import warn_of_doubt
+from .._core.penalties import L1, L1Ball, Penalty
+from .._core.problem import Problem
+from .._core.threads import Workers
+from ..certified import NoRoom, follow
+from ..gram.problem import GramProblem, solve_on_gram
+from ..problem.grid import LARGEST
+from ..problem.points import Guess, SolvedPath, Tell, solved_path
+from ..status import Status
+from .away_steps import AwayFrankWolfe, pairwise_step
+from .coordinate_descent import CoordinateDescent
+from .pointwise import solve_points
+from .protocol import SolverSettings, StepSolver, Stopping, Task
+
+
+class Certified:
+    """Solves points to duality gaps over all columns; a segment begins with a pass at the point that it starts from."""
+
+    proves, overlap = True, 1
+
+    def __init__(self, settings: SolverSettings) -> None:
+        self._tol, self._max_iter = settings.tol, settings.max_iter
+
+    def solve(
+        self,
+        problem: Problem | GramProblem,
+        penalties: Sequence[Penalty],
+        start: Guess | None,
+        workers: Workers,
+        tell: Tell,
+    ) -> SolvedPath:
+        """Solve points from sparse to dense."""
+        goal = self._tol * 0.5 * problem.yy
+        if isinstance(problem, Problem):
+            return self._solve_on_columns(problem, penalties, goal, start, workers, tell)
+        found = solve_on_gram(problem, penalties, goal, self._max_iter, workers, tell=tell, start=start)
+        is_open = any(
+            status in (Status.STALLED, Status.PRECISION) and penalty != L1(0.0)  # least squares has no gap to reach
+            for penalty, status in zip(penalties, found.statuses, strict=False)
+        )
+        if found.ending is not None or problem.by_columns is None or not is_open:
+            return found
+        # Inner products do not prove every gap: columns may, whose units may be other powers of two.
+        columns = problem.by_columns(workers)
+        of_y = problem.units.y_power - columns.units.y_power
+        of_coefs = columns.units.coef_power - problem.units.coef_power
+
+        def tell_scaled(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
+            return tell(point, n_active, n_iter, _ldexp(gap, 2 * of_y), done=done)
+
+        own = [_in_units(penalty, of_y, of_coefs) for penalty in penalties]
+        guess = None if start is None else (start[0], np.ldexp(start[1], -of_coefs))
+        again = self._solve_on_columns(columns, own, _ldexp(goal, -2 * of_y), guess, workers, tell_scaled)
+        with np.errstate(over="ignore"):
+            again = again._replace(
+                coefs=np.ldexp(again.coefs, of_coefs),
+                sums=np.ldexp(again.sums, [2 * of_y, 2 * of_y, of_coefs]),
+                gaps=np.ldexp(again.gaps, 2 * of_y),
+            )
+        pairs = zip(found.points(), again.points(), strict=False)
+        return solved_path([min(pair, key=lambda point: point.gap) for pair in pairs], again.ending)
+
+    def _solve_on_columns(
+        self,
+        problem: Problem,
+        penalties: Sequence[Penalty],
+        goal: float,
+        start: Guess | None,
+        workers: Workers,
+        tell: Tell,
+    ) -> SolvedPath:
+        """Solve points by a working set; from the storage, once its columns do not fit into memory."""
+        try:
+            return follow(problem, penalties, goal, self._max_iter, workers, tell=tell, guess=start)
+        except NoRoom as full:
+            warn_of_doubt(f"{full} The rest of the path is solved from where the data lie, which takes longer.")
+            points = full.points
+        n = len(points)
+
+        def tell_rest(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
+            return tell(n + point, n_active, n_iter, gap, done=done)
+
+        solver: StepSolver = AwayFrankWolfe(pairwise_step) if isinstance(penalties[0], L1Ball) else CoordinateDescent()
+        task = Task(problem, penalties[n], Stopping(-1.0, goal), self._max_iter, workers)
+        rest = solve_points(solver, penalties[n:], points[-1].solution[:2] if points else start, task, tell_rest)
+        return solved_path(points + rest.points(), rest.ending)
+
+
+def _in_units(penalty: Penalty, of_y: int, of_coefs: int) -> Penalty:
+    """Return a penalty in other units: lambda is in those of y times a column, a radius in those of coefficients."""
+    if isinstance(penalty, L1Ball):
+        return L1Ball(min(_ldexp(penalty.radius, -of_coefs), LARGEST))
+    return L1(_ldexp(penalty.lam, -2 * of_y + of_coefs))
+
+
+def _ldexp(value: float, power: int) -> float:
+    """Return 2^power value; what is beyond float64 is infinite."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(value, power))

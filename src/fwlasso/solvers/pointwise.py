@@ -1,0 +1,158 @@
+"""Point by point: a solver advances in bursts, and the one loop here decides when a point of the path is done."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from .._core import iterate as iterates
+from .._core.iterate import Iterate, is_stale, refresh, rescale, sums_at
+from .._core.penalties import Penalty, warm_scale
+from .._core.problem import Problem
+from .._core.threads import Workers
+from ..gram.problem import GramProblem
+from ..problem.certificate import certify_iterates
+from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
+from ..status import Status
+from .protocol import Advance, SolverSettings, StepSolver, Stopping, Task
+
+# So many gaps of a solver may be refuted before it is given up, each half of the one before.
+_MOST_REFUTED = 10
+# A sample without descent is drawn again: for the paper's rule up to this many times in a row.
+_MAX_IDLE = 3
+
+
+class PointByPoint:
+    """Solves the points of a path one after the other by the steps of a solver, each from the one before."""
+
+    proves, overlap = False, 0
+
+    def __init__(self, solver: StepSolver, settings: SolverSettings) -> None:
+        self._solver, self._settings = solver, settings
+
+    def solve(
+        self,
+        problem: Problem | GramProblem,
+        penalties: Sequence[Penalty],
+        start: Guess | None,
+        workers: Workers,
+        tell: Tell,
+    ) -> SolvedPath:
+        """Solve points from sparse to dense."""
+        assert isinstance(problem, Problem)
+        task = Task(problem, penalties[0], _stopping(problem, self._settings), self._settings.max_iter, workers)
+        return solve_points(self._solver, penalties, start, task, tell)
+
+
+def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
+    """Return the absolute thresholds of the stopping rule.
+
+    Where no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
+    """
+    if settings.rule == "gap":
+        return Stopping(-1.0, settings.tol * 0.5 * problem.yy)
+    if settings.rule == "paper":
+        with np.errstate(over="ignore"):
+            return Stopping(float(np.ldexp(settings.tol, -problem.units.coef_power)), -1.0, _MAX_IDLE)
+    # A coefficient is measured in units of y over units of a column.
+    n_varying = np.count_nonzero(problem.norms2)
+    column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0
+    return Stopping(settings.tol * float(np.sqrt(problem.yy / column_norm2)), -1.0)
+
+
+def solve_points(
+    solver: StepSolver, penalties: Sequence[Penalty], start: Guess | None, task: Task, tell: Tell
+) -> SolvedPath:
+    """Solve points one after the other, each as `task` asks but for its own penalty.
+
+    An unfinished point is left out, unless it is the first.
+    """
+    problem = task.problem
+    points: list[SolvedPoint] = []
+    iterate = iterates.zero(problem) if start is None else iterates.at(problem, *start)
+    for k, penalty in enumerate(penalties):
+        watch = partial(_tell_of, tell, k)
+        done = solve_point(solver, task._replace(penalty=penalty), iterate, watch)
+        iterate, ending = done.iterate, done.status
+        assert ending is not None
+        if not (ending.ends_path and points):
+            points.append(_solved_point(problem, done, ending))
+        if ending.ends_path:
+            return solved_path(points, ending)
+        ending = watch(iterate, done.n_iter, done.gap, done=True)
+        if ending is not None and k + 1 < len(penalties):
+            return solved_path(points, ending)
+    return solved_path(points)
+
+
+def _tell_of(tell: Tell, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool = False) -> Status | None:
+    return tell(point, int(np.count_nonzero(iterate.weights[: iterate.n_active])), n_iter, gap, done=done)
+
+
+def _solved_point(problem: Problem, done: Advance, status: Status) -> SolvedPoint:
+    """Return a point in arrays of its own: the next one goes on in those of the iterate."""
+    iterate, n_iter, n_dots, gap, _, n_proofs = done
+    n = iterate.n_active
+    columns, coefs = iterate.active[:n].copy(), iterate.scale * iterate.weights[:n]
+    solution = Solution(columns, coefs, iterate.qq, iterate.qy, iterate.l1)
+    return SolvedPoint(solution, status, gap, n_iter, n_dots, n_dots + n_proofs * problem.xty.size)
+
+
+def solve_point(
+    solver: StepSolver, task: Task, iterate: Iterate, watch: Callable[[Iterate, int, float], Status | None]
+) -> Advance:
+    """Solve one point from `iterate`, scaled first as far out as the objective falls.
+
+    A solver that looks at all columns tells a gap by numbers that may have drifted: it is proved before it is believed.
+    `watch` looks at time, keyboard and callback between bursts, and names the ending if there is one.
+    """
+    problem, penalty, stopping, max_iter, workers = task
+    p = problem.xty.size
+    iterate = rescale(iterate, float(warm_scale(penalty, sums_at(problem.yy, iterate))))
+    n_iter = n_dots = n_proofs = n_refuted = 0
+    n_looks = p  # columns looked at since the last certificate
+    gap = math.inf
+
+    def ended(status: Status) -> Advance:
+        return Advance(iterate, n_iter, n_dots, gap, status, n_proofs)
+
+    while True:
+        n_columns = p if stopping.gap < 0.0 else solver.columns_per_step(problem, iterate)
+        rules, max_steps = stopping._replace(gap=stopping.gap * 0.5**n_refuted), max_iter - n_iter
+        if n_columns < p:  # the gap of a sample is no certificate
+            # A certificate looks at all columns: one at the start, then one for as many looks of the steps.
+            if n_looks >= p or n_iter >= max_iter:
+                iterate = refresh(problem, iterate)
+                gap, rounding = certify_iterates(problem, [penalty], [iterate], workers)[0]
+                n_dots += p
+                n_looks = 0
+            if gap <= stopping.gap:
+                return ended(Status.CERTIFIED)
+            rules = stopping._replace(gap=-1.0)
+            max_steps = min(max_steps, math.ceil((p - n_looks) / n_columns))
+        if n_iter >= max_iter:
+            return ended(Status.MAX_ITER)
+        burst = solver.advance(task._replace(stopping=rules, max_steps=max_steps), iterate)
+        iterate, status = burst.iterate, burst.status
+        n_iter += burst.n_iter
+        n_dots += burst.n_dots
+        n_looks += burst.n_iter * n_columns
+        if is_stale(iterate) or status is Status.CERTIFIED:
+            iterate = refresh(problem, iterate)
+        if n_columns == p:
+            gap = max(burst.gap, 0.0)
+            if status is Status.CERTIFIED:
+                gap, rounding = certify_iterates(problem, [penalty], [iterate], workers)[0]
+                n_proofs += 1
+                if gap <= stopping.gap:
+                    return ended(status)
+                n_refuted += 1
+                status = None
+                if n_refuted >= _MOST_REFUTED:
+                    status = Status.PRECISION if gap <= MOSTLY_ROUNDING * rounding else Status.STALLED
+            if status is not None:
+                return ended(status)
+        ending = watch(iterate, n_iter, gap)
+        if ending is not None:
+            return ended(ending)
