@@ -31,18 +31,23 @@ class Progress(NamedTuple):
 Callback = Callable[[Progress], Any]
 
 
-class Watch:
-    """Looks at the clock, the keyboard and the callback, and names the ending if there is one."""
+class Monitor:
+    """Looks at the clock, the keyboard and the callback, and names the ending if there is one.
 
-    def __init__(self, time_limit: float | None, callback: Callback | None) -> None:
+    Several paths, in several threads, may have one: their points are counted together, and what ends one ends all.
+    """
+
+    def __init__(self, time_limit: float | None, callback: Callback | None, n_paths: int = 1) -> None:
         self._started = time.perf_counter()
         self._time_limit = time_limit
         self._callback = callback
-        self._interrupted = self._is_telling = False
+        self._n_done = [0] * n_paths
+        self._lock = threading.Lock()
+        self._interrupted = self._stopped = self._is_reporting = False
 
     @property
-    def is_told(self) -> bool:
-        """Whether there is a callback."""
+    def has_callback(self) -> bool:
+        """Whether anybody is told of progress."""
         return self._callback is not None
 
     @property
@@ -50,28 +55,45 @@ class Watch:
         """Seconds since the start."""
         return time.perf_counter() - self._started
 
-    def look(self) -> Status | None:
-        """Return the ending that the clock or the keyboard asks for."""
+    def check(self) -> Status | None:
+        """Return the ending that was asked for."""
+        if self._stopped:
+            return Status.STOPPED
         if self._interrupted:
             return Status.INTERRUPTED
         if self._time_limit is not None and self.seconds >= self._time_limit:
             return Status.TIMED_OUT
         return None
 
-    def tell(self, progress: Progress) -> Status | None:
-        """Call the callback, and return the ending that it, the clock or the keyboard asks for."""
-        self._is_telling = threading.current_thread() is threading.main_thread()
-        try:
-            answer = self._callback(progress) if self._callback is not None else None
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
-        finally:
-            self._is_telling = False
-        return Status.STOPPED if isinstance(answer, bool | np.bool_) and answer else self.look()
+    def report(self, progress: Progress, path: int = 0) -> Status | None:
+        """Call the callback, one thread at a time, and return the ending that was asked for."""
+        with self._lock:
+            self._is_reporting = threading.current_thread() is threading.main_thread()
+            try:
+                answer = self._callback(self._of_all(progress, path)) if self._callback is not None else None
+            except KeyboardInterrupt:
+                self._interrupted = True
+            except BaseException:
+                self._stopped = True  # the error is what the caller gets: other paths need not go on
+                raise
+            else:
+                self._stopped |= isinstance(answer, bool | np.bool_) and bool(answer)
+            finally:
+                self._is_reporting = False
+            return self.check()
+
+    def _of_all(self, progress: Progress, path: int) -> Progress:
+        """Return the progress of a path as a part of all."""
+        if len(self._n_done) == 1:
+            return progress
+        if progress.done:  # of a segment that was solved before, its last point is told only
+            self._n_done[path] = progress.point + 1
+        n_points = len(self._n_done) * progress.n_points
+        return progress._replace(point=sum(self._n_done) - progress.done, n_points=n_points)
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Within this context Ctrl-C asks the path to end, at the next look; on the command line, so does SIGTERM.
+        """Within this context Ctrl-C asks the path to end, at the next check; on the command line, so does SIGTERM.
 
         It raises nothing: an exception in the middle of a call of compiled code can end the process. Only a callback,
         which may not come back by itself, is interrupted by the second one. Signals reach the main thread only: in
@@ -82,7 +104,7 @@ class Watch:
             return
 
         def ask(_number: int, _frame: FrameType | None) -> None:
-            if self._interrupted and self._is_telling:
+            if self._interrupted and self._is_reporting:
                 raise KeyboardInterrupt
             self._interrupted = True
 
@@ -113,65 +135,3 @@ def terminating() -> Iterator[None]:
 
 def _terminate(number: int, _frame: FrameType | None) -> None:
     sys.exit(128 + number)
-
-
-class SharedWatch(Watch):
-    """A watch for several paths in several threads: their points are counted together, and what ends one ends all."""
-
-    def __init__(self, time_limit: float | None, callback: Callback | None) -> None:
-        super().__init__(time_limit, callback)
-        self._members: list[_Member] = []
-        self._lock = threading.Lock()
-        self._is_stopped = False
-
-    def member(self) -> Watch:
-        """Return the watch of one more path."""
-        self._members.append(_Member(self))
-        return self._members[-1]
-
-    def look(self) -> Status | None:
-        """Return the ending that the clock, the keyboard or the callback has asked for."""
-        return Status.STOPPED if self._is_stopped else super().look()
-
-    def tell_of(self, member: "_Member", progress: Progress) -> Status | None:
-        """Call the callback, one thread at a time."""
-        with self._lock:
-            if progress.done:  # of a segment that was solved before, its last point is told only
-                member.n_done = progress.point + 1
-            n_done = sum(one.n_done for one in self._members)
-            n_points = len(self._members) * progress.n_points
-            whole = progress._replace(point=n_done - progress.done, n_points=n_points)
-            try:
-                ending = self.tell(whole)
-            except BaseException:
-                self._is_stopped = True  # the error is what the caller gets: the other paths need not go on
-                raise
-            self._is_stopped |= ending is Status.STOPPED
-            return ending
-
-
-class _Member(Watch):
-    """The part that one path has in a shared watch."""
-
-    def __init__(self, shared: SharedWatch) -> None:
-        super().__init__(None, None)
-        self._shared = shared
-        self.n_done = 0
-
-    @property
-    def is_told(self) -> bool:
-        """Whether there is a callback."""
-        return self._shared.is_told
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since all paths started."""
-        return self._shared.seconds
-
-    def look(self) -> Status | None:
-        """Return the ending that was asked for, of any of the paths."""
-        return self._shared.look()
-
-    def tell(self, progress: Progress) -> Status | None:
-        """Tell of this path as of a part of all."""
-        return self._shared.tell_of(self, progress)

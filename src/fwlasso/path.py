@@ -24,7 +24,7 @@ from .data.inputs import Data, as_data
 from .gram.file_sums import SummedTable
 from .gram.problem import GramProblem, gram_problem
 from .gram.row_sums import row_sums
-from .monitor import Callback, Progress, Watch
+from .monitor import Callback, Monitor, Progress
 from .options import Options
 from .problem.build import build_problem
 from .problem.grid import penalty_grid, radius_excess, radius_grid, user_values
@@ -150,12 +150,12 @@ def lasso_path(
 
 def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) -> LassoPath:
     """Compute the path that `options` ask for; see `lasso_path`. `start` are coefficients near its first point."""
-    watch = Watch(options.time_limit, options.callback)
+    monitor = Monitor(options.time_limit, options.callback)
     seconds: dict[str, float] = {}
     seed = options.draw_seed()
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(options.threads))
-        stack.enter_context(watch.guard())
+        stack.enter_context(monitor.guard())
         with timed(seconds, "setup"):
             data: Data | SummedTable
             if isinstance(X, SummedTable):
@@ -168,7 +168,7 @@ def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) ->
                 run = stack.enter_context(open_checkpoint(options, seed, data.fingerprint()))
                 seed = run.seed
             problem = make_problem(data, options, workers)
-        path = path_on(problem, data, options, seed, workers, watch, seconds, start=start, run=run)
+        path = path_on(problem, data, options, seed, workers, monitor, seconds, start=start, run=run)
     warn_unless_converged(path, options)
     return label(path, data)
 
@@ -230,26 +230,30 @@ def path_on(
     options: Options,
     seed: int,
     workers: Workers,
-    watch: Watch,
+    monitor: Monitor,
     seconds: dict[str, float],
     *,
     start: Vector | None = None,
     run: Run | None = None,
+    number: int = 0,
 ) -> LassoPath:
-    """Compute the path that `options` ask for on a problem; a run keeps what is solved."""
+    """Compute the path that `options` ask for on a problem; a run keeps what is solved.
+
+    `number` is that of the path among those that have the monitor in common.
+    """
     with timed(seconds, "grid"):
         grid = None if run is None else run.grid
         cut = None
         if grid is None:
-            grid = _grid(problem, options, workers, watch)
+            grid = _grid(problem, options, workers, monitor)
             # A grid of radii whose end was not found is cut short, too.
-            cut = watch.look() if isinstance(options.grid, int) and options.grid_name == "radii" else None
+            cut = monitor.check() if isinstance(options.grid, int) and options.grid_name == "radii" else None
             if run is not None and cut is None:
                 run.keep_grid(grid)
         penalties = _penalties(options, grid)
         values = user_grid(options, grid.values, problem)
     with timed(seconds, "solve"):
-        tell = partial(_tell, watch, problem, values)
+        tell = partial(_tell, monitor, number, problem, values)
         make, told = options.entry.make, options.solver_settings(seed)
         in_segments = (run is not None or options.in_segments) and cut is None
         solver = InSegments(make, told, run) if in_segments else make(told)
@@ -312,7 +316,7 @@ def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
         seconds["compile"] = seconds.get("compile", 0.0) + compiled
 
 
-def _grid(problem: Problem | GramProblem, options: Options, workers: Workers, watch: Watch) -> Grid:
+def _grid(problem: Problem | GramProblem, options: Options, workers: Workers, monitor: Monitor) -> Grid:
     """Return the penalties or the radii of the path, from the sparsest on."""
     if options.grid_name == "alphas":
         return Grid(penalty_grid(problem, options.grid, options.ratio), 0)
@@ -322,7 +326,7 @@ def _grid(problem: Problem | GramProblem, options: Options, workers: Workers, wa
         """Return ||a||_1 of the penalized solution at eps lambda_max."""
         nonlocal n_priced
         last = L1(options.ratio * problem.lambda_max)
-        look = lambda *_, **__: watch.look()  # noqa: E731
+        look = lambda *_, **__: monitor.check()  # noqa: E731
         found = Certified(SolverSettings("gap", _RADIUS_GAP, 1000)).solve(problem, [last], None, workers, look)
         n_priced = int(found.counts[0, 2])
         l1 = float(found.sums[0, 2])
@@ -351,7 +355,8 @@ def _penalties(options: Options, grid: Grid) -> list[Penalty]:
 
 
 def _tell(
-    watch: Watch,
+    monitor: Monitor,
+    number: int,
     problem: Problem | GramProblem,
     values: Vector,
     point: int,
@@ -362,8 +367,8 @@ def _tell(
     done: bool,
 ) -> Status | None:
     """Tell the callback, if there is one, where the path is."""
-    if not watch.is_told:
-        return watch.look()
+    if not monitor.has_callback:
+        return monitor.check()
     parameter = float(values[point])
-    now = Progress(point, values.size, parameter, n_active, n_iter, gap / problem.null_loss, watch.seconds, done)
-    return watch.tell(now)
+    now = Progress(point, values.size, parameter, n_active, n_iter, gap / problem.null_loss, monitor.seconds, done)
+    return monitor.report(now, number)

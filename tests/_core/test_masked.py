@@ -11,7 +11,7 @@ from fwlasso._core.columns import add_column, center, dot_column, holds, sample_
 from fwlasso._core.jit import kernel
 from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
-from fwlasso.monitor import Watch
+from fwlasso.monitor import Monitor
 from fwlasso.options import Options
 from fwlasso.path import path_on
 from fwlasso.problem.build import build_problem
@@ -87,7 +87,7 @@ def masked_path(X, y, kept, **settings) -> LassoPath:
     design = as_design(X)
     with Workers(1) as workers:
         problem = build_problem(design, y, options.fit_intercept, options.standardize, workers, kept)
-        return path_on(problem, design, options, 0, workers, Watch(None, None), {})
+        return path_on(problem, design, options, 0, workers, Monitor(None, None), {})
 
 
 def test_the_certified_path_is_that_of_the_samples_alone(some_storage, some_units, kept, rng):

@@ -19,7 +19,7 @@ from ..checkpoints.folder import Run, subset_folder
 from ..data.inputs import Data
 from ..gram.problem import GramProblem
 from ..gram.subsets import GramSubsets
-from ..monitor import SharedWatch, Watch
+from ..monitor import Monitor
 from ..options import Options
 from ..path import open_checkpoint, path_on, route_of, timed, user_grid, with_columns
 from ..problem.build import build_problem
@@ -36,10 +36,9 @@ _MOST_OF_X, _FEW_BYTES = 0.11, 64 << 20
 
 
 class _Subset(NamedTuple):
-    """A path to compute: the number of its mask, who watches it, and the run that keeps it."""
+    """A path to compute: the number of its mask, and the run that keeps it."""
 
     number: int
-    watch: Watch
     run: Run | None
 
 
@@ -93,27 +92,27 @@ def path_and_subset_paths(data: Data, options: Options, masks: Sequence[Mask]) -
     """Compute the path on all samples, and one on the samples of every mask, on its grid."""
     design = data.design
     options = options.for_shape(shape(design.columns))
-    shared = SharedWatch(options.time_limit, options.callback)
+    monitor = Monitor(options.time_limit, options.callback, 1 + len(masks))
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(options.threads))
-        stack.enter_context(shared.guard())
+        stack.enter_context(monitor.guard())
         seconds: dict[str, float] = {}
         seed = options.draw_seed()
         with timed(seconds, "setup"):
             run, *runs = _open_runs(data, options, seed, masks, stack)
             seed = seed if run is None else run.seed
-            watch = shared.member()
-            subsets = [_Subset(k, shared.member(), own) for k, own in enumerate(runs)]
+            subsets = [_Subset(k, own) for k, own in enumerate(runs)]
             problems = _Problems(data, options, masks, workers)
             whole = [problems.whole(workers)]
 
         def follow_all(own: Workers) -> LassoPath:
             problem = whole.pop()  # nobody needs it after the path
-            return path_on(problem, data, options, seed, own, watch, seconds, run=run)
+            return path_on(problem, data, options, seed, own, monitor, seconds, run=run)
 
         def follow(subset: _Subset, grid: Vector, own: Workers) -> LassoPath:
             part = problems.part(subset.number, own)
-            return path_on(part, data, options.on_grid(grid), seed, own, subset.watch, {}, run=subset.run)
+            number = 1 + subset.number
+            return path_on(part, data, options.on_grid(grid), seed, own, monitor, {}, run=subset.run, number=number)
 
         n_together = _n_affordable(design.columns, workers.n_threads)
         if options.grid_name == "alphas":  # known beforehand: all go together

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from conftest import POINTWISE, assert_begins
 from fwlasso import Lasso, LassoCV, Progress, Status, lasso_cv, lasso_path
-from fwlasso.monitor import SharedWatch, Watch
+from fwlasso.monitor import Monitor
 from fwlasso.problem.build import build_problem
 from fwlasso.solvers.registry import SOLVERS
 from programs import run_program
@@ -95,41 +95,30 @@ def handler():
 # What the callback is told -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [TIGHT, SLOWLY, {"solver": "fw"}], ids=["certified", "sfw", "fw"])
-def test_progress_over_radii(clock, options):
+@pytest.mark.parametrize(
+    "options",
+    [TIGHT, SLOWLY, {"solver": "fw"}, {"radii": None, "alphas": [1.0, 0.5, 0.1], "solver": "cd"}],
+    ids=["certified", "sfw", "fw", "cd"],
+)
+def test_progress(clock, options):
     callback = Recorder(lambda _: True, lambda: setattr(clock, "now", clock.now + 1.0))
     path = solve(callback=callback, **options)
-    told = callback.told
+    told, grid = callback.told, path.radii if options.get("alphas") is None else path.alphas
     assert all(isinstance(progress, Progress) for progress in told)
     assert [progress.seconds for progress in told] == list(range(len(told)))
-    assert {progress.n_points for progress in told} == {5}
-    points = [progress.point for progress in told]
-    assert points == sorted(points)
+    assert {progress.n_points for progress in told} == {len(path)}
+    # Points come one after the other, done is the last word on each, and its iterations grow.
+    assert told == sorted(told, key=lambda progress: (progress.point, progress.done, progress.n_iter))
     done = [progress for progress in told if progress.done]
-    assert [progress.point for progress in done] == [0, 1, 2, 3, 4]
-    assert [progress.parameter for progress in done] == RADII.tolist()
+    assert [progress.point for progress in done] == list(range(len(path)))
+    assert [progress.parameter for progress in done] == grid.tolist()
     assert [progress.n_iter for progress in done] == path.counters.iterations.tolist()
     assert [progress.n_active for progress in done] == path.n_active.tolist()
-    for point in range(5):  # done is the last word on a point, and its iterations grow
-        iterations = [progress.n_iter for progress in told if progress.point == point]
-        assert iterations == sorted(iterations)
-        assert [progress.done for progress in told if progress.point == point].index(True) == len(iterations) - 1
-    if options.get("solver") != "fw":
-        between = [progress for progress in told if not progress.done]
-        assert len(between) > 10
-        assert all(progress.gap >= (1e-3 if options is SLOW else 0.0) for progress in between)
+    if options in (TIGHT, SLOW):
         assert [progress.gap for progress in done] == path.gaps.tolist()
-
-
-@pytest.mark.parametrize("solver", ["certified", "cd"])
-def test_progress_over_alphas(solver):
-    callback = Recorder()
-    alphas = [1.0, 0.5, 0.1]
-    path = solve(radii=None, alphas=alphas, solver=solver, callback=callback)
-    done = [progress for progress in callback.told if progress.done]
-    np.testing.assert_allclose([progress.parameter for progress in done], alphas, rtol=1e-12)
-    assert {progress.n_points for progress in callback.told} == {3}
-    assert [progress.n_active for progress in done] == path.n_active.tolist()
+        between = [progress.gap for progress in told if not progress.done]
+        assert len(between) > 10
+        assert min(between) >= (1e-3 if options is SLOW else 0.0)
 
 
 # What ends a path, and when ----------------------------------------------------------------------------------
@@ -183,35 +172,10 @@ def test_an_interrupt_leaves_out_the_closing_pass(way, clock):
     assert (np.isnan(path.gaps) == (status is Status.INTERRUPTED)).all()
 
 
-def test_stop_within_the_first_penalty_answers_with_zero():
-    alphas = [0.5, 0.4, 0.3, 0.2, 0.1]
-    path = ended(Status.STOPPED, callback=Recorder(within(0), lambda: True), radii=None, alphas=alphas)
-    assert path.statuses == (Status.STOPPED,)
-    assert path.n_active[0] == 0
-    assert 1e-4 < path.gaps[0] <= 1.0
-
-
-@pytest.mark.parametrize("solver", ["certified", "cd"])
-def test_stop_on_a_path_over_alphas(solver):
-    options = {"radii": None, "alphas": [1.0, 0.5, 0.1], "solver": solver}
-    path = ended(Status.STOPPED, 3, callback=Recorder(after(2), lambda: True), **options)
-    assert_begins(path, solve(**options))
-    np.testing.assert_allclose(path.alphas, [1.0, 0.5], rtol=1e-12)
-
-
-@pytest.mark.parametrize("answer", [None, False, 0, "no"])
-def test_only_true_stops(answer):
-    path = solve(callback=lambda progress: answer)
-    assert path.ending is None
-    assert len(path) == 5
-
-
-def test_numpys_true_stops_too_and_the_largest_gap_is_told():
-    def after_two(progress):
-        return np.float64(progress.point + progress.done) >= 2
-
-    with pytest.warns(ConvergenceWarning, match=r"largest relative duality gap is \d\.\d\de[-+]?\d+"):
-        assert len(solve(callback=after_two)) == 2
+@pytest.mark.parametrize(("answer", "n_points"), [(None, 5), (False, 5), (0, 5), ("no", 5), (np.True_, 2)], ids=repr)
+@pytest.mark.filterwarnings("ignore:The path has 2 of 5 points.*largest relative duality gap is")
+def test_only_true_stops(answer, n_points):
+    assert len(solve(callback=Recorder(after(2), lambda: answer))) == n_points
 
 
 def test_what_comes_after_the_last_point_is_no_early_ending(clock):
@@ -243,14 +207,6 @@ def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solve
     assert len(path) == 1
     assert np.isfinite(path.coefs.data).all()
     assert np.isfinite(path.gaps).all()
-
-
-@pytest.mark.parametrize(("elapsed", "expected"), [(0.0, None), (2.9, None), (3.0, Status.TIMED_OUT)])
-def test_the_clock_starts_with_the_watch(clock, elapsed, expected):
-    watch = Watch(3.0, None)
-    clock.now += elapsed
-    assert watch.look() is expected
-    assert watch.seconds == pytest.approx(elapsed)
 
 
 # The keyboard ------------------------------------------------------------------------------------------------
@@ -376,24 +332,24 @@ def test_other_threads_install_nothing():
     assert set(handlers) == {signal.default_int_handler}
 
 
-def test_keyboard_comes_before_the_clock(clock):
-    watch = Watch(1.0, None)
-    with watch.guard():
+def test_the_clock_starts_with_the_monitor_and_the_keyboard_comes_first(clock):
+    monitor = Monitor(3.0, None)
+    for elapsed, expected in ((2.5, None), (3.0, Status.TIMED_OUT)):
+        clock.now = 1000.0 + elapsed
+        assert (monitor.check(), monitor.seconds) == (expected, elapsed)
+    with monitor.guard():
         send_interrupt()
-        clock.now += 5.0
-        assert watch.look() is Status.INTERRUPTED
+        assert monitor.check() is Status.INTERRUPTED
 
 
-def test_an_error_of_the_callback_ends_all_paths_that_share_a_watch():
+def test_an_error_of_the_callback_ends_all_paths_that_share_a_monitor():
     def broken(_progress):
         raise RuntimeError("broken")
 
-    shared = SharedWatch(None, broken)
-    one, other = shared.member(), shared.member()
-    assert other.look() is None
+    monitor = Monitor(None, broken, 2)
     with pytest.raises(RuntimeError, match="broken"):
-        one.tell(Progress(0, 10, 1.0, 0, 0, 1.0, 0.0, done=True))
-    assert other.look() is Status.STOPPED
+        monitor.report(Progress(0, 10, 1.0, 0, 0, 1.0, 0.0, done=True))
+    assert monitor.check() is Status.STOPPED
     with pytest.raises(RuntimeError, match="broken"):
         lasso_cv(X, Y, alphas=5, callback=broken)
 
