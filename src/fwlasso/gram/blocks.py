@@ -2,16 +2,14 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core.bed import Packed
-from .._core.columns import Csc, Dense, Whole, shape
+from .._core.columns import Csc, Dense, Whole
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
 from .._core.threads import Workers
@@ -56,50 +54,40 @@ class Coordinates(NamedTuple):
             np.subtract(out, shifts * scales, out=out)
         return out
 
+    def widened(self, p: int) -> "Coordinates":
+        """Return coordinates of at least p columns of X; new ones, before y, are neither shifted nor scaled."""
+        last = self.shifts.size - 1
+        if p < last:
+            return self
+        at = np.full(p + 1 - last, last)
+        return Coordinates(np.insert(self.shifts, at, 0.0), np.insert(self.scales, at, 1.0))
 
-def plain_coordinates(p: int) -> Coordinates:
-    """Return coordinates that change nothing."""
-    return Coordinates(np.zeros(p + 2), np.ones(p + 2))
 
+def choose_coordinates(X: Whole, y: Vector, rows: Rows, may_shift: Mask) -> Coordinates:
+    """Return coordinates without scales: a column is shifted by one of its numbers in some rows, that near their mean.
 
-def choose_shifts(sample: Matrix, may_shift: Mask, lies_ready: bool) -> Vector:
-    """Return a number near the mean for every row of `sample`, one of its own; zero where the spread is larger.
-
-    Rows of a constant are shifted by it: what is left is exactly zero. Data that are ready to be multiplied where they
-    lie are shifted only if that pays for a copy.
+    Constant columns become zero; what varies by more than its mean is not shifted. Data that are ready to be multiplied
+    where they lie are shifted only if that pays for a copy.
     """
+    sample = np.zeros((may_shift.size, rows.size))
+    if not may_shift.any():
+        return Coordinates(np.zeros(may_shift.size), np.ones(may_shift.size))
+    sample[1:-1] = read_rows(X, rows, sample[1:-1])
+    sample[-1] = y[rows]
     with np.errstate(all="ignore"):  # what is not finite is not shifted, and found later
         means = sample.mean(axis=1)
         distances = np.abs(sample - means[:, None])
         ratios = np.where(may_shift, np.abs(means) / distances.mean(axis=1), 0.0)  # NaN for a row of zeros
     nearest = np.take_along_axis(sample, np.argmin(distances, axis=1)[:, None], axis=1)[:, 0]
-    if lies_ready and not (ratios[1:-1] > _TOLERATED_MEAN).any():
+    if isinstance(X, Dense) and X.values.dtype == np.float64 and not (ratios[1:-1] > _TOLERATED_MEAN).any():
         ratios[1:-1] = 0.0
-    return np.where((ratios > 1.0) & np.isfinite(nearest), nearest, 0.0)
+    return Coordinates(np.where((ratios > 1.0) & np.isfinite(nearest), nearest, 0.0), np.ones(may_shift.size))
 
 
-def shifted_coordinates(X: Whole, y: Vector) -> Coordinates:
-    """Return coordinates for data with an intercept, from some rows."""
-    m, p = shape(X)
+def some_rows(m: int) -> Rows:
+    """Return a few runs of m rows: they tell where a column lies."""
     starts = np.linspace(0, max(0, m - _RUN_ROWS), _N_RUNS).astype(np.int64)
-    rows = np.unique(starts[:, None] + np.arange(min(m, _RUN_ROWS)))
-    sample = np.zeros((p + 2, rows.size))
-    sample[1:-1] = read_rows(X, rows, sample[1:-1])
-    sample[-1] = y[rows]
-    return Coordinates(choose_shifts(sample, shiftable(X), lies_ready(X)), np.ones(p + 2))
-
-
-def shiftable(X: Whole) -> Mask:
-    """Tell which columns of [1, X, y] may be shifted.
-
-    Of sparse columns only full ones: where a number is absent, the mean is no more than sqrt(m) spreads.
-    """
-    m, p = shape(X)
-    may_shift = np.ones(p + 2, np.bool_)
-    may_shift[0] = False
-    if isinstance(X, Csc):
-        may_shift[1:-1] = np.diff(X.indptr) == m
-    return may_shift
+    return np.unique(starts[:, None] + np.arange(min(m, _RUN_ROWS)))
 
 
 # A block ------------------------------------------------------------------------------------------------------
@@ -112,56 +100,40 @@ class Piece(NamedTuple):
     rows: Rows  # increasing
 
 
-def cut_rows(m: int, p: int, most: int = BLOCK_ROWS) -> list[int]:
+def cut_rows(m: int, p: int) -> list[int]:
     """Cut m rows of p columns into blocks: by the data, never by the number of threads."""
-    fewest = min(most, max(_FEWEST_ROWS, p // 2))  # every block adds p^2 numbers
-    n_blocks = max(1, -(-m // min(most, max(fewest, m // _N_BLOCKS))))
+    fewest = max(_FEWEST_ROWS, p // 2)  # every block adds p^2 numbers
+    n_blocks = max(1, -(-m // min(BLOCK_ROWS, max(fewest, m // _N_BLOCKS))))
     return [k * m // n_blocks for k in range(n_blocks + 1)]
 
 
-def cut_folds(m: int, p: int, fold_of: Rows | None, most: int = BLOCK_ROWS) -> list[Piece]:
+def cut_folds(m: int, p: int, fold_of: Rows | None) -> list[Piece]:
     """Cut the rows of every fold into blocks, in the order of their first rows: neighbours are read together."""
-    if fold_of is None:
-        return [Piece(0, np.arange(lo, hi)) for lo, hi in itertools.pairwise(cut_rows(m, p, most))]
     pieces = []
-    for fold in range(int(fold_of.max()) + 1):
-        rows = np.flatnonzero(fold_of == fold)
-        pieces += [Piece(fold, rows[lo:hi]) for lo, hi in itertools.pairwise(cut_rows(rows.size, p, most)) if lo < hi]
+    for fold in range(1 if fold_of is None else int(fold_of.max()) + 1):
+        rows = np.arange(m) if fold_of is None else np.flatnonzero(fold_of == fold)
+        pieces += [Piece(fold, rows[lo:hi]) for lo, hi in itertools.pairwise(cut_rows(rows.size, p)) if lo < hi]
     return sorted(pieces, key=lambda piece: int(piece.rows[0]))
-
-
-def lies_ready(X: Whole) -> bool:
-    """Tell whether blocks of the storage can be multiplied where they lie."""
-    return isinstance(X, Dense) and X.values.dtype == np.float64
 
 
 def read_block(X: Whole, rows: Rows, coordinates: Coordinates, room: Matrix) -> Matrix:
     """Return some rows, transposed: where they lie if they can be taken as they are, else in `room`."""
-    if coordinates.are_plain:
-        return read_rows(X, rows, room)
-    values = dense_rows(X, rows) if isinstance(X, Dense) else read_rows(X, rows, room)
+    values = read_rows(X, rows, room)
+    if values.dtype == np.float64 and coordinates.are_plain:
+        return values
     return coordinates.place(values, room[:, : rows.size])
 
 
-def read_rows(X: Whole, rows: Rows, room: Matrix) -> Matrix:
-    """Return some rows as they are, transposed: where they lie, or in `room`."""
-    out = room[:, : rows.size]
+def read_rows(X: Whole, rows: Rows, room: Matrix) -> NDArray[Any]:
+    """Return some rows as they are, transposed: where they lie if they are neighbours in a dense array."""
     if isinstance(X, Dense):
-        values = dense_rows(X, rows)
-        if values.dtype == np.float64:
-            return values
-        np.copyto(out, values)
-    elif isinstance(X, Csc):
+        first, last = int(rows[0]), int(rows[-1])
+        return X.values[:, first : last + 1] if last - first + 1 == rows.size else X.values.take(rows, axis=1)
+    if isinstance(X, Csc):
         _fill_csc(X.data, X.indices, X.indptr, rows, room)
     else:
         _fill_bed(X.packed, X.means, rows, room)
-    return out
-
-
-def dense_rows(X: Dense, rows: Rows) -> NDArray[Any]:
-    """Return some rows as they are, transposed: where they lie if they are neighbours."""
-    first, last = int(rows[0]), int(rows[-1])
-    return X.values[:, first : last + 1] if last - first + 1 == rows.size else X.values.take(rows, axis=1)
+    return room[:, : rows.size]
 
 
 @kernel
@@ -202,45 +174,6 @@ def _fill_bed(packed: Packed, means: Vector, rows: Rows, out: Matrix) -> None:
 # Threads ------------------------------------------------------------------------------------------------------
 
 
-class _OverError(Exception):
-    """Another thread has failed."""
-
-
-class _Turns:
-    """Numbers pieces as they are taken, and lets threads take turns by these numbers."""
-
-    def __init__(self) -> None:
-        self._taking = threading.Lock()
-        self._changed = threading.Condition()
-        self._n_taken = self._n_added = 0
-        self._is_over = False
-
-    def take(self, take: Callable[[], S | None]) -> tuple[int, S] | None:
-        """Return the next piece with its number; None if there is none."""
-        with self._taking:
-            if self._is_over or (piece := take()) is None:
-                return None
-            self._n_taken += 1
-            return self._n_taken - 1, piece
-
-    @contextmanager
-    def of(self, k: int) -> Iterator[None]:
-        """Wait until all pieces before k have had their turns."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._n_added == k or self._is_over)
-            if self._is_over:
-                raise _OverError
-            yield
-            self._n_added += 1
-            self._changed.notify_all()
-
-    def end(self) -> None:
-        """Let all threads go."""
-        with self._changed:
-            self._is_over = True
-            self._changed.notify_all()
-
-
 def add_in_order(
     workers: Workers,
     n_threads: int,
@@ -253,20 +186,35 @@ def add_in_order(
 
     Every thread has a room of its own. The first piece that is not added is always in work: nobody waits for ever.
     """
-    turns = _Turns()
+    taking, turns = threading.Lock(), threading.Condition()
+    n_taken = n_added = 0
+    has_failed = False
+
+    def go_on(room: T) -> bool:
+        nonlocal n_taken, n_added
+        with taking:
+            if has_failed or (piece := take(room)) is None:
+                return False
+            k, n_taken = n_taken, n_taken + 1
+        compute(piece, room)
+        with turns:
+            turns.wait_for(lambda: n_added == k or has_failed)
+            if not has_failed:
+                add(piece, room)
+                n_added += 1
+                turns.notify_all()
+            return not has_failed
 
     def work(_lo: int, _hi: int) -> None:
+        nonlocal has_failed
         room = make_room()
         try:
-            while (taken := turns.take(partial(take, room))) is not None:
-                k, piece = taken
-                compute(piece, room)
-                with turns.of(k):
-                    add(piece, room)
-        except _OverError:
-            return
+            while go_on(room):
+                pass
         except BaseException:
-            turns.end()
+            with turns:
+                has_failed = True
+                turns.notify_all()
             raise
 
     workers.run(work, range(min(n_threads, workers.n_threads) + 1))

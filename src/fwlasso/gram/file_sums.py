@@ -1,7 +1,6 @@
 """Sums over the rows of a file that may be larger than memory: one pass over it, and no store in between."""
 
 import hashlib
-import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from .._core.threads import Workers, one_blas_thread, resolve_threads
+from .._core.threads import Workers, resolve_threads
 from ..data.progress import Tell, silent
 from ..datasets.arrow_files import STDIN, stream_csv, stream_parquet
 from ..datasets.libsvm_faults import Expected
@@ -20,7 +19,7 @@ from .blocks import Coordinates
 from .centring import moments
 from .problem import GramProblem
 from .row_sums import RowSums, better_coordinates
-from .streams import Batch, BlockStream, EntryStream, Stream, is_sparse, n_columns
+from .streams import Batch, Stream, n_columns, response_of
 
 #: Most features of a file that is summed up: 128 MB for each of the matrices.
 MOST_FEATURES = 4000
@@ -208,32 +207,22 @@ def file_sums(
             else:
                 stream = stream_parquet if ending == ".parquet" else stream_csv
                 (names, origin), batches = stack.enter_context(stream(file, wanted, progress or silent))
-            found = _run(rows.watch(batches), fit_intercept, coordinates, workers)
+            found = Stream(fit_intercept, coordinates)
+            found.add(rows.watch(batches), workers)
         base = first_index(zero_based, rows.lowest) if ending in LIBSVM else None
-        sums, vanished = found.finish(3 + (base or 0))  # there is at least one column of X
-        no_shifts = np.zeros(vanished.size, np.bool_)
-        better = better_coordinates(sums.coordinates, sums.norms2, sums.products[0], vanished, no_shifts)
-        if better is None:
+        sums = found.sums(1 + (base or 0))  # there is at least one column of X
+        no_shifts = np.zeros(found.vanished.size, np.bool_)
+        coordinates = better_coordinates(sums.coordinates, sums.norms2, sums.products[0], found.vanished, no_shifts)
+        if coordinates is None:
             break
-        coordinates = better
-    return SummedTable(_in_order(sums, base or 0), names, origin, base, rows.y_values)
+    return SummedTable(_without_first(sums, base or 0), names, origin, base, rows.y_values)
 
 
-def _run(batches: Iterator[Batch], fit_intercept: bool, coordinates: Coordinates | None, workers: Workers) -> Stream:
-    """Sum up all rows, in the way that suits the first of them."""
-    first = next(batches)
-    kind = EntryStream if is_sparse(first) else BlockStream
-    found = kind(itertools.chain([first], batches), fit_intercept, coordinates)
-    with one_blas_thread():
-        found.run(workers)
-    return found
-
-
-def _in_order(sums: RowSums, n_unused: int) -> RowSums:
-    """Return sums over [1, X, y] from those over [1, y, X], without the first columns of X, which are not there."""
-    order = np.concatenate([[0], np.arange(2 + n_unused, len(sums.norms2)), [1]])
-    coordinates = Coordinates(sums.coordinates.shifts[order], sums.coordinates.scales[order])
-    return RowSums(sums.products[np.ix_(order, order)], coordinates, sums.norms2[order], sums.n_ops)
+def _without_first(sums: RowSums, n: int) -> RowSums:
+    """Return the sums without the first n columns of X, which are not there."""
+    kept = np.delete(np.arange(sums.norms2.size), np.arange(1, 1 + n))
+    coordinates = Coordinates(sums.coordinates.shifts[kept], sums.coordinates.scales[kept])
+    return RowSums(sums.products[np.ix_(kept, kept)], coordinates, sums.norms2[kept], sums.n_ops)
 
 
 class _Watched:
@@ -248,7 +237,7 @@ class _Watched:
         """Yield what comes."""
         n_rows = 0
         for batch in batches:
-            y = batch.targets if isinstance(batch, TextRows) else batch[1]
+            y = response_of(batch)
             n_rows += y.size
             if len(self._y_values) <= 2:
                 self._y_values.update(np.unique(y)[:3].tolist())

@@ -14,19 +14,7 @@ from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
 from .._core.threads import Workers, one_blas_thread
 from ..data.frames import listed
-from .blocks import (
-    BLOCK_ROWS,
-    Coordinates,
-    Mask,
-    Piece,
-    Rows,
-    add_in_order,
-    cut_folds,
-    plain_coordinates,
-    read_block,
-    shiftable,
-    shifted_coordinates,
-)
+from .blocks import Coordinates, Mask, Piece, Rows, add_in_order, choose_coordinates, cut_folds, read_block, some_rows
 from .sparse_sums import is_sparse_enough, sum_sparse_rows
 
 # Below so many multiplications the pass takes a fraction of a millisecond, and BLAS is not worth its limit.
@@ -101,18 +89,25 @@ def row_sums(
     ValueError
         If there is NaN or infinity in X: it names the columns.
     """
-    p = shape(X)[1]
-    coordinates = shifted_coordinates(X, y) if fit_intercept else plain_coordinates(p)
-    may_shift = shiftable(X) if fit_intercept else np.zeros(p + 2, np.bool_)
+    m, p = shape(X)
+    may_shift = np.full(p + 2, fit_intercept)
+    may_shift[0] = False
+    if isinstance(X, Csc):  # where a number is absent, the mean is no more than sqrt(m) spreads
+        may_shift[1:-1] &= np.diff(X.indptr) == m
+    coordinates = choose_coordinates(X, y, some_rows(m), may_shift)
     for _ in range(_MOST_PASSES):
-        found = _Pass(X, y, coordinates, fold_of)
-        found.run(workers)
-        better = better_coordinates(coordinates, found.squares, found.totals, found.vanished, may_shift)
+        products = [np.zeros((p + 2, p + 2)) for _ in range(1 if fold_of is None else int(fold_of.max()) + 1)]
+        vanished = np.zeros(p + 2, np.bool_)
+        n_ops = _add_rows(X, y, coordinates, fold_of, workers, products, vanished)
+        with np.errstate(all="ignore"):
+            squares: Vector = np.sum([sums.diagonal() for sums in products], axis=0)
+            totals: Vector = np.sum([sums[0] for sums in products], axis=0)
+        better = better_coordinates(coordinates, squares, totals, vanished, may_shift)
         if better is None:
             break
         coordinates = better
-    require_finite(found.squares, feature_names)
-    return found.result()
+    _require_finite(squares, feature_names)
+    return [RowSums(sums, coordinates, sums.diagonal().copy(), n_ops) for sums in products]
 
 
 def better_coordinates(
@@ -142,7 +137,7 @@ def better_coordinates(
     return Coordinates(np.where(is_far & np.isfinite(nearer), nearer, shifts), scales)
 
 
-def require_finite(squares: Vector, feature_names: tuple[str, ...] | None) -> None:
+def _require_finite(squares: Vector, feature_names: tuple[str, ...] | None) -> None:
     """Raise a ValueError that names the columns of X whose squares are not finite, whatever they are scaled by."""
     bad = np.flatnonzero(~np.isfinite(squares[1:-1])).tolist()
     if bad:
@@ -153,90 +148,74 @@ def require_finite(squares: Vector, feature_names: tuple[str, ...] | None) -> No
         )
 
 
-class Room(NamedTuple):
-    """What a thread works in: the columns of [1, X, y] of a block of rows, and their products."""
+def _add_rows(
+    X: Whole,
+    y: Vector,
+    coordinates: Coordinates,
+    fold_of: Rows | None,
+    workers: Workers,
+    products: list[Matrix],
+    vanished: Mask,
+) -> int:
+    """Add all rows to the products of their folds; return how many roundings these have."""
+    m, p = shape(X)
+    is_small = m * (p + 2) ** 2 <= _FEW_PRODUCTS
+    if isinstance(X, Csc) and not is_small and is_sparse_enough(X.data.size, m, p):
+        for fold, sums in enumerate(products):
+            kept = None if fold_of is None else fold_of == fold
+            n_ops = sum_sparse_rows(X, y, coordinates, kept, workers, sums, vanished)
+        return n_ops
+    pieces = [Piece(0, np.arange(m))] if is_small and fold_of is None else cut_folds(m, p, fold_of)
+    most = max(piece.rows.size for piece in pieces)
+    left = iter(pieces)
+    workers = Workers(1) if is_small else workers  # to start a thread takes as long
+    with nullcontext() if is_small else one_blas_thread():
+        add_in_order(
+            workers,
+            len(pieces),
+            take=lambda _: next(left, None),
+            compute=lambda piece, desk: desk.multiply(X, y, piece.rows, coordinates),
+            add=lambda piece, desk: desk.add_to(products[piece.fold], vanished),
+            make_room=lambda: Desk(most, is_small=is_small),
+        )
+    return most + len(pieces) + 2  # in a block, of all blocks, and the shifts of both columns
 
-    block: Matrix
-    products: Matrix
 
+class Desk:
+    """What a thread works on: the columns of [1, X, y] of some rows, and their products."""
 
-def make_room(p: int, n_rows: int) -> Room:
-    """Return room for p columns of so many rows."""
-    return Room(np.empty((p + 2, n_rows)), np.empty((p + 2, p + 2)))
+    def __init__(self, n_rows: int, *, is_small: bool = False) -> None:
+        self._n_rows, self._is_small = n_rows, is_small
+        self.block = self.products = np.empty((0, 0))
 
-
-class _Pass:
-    """Products in the making, of every fold."""
-
-    def __init__(self, X: Whole, y: Vector, coordinates: Coordinates, fold_of: Rows | None) -> None:
-        self._X, self._y, self._coordinates, self._fold_of = X, y, coordinates, fold_of
-        m, p = shape(X)
-        n_folds = 1 if fold_of is None else int(fold_of.max()) + 1
-        self._products = [np.zeros((p + 2, p + 2)) for _ in range(n_folds)]
-        self._is_small = m * (p + 2) ** 2 <= _FEW_PRODUCTS
-        self._n_ops = 0
-        self.vanished = np.zeros(p + 2, np.bool_)
-
-    @property
-    def squares(self) -> Vector:
-        """Sums of squares over all rows."""
-        with np.errstate(all="ignore"):
-            squares: Vector = np.sum([products.diagonal() for products in self._products], axis=0)
-        return squares
-
-    @property
-    def totals(self) -> Vector:
-        """Sums over all rows."""
-        with np.errstate(all="ignore"):
-            totals: Vector = np.sum([products[0] for products in self._products], axis=0)
-        return totals
-
-    def result(self) -> list[RowSums]:
-        """Return the sums."""
-        return [RowSums(sums, self._coordinates, sums.diagonal().copy(), self._n_ops) for sums in self._products]
-
-    def run(self, workers: Workers) -> None:
-        """Pass over the rows."""
-        m, p = shape(self._X)
-        if isinstance(self._X, Csc) and not self._is_small and is_sparse_enough(self._X):
-            for fold, sums in enumerate(self._products):
-                kept = None if self._fold_of is None else self._fold_of == fold
-                self._n_ops = sum_sparse_rows(self._X, self._y, self._coordinates, kept, workers, sums, self.vanished)
-            return
-        if self._is_small and self._fold_of is None:
-            pieces = [Piece(0, np.arange(m))]
-        else:
-            pieces = cut_folds(m, p, self._fold_of, BLOCK_ROWS)
-        most = max(piece.rows.size for piece in pieces)
-        self._n_ops = most + len(pieces) + 2  # in a block, of all blocks, and the shifts of both columns
-
-        def add(piece: Piece, room: Room) -> None:
-            sums = self._products[piece.fold]
-            np.add(sums, room.products, out=sums)
-
-        left = iter(pieces)
-        workers = Workers(1) if self._is_small else workers  # to start a thread takes as long
-        with np.errstate(all="ignore"), nullcontext() if self._is_small else one_blas_thread():
-            add_in_order(
-                workers, len(pieces), lambda _: next(left, None), self._multiply, add, lambda: make_room(p, most)
-            )
-
-    def _multiply(self, piece: Piece, room: Room) -> None:
-        """Compute the products of a block."""
-        rows, n = piece.rows, piece.rows.size
+    def multiply(self, X: Whole, y: Vector, rows: Rows, coordinates: Coordinates) -> None:
+        """Compute the products over some rows."""
+        n = coordinates.shifts.size
+        if len(self.block) != n:
+            self.block, self.products = np.empty((n, self._n_rows)), np.empty((n, n))
+        block = self.block[:, : rows.size]
+        block[0] = 1.0
         with np.errstate(all="ignore"):  # threads have their own; what is not finite is found on the diagonal
-            room.block[0, :n] = 1.0
-            self._coordinates.place(self._y[None, rows], room.block[-1:, :n], slice(-1, None))
-            values = read_block(self._X, rows, self._coordinates, room.block[1:-1])
+            coordinates.place(y[None, rows], block[-1:], slice(-1, None))
+            values = read_block(X, rows, coordinates, self.block[1:-1])
             if self._is_small:
-                room.block[1:-1, :n] = values
-                _multiply_small(room.block, n, room.products)
+                block[1:-1] = values
+                _multiply_small(self.block, rows.size, self.products)
             else:
-                multiply(values, room.block[:, :n], room.products)
-        note_vanished(values, room, n, self.vanished)
+                _multiply(values, block, self.products)
+        zero = np.flatnonzero(self.products.diagonal()[1:-1] == 0.0)
+        self._vanished = 1 + zero[values[zero].any(axis=1)] if zero.size else zero
+        self._has_vanished_y = self.products[-1, -1] == 0.0 and block[-1].any()
+
+    def add_to(self, products: Matrix, vanished: Mask) -> None:
+        """Add the products, and note columns in which squares of numbers that are not zero were zero."""
+        with np.errstate(all="ignore"):
+            products += self.products
+        vanished[self._vanished] = True
+        vanished[-1] |= self._has_vanished_y
 
 
-def multiply(values: Matrix, block: Matrix, products: Matrix) -> None:
+def _multiply(values: Matrix, block: Matrix, products: Matrix) -> None:
     """Compute the products of a block of [1, X, y], of which the `values` of X may lie elsewhere."""
     if np.may_share_memory(values, block):
         np.matmul(block, block.T, out=products)
@@ -265,12 +244,3 @@ def _multiply_small(block: Matrix, n: int, products: Matrix) -> None:
             products[i, next_j] = products[next_j, i] = first
             products[next_i, j] = products[j, next_i] = second
             products[next_i, next_j] = products[next_j, next_i] = neither
-
-
-def note_vanished(values: Matrix, room: Room, n: int, vanished: Mask) -> None:
-    """Note columns whose numbers are not zero, but their squares are."""
-    zero = np.flatnonzero(room.products.diagonal()[1:-1] == 0.0)
-    if zero.size:
-        vanished[1 + zero[values[zero].any(axis=1)]] = True
-    if room.products[-1, -1] == 0.0 and room.block[-1, :n].any():
-        vanished[-1] = True

@@ -26,9 +26,9 @@ _TILE = 32
 Integers = NDArray[np.int64]
 
 
-def is_sparse_enough(X: Csc) -> bool:
+def is_sparse_enough(n_entries: int, m: int, p: int) -> bool:
     """Tell whether outer products of rows are faster than blocks with all their zeros."""
-    return int(X.indptr[-1]) < _LARGEST_DENSITY * X.n_rows * (X.indptr.size - 1)
+    return n_entries < _LARGEST_DENSITY * m * p
 
 
 class _Block(NamedTuple):
@@ -65,22 +65,22 @@ def sum_sparse_rows(
         _fill(X.data, X.indices, begin, end, lo, kept, *coordinates, block)
         workers.run(partial(_multiply, block, lo, response, products), _ranges(p))
         begin, end = end, begin
-    _finish(products, kept, response)
-    zero = np.flatnonzero((products.diagonal()[1:-1] == 0.0) & (np.diff(X.indptr) > 0))
-    for j in zero:
+    products[0, 0] = np.count_nonzero(kept)
+    products[-1, 0] = np.sum(response)
+    with np.errstate(all="ignore"):
+        products[-1, -1] = np.sum(response**2)
+    products[-1, 1:-1] = products[1:-1, -1]
+    mirror(products)
+    for j in np.flatnonzero((products.diagonal()[1:-1] == 0.0) & (np.diff(X.indptr) > 0)):
         vanished[1 + j] |= (X.data[X.indptr[j] : X.indptr[j + 1]] != coordinates.shifts[1 + j]).any()
+    vanished[-1] |= products[-1, -1] == 0.0 and response.any()
     return int(np.diff(X.indptr).max(initial=0)) + _PAIRWISE_OPS
 
 
 def _make_block(n_rows: int, p: int, n_entries: int) -> _Block:
-    return _Block(
-        np.empty(n_rows + 1, np.int64),
-        np.empty(n_entries, np.int32),
-        np.empty(n_entries),
-        np.empty(p + 1, np.int64),
-        np.empty(n_entries, np.int32),
-        np.empty(n_entries, np.int32),
-    )
+    row_starts, column_starts = np.empty(n_rows + 1, np.int64), np.empty(p + 1, np.int64)
+    columns, rows, ends = np.empty((3, n_entries), np.int32)
+    return _Block(row_starts, columns, np.empty(n_entries), column_starts, rows, ends)
 
 
 def _ranges(p: int) -> list[int]:
@@ -155,16 +155,6 @@ def _multiply(block: _Block, lo: int, response: Vector, products: Matrix, first:
             out[out.size - 1] += value * response[lo + i]
             for e in range(np.uintp(row_starts[i]), stop):
                 out[np.uintp(columns[e]) + one] += value * values[e]
-
-
-def _finish(products: Matrix, kept: Mask, response: Vector) -> None:
-    """Add what does not depend on X, and mirror the lower half."""
-    products[0, 0] = np.count_nonzero(kept)
-    products[-1, 0] = np.sum(response)
-    with np.errstate(all="ignore"):
-        products[-1, -1] = np.sum(response**2)
-    products[-1, 1:-1] = products[1:-1, -1]
-    mirror(products)
 
 
 @kernel_in_order
