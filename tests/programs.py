@@ -5,6 +5,20 @@ import subprocess
 import sys
 from typing import Any
 
+#: For programs that measure their own memory, in bytes.
+MEMORY = """
+def memory(name):
+    with open("/proc/self/status") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
+
+def with_peak(work):
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # forget the peak so far
+    before = memory("VmRSS")
+    found = work()
+    return found, memory("VmHWM") - before
+"""
+
 
 def run_program(code: str, *arguments: Any, **environment: Any) -> subprocess.CompletedProcess[str]:
     """Run Python text to its good end, warnings being errors, with these environment variables; None removes one."""

@@ -1,4 +1,4 @@
-"""Files with checksums, altered: with the old checksums, or sealed anew as by somebody who means harm."""
+"""Files with checksums, altered: with the old checksums, or sealed again as by somebody who means harm."""
 
 import hashlib
 import io

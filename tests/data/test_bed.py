@@ -12,18 +12,16 @@ from typer.testing import CliRunner
 
 from attack.storages import impute, pack
 from conftest import formed
-from fwlasso import Lasso, lasso_path
-from fwlasso._core.bed import Bed
-from fwlasso._core.columns import column_entries, column_moments, nbytes, shape
+from fwlasso import lasso_path
+from fwlasso._core.columns import column_moments, nbytes
 from fwlasso._core.threads import Workers, n_chunks
 from fwlasso.bed import Genotypes
-from fwlasso.certified.duplicates import Duplicates
 from fwlasso.cli.app import app
 from fwlasso.data.design import as_design
 from fwlasso.datasets import convert, open_bed, read_table, write_store
 from fwlasso.problem.build import build_problem
 from fwlasso.status import Status
-from programs import run_program
+from programs import MEMORY, run_program
 
 
 def random_genotypes(rng, m, p, missing=0.05):
@@ -71,14 +69,6 @@ def test_padding_is_ignored(rng):
         ]
 
 
-def test_moments_are_those_of_the_imputed_columns(rng):
-    values = random_genotypes(rng, 37, 20, missing=0.3)
-    columns = as_design(Genotypes(pack(values), 37)).columns
-    mean, squares = np.array([column_moments(columns, j) for j in range(20)]).T
-    np.testing.assert_allclose(mean, np.nanmean(values, axis=0), rtol=1e-15)
-    np.testing.assert_allclose(squares, np.nansum((values - np.nanmean(values, axis=0)) ** 2, axis=0), rtol=1e-12)
-
-
 def test_columns_without_variation_are_constant(rng):
     """All missing, the same call for all, and one call among missing ones: no step ever takes them."""
     values = random_genotypes(rng, 30, 6)
@@ -93,24 +83,6 @@ def test_columns_without_variation_are_constant(rng):
     path = lasso_path(Genotypes(pack(values), 30), y, standardize=True, alphas=5)
     assert abs(path.coefs[:3]).max() == 0.0
     np.testing.assert_array_equal(formed(design.columns)[:, 0], 0.0)
-
-
-def test_the_storage_tells_its_size_as_a_measure_of_work():
-    X = as_design(Genotypes(np.zeros((1000, 500), np.uint8), 2000)).columns
-    assert isinstance(X, Bed)
-    assert shape(X) == (2000, 1000)
-    assert column_entries(X, 0) == 2000
-    # A pass over 500 kB of genotypes takes the time to read some megabytes.
-    assert n_chunks(nbytes(X)) == 1
-    assert nbytes(X) > 10 * X.packed.nbytes
-
-
-def test_copies_are_found(rng):
-    values = random_genotypes(rng, 25, 4)
-    values = values[:, [0, 1, 0, 2, 1, 3]]
-    with Workers(1) as workers:
-        problem = build_problem(as_design(Genotypes(pack(values), 25)), np.arange(25.0), True, True, workers)
-    assert Duplicates(problem).distinct(np.arange(6)).tolist() == [0, 1, 3, 5]
 
 
 # The path ----------------------------------------------------------------------------------------------------
@@ -132,34 +104,6 @@ def test_the_path_is_that_of_float64(grid, standardize, cohort, tmp_path):
     np.testing.assert_allclose(packed.score(X, y), packed.r2, atol=1e-9)
 
 
-def test_names_reach_the_result_and_find_their_variants(cohort, tmp_path):
-    values, y = cohort
-    names = [f"rs{j}" for j in range(120)]
-    bed = open_bed(write(tmp_path, values, sid=names))
-    path = lasso_path(bed.X, y, alphas=[0.1])
-    assert path.feature_names == bed.feature_names == tuple(names)
-    assert "rs0" in path.to_frame("coefs")["feature"].tolist()
-    other = open_bed(write(tmp_path, values[:, ::-1], "other", sid=names[::-1]))
-    model = Lasso(0.1).fit(bed.X, y)
-    for predict in (path.predict, model.predict):
-        np.testing.assert_allclose(predict(other.X), predict(bed.X), rtol=1e-13)
-    with pytest.raises(ValueError, match="X has 119 features, the model was fitted with 120"):
-        path.predict(Genotypes(pack(values[:, 1:]), 61))
-
-
-def test_the_estimator_fits_and_predicts_other_samples(cohort, rng, tmp_path):
-    values, y = cohort
-    model = Lasso(0.05, tol=1e-10).fit(open_bed(write(tmp_path, values)).X, y)
-    dense = Lasso(0.05, tol=1e-10).fit(impute(values), y)
-    assert model.n_features_in_ == 120
-    np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-7)
-    new = random_genotypes(rng, 10, 120)
-    X = open_bed(write(tmp_path, new, "new")).X
-    np.testing.assert_allclose(model.predict(X), impute(new) @ model.coef_ + model.intercept_, rtol=1e-12)
-    np.testing.assert_allclose(model.predict(impute(new)), model.predict(X), rtol=1e-12)
-    assert model.score(X, np.arange(10.0)) <= 1.0
-
-
 @pytest.mark.compiled
 def test_the_same_bits_for_any_number_of_threads(rng):
     X = Genotypes(rng.integers(0, 256, (5000, 200), dtype=np.uint8), 800)
@@ -169,28 +113,23 @@ def test_the_same_bits_for_any_number_of_threads(rng):
     np.testing.assert_array_equal(one.toarray(), two.toarray())
 
 
-MEASURE = """
+MEASURE = (
+    MEMORY
+    + """
 import sys
-import numpy as np, fwlasso
+import fwlasso
 from fwlasso.datasets import open_bed
 
-def memory(name):
-    with open("/proc/self/status") as lines:
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
-
 def path(file):
-    with open("/proc/self/clear_refs", "w") as stream:
-        stream.write("5")
-    before = memory("VmRSS")
     bed = open_bed(file)
     path = fwlasso.lasso_path(bed.X, bed.phenotype, standardize=True, alphas=10, eps=0.6)
     bed.X @ path.coefs
     assert path.n_active[-1] > 0
-    return memory("VmHWM") - before
 
 path(sys.argv[1])  # compiles
-print(path(sys.argv[2]))
+print(with_peak(lambda: path(sys.argv[2]))[1])
 """
+)
 
 
 @pytest.mark.compiled
@@ -294,6 +233,8 @@ def test_bad_names_and_products_are_refused():
         Genotypes(packed, 8, ("a",))
     with pytest.raises(ValueError, match="3 variants cannot be multiplied"):
         Genotypes(packed, 8) @ np.ones(2)
+    with pytest.raises(ValueError, match="X has 3 features, the model was fitted with 4"):
+        lasso_path(np.eye(8, 4), np.arange(8.0), alphas=2).predict(Genotypes(packed, 8))
 
 
 def test_read_table_takes_the_phenotype_or_a_file(tmp_path, rng):
@@ -311,7 +252,11 @@ def test_read_table_takes_the_phenotype_or_a_file(tmp_path, rng):
 
 @pytest.mark.parametrize(
     ("codes", "message"),
-    [(["-9"] * 4, "no phenotypes; give"), (["3", "4", "-9", "-9"], "no phenotype for 2 samples.*'iid3'")],
+    [
+        (["-9"] * 4, "no phenotypes; give"),
+        (["3", "4", "-9", "-9"], "no phenotype for 2 samples.*'iid3'"),
+        (["0", "1", "0", "1"], "no phenotype for 2 samples.*-9 means missing, and so does 0 beside 1 and 2"),
+    ],
 )
 def test_read_table_refuses_missing_phenotypes(codes, message, tmp_path, rng):
     with pytest.raises(ValueError, match=message):
@@ -369,6 +314,6 @@ print(hashlib.sha256(problem.xty.tobytes() + problem.X.factors.tobytes()).hexdig
 
 
 @pytest.mark.compiled
-def test_compiled_anew_and_from_the_cache_it_gives_the_same_bits(tmp_path):
+def test_compiled_again_and_from_the_cache_it_gives_the_same_bits(tmp_path):
     first, second = (run_program(_FIRST_PASS, NUMBA_CACHE_DIR=tmp_path).stdout for _ in range(2))
     assert first == second

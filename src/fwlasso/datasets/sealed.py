@@ -53,7 +53,7 @@ def unseal(text: str | bytes, kind: str, version: int) -> dict[str, Any]:
     found = record.get("version")
     if found != version:
         age = "an earlier" if type(found) is int and found < version else "another"
-        remedy = f"(format {found!r}, and {version} is known): make it anew"
+        remedy = f"(format {found!r}, and {version} is known): make it again"
         raise ValueError(f"the {kind} was written by {age} version of fwlasso {remedy}")
     checksum = record.pop(_CHECKSUM, None)
     require(checksum == _digest(json.dumps(record).encode()), f"the {kind} was altered: its checksum is another one")
@@ -112,7 +112,7 @@ def open_arrays(file: Path, kind: str, version: int) -> Iterator[Arrays]:
     with naming_file(file), file.open("rb") as stream:
         require(zipfile.is_zipfile(stream), f"not a {kind}, or a part of one")
         with zipfile.ZipFile(stream) as archive:
-            require(_RECORD in archive.namelist(), f"not a {kind}, or of an earlier version of fwlasso: make it anew")
+            require(_RECORD in archive.namelist(), f"not a {kind}, or of an earlier version of fwlasso: make it again")
             members = archive.infolist()
             is_plain = all(member.compress_type == zipfile.ZIP_STORED for member in members)
             n_bytes = sum(member.file_size for member in members)
