@@ -24,6 +24,8 @@ from fwlasso.solvers.protocol import Advance, StepSolver, Stopping, Task
 from fwlasso.solvers.registry import SOLVERS
 from reproduction.solvers import BASELINES
 
+pytest_plugins = ["cli_fixtures"]
+
 # The same cases in every run; the first call of a kernel compiles it, so examples have no deadline.
 settings.register_profile("fwlasso", deadline=None, derandomize=True)
 settings.load_profile("fwlasso")

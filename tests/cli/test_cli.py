@@ -1,129 +1,34 @@
-"""The command line: what it prints, what it keeps, and how it ends."""
+"""The command line: the path that it computes, what it prints and saves, and how it ends."""
 
-import gzip
-import json
 import re
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from matplotlib.image import imread
-from sklearn.datasets import dump_svmlight_file
-from typer.testing import CliRunner
 
 import fwlasso
-from fwlasso import LassoPath, Status, lasso_path
-from fwlasso.cli import app as cli
-from fwlasso.cli import path as cli_path
-from fwlasso.cli import read as cli_read
-
-mpl.use("Agg")
-
-M, P = 30, 8
-NAMES = tuple(f"f{j}" for j in range(P))
-COMPLETE, BAD_INPUT, INCOMPLETE = 0, 2, 3
-KEPT = ["path.npz", "path.png", "report.html", "segments", "settings.json"]
-
-
-def make_data():
-    rng = np.random.default_rng(11)
-    X = rng.integers(-8, 9, (M, P)) / 4.0
-    return np.asfortranarray(X), 3.0 * X[:, 0] - 2.0 * X[:, 4] + np.round(rng.standard_normal(M), 2) + 5.0
-
-
-X, Y = make_data()
-
-
-def write_csv(file, names=NAMES, y=Y, x=X):
-    rows = [",".join(map(repr, row)) for row in np.column_stack([x, y]).tolist()]
-    file.write_text("\n".join([",".join([*names, "y"]), *rows, ""]), encoding="utf-8")
-    return file
-
-
-def write_svm(file):
-    dump_svmlight_file(X, Y, str(file))
-    return file
-
-
-def write_npy(file):
-    np.save(file, X)
-    np.save(file.parent / "y.npy", Y)
-    return file
-
-
-def write_sparse(file):
-    sp.save_npz(file, sp.csc_array(X))
-    np.save(file.parent / "y.npy", Y)
-    return file
-
-
-@pytest.fixture(autouse=True)
-def _wide_and_colourless(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "300")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def table(tmp_path):
-    return write_csv(tmp_path / "table.csv")
-
-
-def call(*arguments, exit_code=COMPLETE):
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
-    assert result.exit_code == exit_code, result.output
-    return result
-
-
-def call_json(*arguments, exit_code=COMPLETE):
-    """The whole of stdout as JSON, read by its letter: NaN and Infinity are none."""
-    stdout = call(*arguments, "--json", exit_code=exit_code).stdout
-    return json.loads(stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-
-
-@pytest.fixture
-def call_main(monkeypatch, capsys):
-    """Run the entry point in this process; an exception that would end in a traceback fails the test."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["fwlasso", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            cli.main()
-        output = capsys.readouterr()
-        return ending.value.code, output.out, plain(output.err)
-
-    return run
-
-
-def plain(text):
-    """Text without colours, frames and line breaks."""
-    return " ".join(re.sub("[│╭╮╰╯─┃━]", " ", re.sub(r"\x1b\[[0-9;]*m", "", text)).split())
-
-
-def assert_equal_points(first, second):
-    np.testing.assert_array_equal(first.coefs.toarray(), second.coefs.toarray())
-    for name in ("alphas", "radii", "intercepts", "gaps", "r2"):
-        np.testing.assert_array_equal(getattr(first, name), getattr(second, name), err_msg=name)
-    assert first.statuses == second.statuses
-    assert first.ending == second.ending
-
-
-def kept_in(folder):
-    assert sorted(file.name for file in folder.iterdir()) == KEPT
-    picture = imread(folder / "path.png")
-    assert picture.ndim == 3
-    assert picture.std() > 0  # it is not blank
-    return LassoPath.load(folder / "path.npz"), (folder / "report.html").read_text(encoding="utf-8")
-
-
-def test_version():
-    assert call("--version").stdout == f"{fwlasso.__version__}\n"
-
+from cli_cases import (
+    BAD_INPUT,
+    COMPLETE,
+    INCOMPLETE,
+    NAMES,
+    M,
+    P,
+    X,
+    Y,
+    call,
+    call_json,
+    plain,
+    saved_in,
+    write_csv,
+    write_npy,
+    write_sparse,
+    write_svm,
+)
+from fwlasso import Status, lasso_path
+from run_cases import assert_same_bits
 
 # A path ------------------------------------------------------------------------------------------------------
 
@@ -152,12 +57,23 @@ SETTINGS = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("options", SETTINGS)
 def test_path_is_that_of_the_library(table, tmp_path, options):
-    call("path", table, *options.split(), "--quiet", "--out", tmp_path / "out")
-    path, _ = kept_in(tmp_path / "out")
-    expected = lasso_path(X, Y, checkpoint=tmp_path / "again", **{"random_state": 0, **SETTINGS[options]})
-    assert_equal_points(path, expected)
-    assert path.feature_names == NAMES
-    assert {**path.settings, "conversion": None} == {**expected.settings, "conversion": None, "target": "y"}
+    record = call_json("path", table, *options.split(), "--out", tmp_path / "out")
+    path, report = saved_in(tmp_path / "out")
+    expected = lasso_path(
+        X, Y, checkpoint=tmp_path / "again", feature_names=NAMES, **{"random_state": 0, **SETTINGS[options]}
+    )
+    known = {"conversion": None, "target": "y"}
+    path.settings.update(known)
+    expected.settings.update(known)
+    assert_same_bits(path, expected)
+    assert "table.csv" in report
+    # The same numbers as JSON.
+    assert set(record) == {"response", "notices", "points", "ending", "dot_products", "passes", "seconds", "settings"}
+    assert {name: record[name] for name in ("response", "ending")} == {"response": "y", "ending": None}
+    columns = {name: [point[name] for point in record["points"]] for name in record["points"][0]}
+    assert columns == path.point_columns()
+    counters = path.counters
+    assert (record["dot_products"], record["passes"]) == (counters.dot_products, counters.passes)
 
 
 @pytest.mark.parametrize(
@@ -165,180 +81,100 @@ def test_path_is_that_of_the_library(table, tmp_path, options):
     [("a.csv", write_csv), ("a.svm", write_svm), ("a.npy", write_npy), ("a.npz", write_sparse)],
 )
 def test_files_of_every_kind_give_the_same_path(tmp_path, name, write):
-    options = ("--radii", 3, "--stop", "gap", "--tol", 1e-2)
-    points = call_json("path", write(tmp_path / name), *options)["points"]
-    expected = lasso_path(X, Y, radii=3, stop="gap", tol=1e-2, random_state=0)
+    points = call_json("path", write(tmp_path / name), "--radii", 3)["points"]
+    expected = lasso_path(X, Y, radii=3)
     np.testing.assert_allclose([point["radius"] for point in points], expected.radii, rtol=1e-6)
     np.testing.assert_allclose([point["r2"] for point in points], expected.r2, atol=1e-6)
 
 
-def test_path_is_certified_unless_told_otherwise(table):
-    record = call_json("path", table)
-    expected = {"solver": "certified", "stop": "gap", "tol": 1e-4, "grid": "alphas"}
-    assert expected.items() <= record["settings"].items()
-    assert {point["status"] for point in record["points"]} == {"certified"}
-    assert len(record["points"]) == 100
-    assert max(point["gap"] for point in record["points"]) <= 1e-4
-
-
-def test_target_is_chosen_by_name(table, tmp_path):
-    call("path", table, "--target", "f3", "--alphas", 3, "--quiet", "--out", tmp_path / "out")
-    path, _ = kept_in(tmp_path / "out")
-    assert path.feature_names == ("f0", "f1", "f2", "f4", "f5", "f6", "f7", "y")
-    others = np.column_stack([np.delete(X, 3, axis=1), Y])
-    expected = lasso_path(others, X[:, 3], alphas=3, random_state=0, checkpoint=tmp_path / "again")
-    assert_equal_points(path, expected)
-
-
-def test_table_and_progress_are_printed(table):
-    result = call("path", table, "--radii", 20)
+@pytest.mark.parametrize(("n_points", "shown"), [(1, 1), (12, 12), (20, 12)])
+def test_points_and_progress_are_printed(table, n_points, shown):
+    result = call("path", table, "--radii", n_points)
     rows = re.findall(r"^ +(\d+)  .*certified", result.stdout, re.MULTILINE)
-    assert len(rows) == 12
-    assert (rows[0], rows[-1]) == ("1", "20")
+    assert (len(rows), rows[0], rows[-1]) == (shown, "1", str(n_points))
     assert re.search(r"largest coefficients of the last point: f0 \+\d[^,]*, f4 -\d", plain(result.stdout))
     assert f"table.csv: {M} samples, {P} features" in plain(result.stderr)
-    assert "20/20" in plain(result.stderr)
+    assert f"{n_points}/{n_points}" in plain(result.stderr)
 
 
-@pytest.mark.parametrize("n_points", [1, 12])
-def test_short_path_is_printed_in_full(table, n_points):
-    rows = re.findall(r"^ +(\d+)  .*certified", call("path", table, "--alphas", n_points).stdout, re.MULTILINE)
-    assert rows == [str(k + 1) for k in range(n_points)]
+def test_verbose_shows_all_points_and_the_settings(table):
+    text = call("path", table, "--alphas", 30, "--verbose").stdout
+    assert [int(row) for row in re.findall(r"^ +(\d+)  .*certified", text, re.MULTILINE)] == list(range(1, 31))
+    assert "solver=certified" in plain(text)
 
 
 def test_path_without_active_features_is_printed(tmp_path):
     file = write_csv(tmp_path / "flat.csv", y=np.ones(M))
-    result = call("path", file, "--radii", 3, "--out", tmp_path / "out")
+    result = call("path", file, "--radii", 3, "--out", tmp_path / "new" / "out")
     assert "largest coefficients of the last point: none" in plain(result.stdout)
-    assert kept_in(tmp_path / "out")[0].coefs.nnz == 0
-
-
-UNFINISHED = ("--solver", "sfw", "--alphas", 3, "--max-iter", 1)
-
-
-def test_quiet_prints_nothing(table):
-    result = call("path", table, *UNFINISHED, "--quiet")
-    assert (result.stdout, result.stderr) == ("", "")
-    assert call("path", table, *UNFINISHED, "--json").stderr == ""
-
-
-def test_points_short_of_the_tolerance_are_told(table):
-    result = call("path", table, *UNFINISHED)
-    assert re.search(r"points did not meet stop='change', tol=0.001\. .* increase max_iter", plain(result.stderr))
-
-
-def test_points_that_rounding_keeps_from_the_tolerance_are_told(table):
-    result = call("path", table, "--alphas", 30, "--tol", 0)
-    assert re.search(r"points did not meet stop='gap', tol=0\. .* increase tol", plain(result.stderr))
-
-
-def test_where_the_result_is_kept_is_told(table, tmp_path):
-    result = call("path", table, "--radii", 2, "--out", tmp_path / "new" / "out")
     assert "path.npz, path.png, report.html" in plain(result.stderr)
-    path, report = kept_in(tmp_path / "new" / "out")
-    assert len(path) == 2
-    assert "table.csv" in report
-    assert "f0" in report
+    assert saved_in(tmp_path / "new" / "out")[0].coefs.nnz == 0
 
 
-def test_kept_results_are_replaced(table, tmp_path):
-    for n_points in (2, 3):
-        call("path", table, "--radii", n_points, "--quiet", "--out", tmp_path / "out", "--overwrite")
-    assert len(kept_in(tmp_path / "out")[0]) == 3
+@pytest.mark.parametrize(
+    ("options", "advice"), [("--solver sfw --alphas 3 --max-iter 1", "max_iter"), ("--alphas 30 --tol 0", "tol")]
+)
+def test_points_short_of_the_tolerance_are_told(table, options, advice):
+    arguments = ("path", table, *options.split())
+    assert re.search(rf"points did not meet stop=.* increase {advice}", plain(call(*arguments).stderr))
+    assert call(*arguments, "--json").stderr == ""
+    assert call(*arguments, "--quiet").output == ""
 
 
-# JSON --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["[/f0]", "[bold]"])
+def test_brackets_in_names_are_no_markup(tmp_path, name):
+    file = write_csv(tmp_path / f"table{name.replace('/', '')}.csv", names=(name, *NAMES[1:]))
+    result = call("path", file, "--radii", 2)
+    assert f"coefficients of the last point: {name} " in plain(result.stdout)
+    assert f"{file.name}: {M} samples" in plain(result.stderr)
 
 
-@pytest.mark.parametrize(("solver", "grid", "scale"), [("certified", "--alphas", 1.0), ("sfw", "--radii", 1e-9)])
-def test_json_has_the_numbers_of_the_kept_path(tmp_path, grid, scale, solver):
-    file = write_csv(tmp_path / "table.csv", y=scale * Y)
-    record = call_json("path", file, grid, 4, "--solver", solver, "--out", tmp_path / "out")
-    path, _ = kept_in(tmp_path / "out")
-    assert set(record) == {"response", "notices", "points", "ending", "dot_products", "passes", "seconds", "settings"}
-    frame = path.to_frame()
-    assert [list(point) for point in record["points"]] == [list(frame)] * 4
-    for name in frame:
-        values = [point[name] for point in record["points"]]
-        if name in ("status", "n_active", "iterations"):
-            assert values == frame[name].tolist()
-        else:
-            np.testing.assert_allclose(values, frame[name], rtol=1e-12, err_msg=name)
-    assert record["ending"] is None
-    assert record["settings"] == path.settings
-    assert record["dot_products"] == path.counters.dot_products
-    assert record["passes"] == path.counters.passes
-    assert record["seconds"] == path.counters.seconds
+@pytest.mark.parametrize("n_signs", [40, 60, 80])
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_no_digit_of_a_table_is_cut_off(run, monkeypatch, n_signs, is_terminal):
+    monkeypatch.setenv("COLUMNS", str(n_signs))
+    monkeypatch.setenv("TTY_COMPATIBLE", str(int(is_terminal)))
+    arguments = ("path", "table.csv", "--validation", "test.csv", "--alphas", 7)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", call(*arguments).stdout)
+    assert "…" not in text
+    rows = [line.split() for line in text.replace(" *", "").splitlines() if re.match(r" +\d+ ", line)]
+    for row, point in zip(rows, call_json(*arguments)["points"], strict=True):
+        assert row[-2:] == [f"{point[name]:.4g}" for name in ("validation_mse", "validation_r2")]
+        assert is_terminal or len(row) == 10
 
 
 # Early endings -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("grid", ["--alphas 4", "--radii 1", "--solver sfw --radii 4"])
+@pytest.mark.parametrize("grid", ["--alphas 4", "--radii 4", "--solver sfw --radii 4"])
 def test_time_limit_keeps_what_is_solved(table, tmp_path, grid):
-    limit = ("--time-limit", 1e-9)
-    record = call_json("path", table, *grid.split(), *limit, "--out", tmp_path / "out", exit_code=INCOMPLETE)
-    assert record["ending"] == "timed_out"
-    path, report = kept_in(tmp_path / "out")
-    assert len(record["points"]) == len(path) == 1
-    assert path.ending is Status.TIMED_OUT
+    arguments = ("path", table, *grid.split(), "--time-limit", 1e-9)
+    result = call(*arguments, exit_code=INCOMPLETE)
+    assert "The path has 1 of 4 points. The time limit was reached" in plain(result.stderr)
+    record = call_json(*arguments, "--out", tmp_path / "out", exit_code=INCOMPLETE)
+    path, report = saved_in(tmp_path / "out")
+    assert (record["ending"], path.ending, len(path)) == ("timed_out", Status.TIMED_OUT, 1)
     assert Status.TIMED_OUT.sentence in report
 
 
-def test_time_limit_is_told(table):
-    result = call("path", table, "--radii", 4, "--time-limit", 1e-9, exit_code=INCOMPLETE)
-    assert "The path has 1 of 4 points. The time limit was reached" in plain(result.stderr)
-
-
 @pytest.mark.usefixtures("python_handles_interrupts")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("solver", ["certified", "sfw"])
-def test_interrupt_keeps_what_is_solved(table, tmp_path, monkeypatch, solver):
-    solve_path = cli_path.solve_path
-
-    def interrupted(X, y, options):
-        def show(now):
-            options.callback(now)
-            if now.point == 1 and now.done:
-                signal.raise_signal(signal.SIGINT)
-
-        return solve_path(X, y, replace(options, callback=show))
-
-    monkeypatch.setattr(cli_path, "solve_path", interrupted)
-    options = ("--solver", solver, "--radii", 4, "--out", tmp_path / "out")
-    record = call_json("path", table, *options, exit_code=INCOMPLETE)
-    assert record["ending"] == "interrupted"
-    if solver == "sfw":  # no closing pass
-        assert [point["gap"] for point in record["points"]] == [None, None]
-    else:  # these are known already
-        assert max(point["gap"] for point in record["points"]) <= 1e-4
-    path, report = kept_in(tmp_path / "out")
-    assert path.ending is Status.INTERRUPTED
-    assert len(path) == 2
-    assert Status.INTERRUPTED.sentence in report
-
-
-def test_sigterm_keeps_what_is_solved(table, tmp_path, monkeypatch, call_main):
-    solve_path = cli_path.solve_path
-
-    def terminated(X, y, options):
-        def show(now):
-            if now.point == 1 and now.done:
-                signal.raise_signal(signal.SIGTERM)
-
-        return solve_path(X, y, replace(options, callback=show))
-
-    monkeypatch.setattr(cli_path, "solve_path", terminated)
-    exit_code, _, told = call_main("path", table, "--radii", 4, "--out", tmp_path / "out")
+def test_signal_keeps_what_is_solved(table, tmp_path, do_after, call_main, solver, name):
+    do_after(1, lambda: signal.raise_signal(signal.Signals[name]))
+    arguments = ("path", table, "--solver", solver, "--radii", 4, "--out", tmp_path / "out")
+    exit_code, _, told = call_main(*arguments)
     assert exit_code == INCOMPLETE
     assert "--resume goes on from here" in told
-    path, _ = kept_in(tmp_path / "out")
-    assert path.ending is Status.INTERRUPTED
-    assert len(path) == 2
+    path, report = saved_in(tmp_path / "out")
+    assert (path.ending, len(path)) == (Status.INTERRUPTED, 2)
+    assert np.isnan(path.gaps).all() == (solver == "sfw")  # no closing pass
+    assert Status.INTERRUPTED.sentence in report
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_sigterm_before_there_is_anything_to_keep_ends_with_a_line(table, monkeypatch, call_main):
-    monkeypatch.setattr(cli_read, "read_table", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
+def test_sigterm_before_there_is_anything_to_save_ends_with_a_line(table, monkeypatch, call_main):
+    monkeypatch.setattr("fwlasso.cli.read.read_table", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
     assert call_main("path", table) == (143, "", "fwlasso: terminated")
 
 
@@ -367,105 +203,7 @@ from fwlasso.cli import main
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "fwlasso: interrupted\n")
 
 
-# Bad input ---------------------------------------------------------------------------------------------------
-
-BAD_FILES = {  # what is in them, and what is said about it
-    "[missing].csv": (None, r"\[missing\]\.csv: no such file"),
-    "missing[/b].csv": (None, r"missing\[/b\]\.csv: no such file"),
-    "table.xls": (b"1", r"table\.xls: the ending of the name"),
-    "bad.svm": (b"1 1:2\n2 1:2 3:x\n", r"bad\.svm:2:9:"),
-    "nan.csv": (b"a,y\n1,2\nnan,3\n", "NaN|finite"),
-    "torn.svm.gz": (gzip.compress(b"1 1:2\n" * 999)[:20], r"torn\.svm\.gz"),
-}
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ("path {}", "matrix.npz"),
-        ("info {}", "both.npz"),
-        ("convert {} store", "array.npy"),
-        ("path table.csv --test {}", "both.npz"),
-        ("predict run.npz {} --point 2", "array.npy"),
-    ],
-)
-def test_response_of_another_length_names_the_file(call_main, table, tmp_path, monkeypatch, command, name):
-    monkeypatch.chdir(tmp_path)
-    np.savez("both.npz", X=X, y=Y[1:])
-    write_sparse(tmp_path / "matrix.npz")
-    write_npy(tmp_path / "array.npy")
-    np.save("y.npy", Y[1:])
-    lasso_path(X, Y, alphas=3).save("run.npz")
-    target = ("--target", "y.npy") if "predict" in command and name != "both.npz" else ()
-    exit_code, _, stderr = call_main(*command.format(name).split(), *target)
-    assert exit_code == BAD_INPUT
-    assert f"fwlasso: {name}: " in stderr
-    assert f"{M - 1}" in stderr
-
-
-@pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_file_ends_with_a_sentence(call_main, tmp_path, name):
-    content, message = BAD_FILES[name]
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    exit_code, stdout, stderr = call_main("path", tmp_path / name)
-    assert exit_code == BAD_INPUT
-    assert stdout == ""
-    assert re.search(f"fwlasso: .*({message})", stderr)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--tol -1", "fwlasso: --tol must be"),
-        ("--max-iter 0", "fwlasso: --max-iter must be"),
-        ("--threads 0", "fwlasso: --threads must be"),
-        ("--sample-size nan", "fwlasso: --sample-size must be"),
-        ("--alphas 3 --radii 3", "alphas or radii"),
-        ("--stop change", "fwlasso: --stop: solver='certified' stops on the gap, got stop='change'"),
-        ("--target price", "there is no column 'price'"),
-        ("--radii many", "--radii"),
-        ("--unknown", "--unknown"),
-    ],
-)
-def test_bad_option_ends_with_a_sentence(call_main, table, options, message):
-    exit_code, stdout, stderr = call_main("path", table, *options.split())
-    assert exit_code == BAD_INPUT
-    assert stdout == ""
-    assert message in stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("path",), ("paths",), ("demo", "--order", "-1")],
-)
-def test_bad_command_ends_with_a_sentence(call_main, arguments):
-    exit_code, stdout, stderr = call_main(*arguments)
-    assert exit_code == BAD_INPUT
-    assert stdout == ""
-    assert stderr
-
-
-def test_folder_that_cannot_be_made_ends_with_a_sentence(call_main, table):
-    exit_code, _, stderr = call_main("path", table, "--radii", 2, "--quiet", "--out", table)
-    assert exit_code == BAD_INPUT
-    assert "table.csv" in stderr
-
-
-def test_main_ends_with_the_exit_code_of_the_path(call_main, table):
-    assert call_main("path", table, "--radii", 3, "--quiet") == (COMPLETE, "", "")
-    assert call_main("path", table, "--radii", 3, "--quiet", "--time-limit", 1e-9) == (INCOMPLETE, "", "")
-
-
-@pytest.mark.parametrize("name", ["[/f0]", "[bold]"])
-def test_brackets_in_names_are_no_markup(tmp_path, name):
-    file = write_csv(tmp_path / f"table{name.replace('/', '')}.csv", names=(name, *NAMES[1:]))
-    result = call("path", file, "--radii", 2)
-    assert f"coefficients of the last point: {name} " in plain(result.stdout)
-    assert f"{file.name}: {M} samples" in plain(result.stderr)
-
-
-# The demonstration -------------------------------------------------------------------------------------------
+# The demonstration, and the command as a program --------------------------------------------------------------
 
 
 @pytest.mark.compiled
@@ -474,24 +212,15 @@ def test_demo(tmp_path, monkeypatch):
     result = call("demo", "--order", 2)
     assert "442 samples, 66 features" in plain(result.stderr)
     assert "bmi" in result.stdout
-    path, report = kept_in(tmp_path / "fwlasso-demo")
+    path, report = saved_in(tmp_path / "fwlasso-demo")
     assert path.coefs.shape == (66, 100)
     assert path.feature_names[:3] == ("1", "age", "sex")
     expected = {"solver": "certified", "stop": "gap", "tol": 1e-6, "standardize": True, "grid": "alphas"}
     assert expected.items() <= path.settings.items()
-    assert path.gaps.max() <= 1e-6
     assert set(path.statuses) == {Status.CERTIFIED}
     assert "diabetes, products of order 2" in report
-
-
-def test_demo_as_json(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    first, second = (call_json("demo", "--order", 1, "--out", "kept", "--threads", n)["points"] for n in (1, 2))
-    assert first == second
-    assert len(first) == len(kept_in(tmp_path / "kept")[0]) == 100
-
-
-# As a program ------------------------------------------------------------------------------------------------
+    points = [call_json("demo", "--order", 2, "--threads", n)["points"] for n in (1, 2)]
+    assert points[0] == points[1]
 
 
 @pytest.mark.parametrize(
@@ -507,3 +236,32 @@ def test_module_runs_as_a_program(tmp_path, arguments, exit_code, stream, text):
     assert ended.returncode == exit_code
     assert plain(getattr(ended, stream)) == text
     assert getattr(ended, "stderr" if stream == "stdout" else "stdout") == ""
+
+
+@pytest.mark.parametrize("command", ["path", "cv", "predict", "report", "convert", "info", "verify", "demo"])
+def test_help_has_examples_and_exit_codes(call_main, command):
+    text = plain(call(command, "--help").stdout)
+    assert "For example: fwlasso " + command in text
+    assert "Exit codes: 0 " in text
+    assert command in call_main()[1]  # without a command
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("fwlasso p", {"path", "predict"}), ("fwlasso path --solver a", {"afw"})],
+)
+def test_shell_completion(monkeypatch, line, expected):
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_FWLASSO_COMPLETE": "complete_bash"}
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    program = "import sys; sys.argv[0] = 'fwlasso'; from fwlasso.cli.app import app; app(prog_name='fwlasso')"
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+    assert set(done.stdout.split()) == expected, done.stderr
+
+
+def test_completion_script_is_shown(monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    program = [sys.executable, "-P", "-m", "fwlasso", "--show-completion", "bash"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.returncode == COMPLETE, done.stderr
+    assert "COMP_WORDS" in done.stdout

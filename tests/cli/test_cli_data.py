@@ -9,20 +9,10 @@ import pytest
 import scipy.sparse as sp
 from scipy.io import mmwrite
 
-import test_cli
+from cli_cases import X as VALUES
+from cli_cases import Y, call, call_json, plain, write_csv, write_npy, write_svm
 from fwlasso.cli.show import Detail, steps_of
 from fwlasso.datasets import Step, open_store, write_store
-from test_cli import BAD_INPUT, COMPLETE, Y, call, call_json, plain, write_csv, write_npy, write_svm
-from test_cli import X as VALUES
-
-call_main = test_cli.call_main
-_wide_and_colourless = test_cli._wide_and_colourless
-
-
-@pytest.fixture
-def store(tmp_path):
-    write_store(tmp_path / "store", VALUES, Y)
-    return tmp_path / "store"
 
 
 @pytest.mark.parametrize(("name", "write"), [("a.csv", write_csv), ("a.svm", write_svm), ("a.npy", write_npy)])
@@ -68,59 +58,13 @@ def test_selections(tmp_path, text, columns):
     np.testing.assert_array_equal(open_store(tmp_path / "store").X, VALUES[:, columns])
 
 
-def test_quiet_prints_nothing(tmp_path):
-    file = write_csv(tmp_path / "a.csv")
-    for arguments in (("convert", file, tmp_path / "store"), ("verify", tmp_path / "store")):
-        result = call(*arguments, "--quiet")
-        assert (result.stdout, result.stderr) == ("", "")
-
-
-def test_verify(store):
-    result = call("verify", store)
-    assert "store is as it was written: 30 samples, 8 features, dense, float64" in plain(result.stdout)
+def test_verify(tmp_path):
+    store = tmp_path / "store"
+    for arguments in (("convert", write_csv(tmp_path / "a.csv"), store), ("verify", store)):
+        assert call(*arguments, "--quiet").output == ""
+    text = plain(call("verify", store).stdout)
+    assert "store is as it was written: 30 samples, 8 features, dense, float64" in text
     assert call_json("verify", store)["n_entries"] == 240
-
-
-def test_altered_store_is_told(store, call_main):
-    content = (store / "X.npy").read_bytes()
-    (store / "X.npy").write_bytes(content[:-1] + b"?")
-    exit_code, stdout, stderr = call_main("verify", store)
-    assert exit_code == BAD_INPUT
-    assert stdout == ""
-    assert "fwlasso: " in stderr
-    assert "X.npy was altered" in stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("convert", "a.csv", "mine"), "mine is not a store and not empty"),
-        (("convert", "b.csv", "new"), "b.csv: no such file"),
-        (("convert", "a.csv", "new", "--columns", "zz"), "fwlasso: a.csv: there is no column 'zz'"),
-        (("convert", "a.csv", "new", "--rows", "3:3"), "fwlasso: --rows selects nothing"),
-        (("convert", "a.csv", "new", "--dtype", "int"), "fwlasso: --dtype must be"),
-        (("convert", "a.csv", "new", "--target", "zz"), "there is no column 'zz'"),
-        (("verify", "nothing"), "nothing: no such store"),
-        (("verify", "mine"), "mine is not a store"),
-        (("info", "mine"), "mine is not a store"),
-        (("info", "b.csv"), "b.csv: no such file"),
-        (("path", "mine"), "mine is not a store"),
-    ],
-)
-def test_bad_input_ends_with_a_sentence(tmp_path, monkeypatch, call_main, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    write_csv(tmp_path / "a.csv")
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "a.txt").write_text("mine")
-    exit_code, stdout, stderr = call_main(*arguments)
-    assert exit_code == BAD_INPUT
-    assert stdout == ""
-    assert message in stderr
-    assert not (tmp_path / "new").exists()
-
-
-def test_main_ends_well(store, call_main):
-    assert call_main("verify", store, "--quiet") == (COMPLETE, "", "")
 
 
 @pytest.mark.parametrize("make", [np.asfortranarray, sp.csc_array])
@@ -145,11 +89,6 @@ def test_info(tmp_path, make):
     text = plain(call("info", tmp_path / "store").stdout)
     assert "constant columns 2" in text
     assert "copies of other columns 2" in text
-
-
-def test_info_on_a_file(tmp_path):
-    found = call_json("info", write_csv(tmp_path / "a.csv"))
-    assert (found["n_samples"], found["n_features"], found["n_constant"], found["n_copies"]) == (30, 8, 0, 0)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".svm", ".mtx.gz", ".npz"])

@@ -1,45 +1,28 @@
-"""The commands predict, report and cv, and held-out data: --validation."""
-
-import contextlib
-import os
-import re
-import shutil
-import subprocess
-import sys
+"""The commands predict and report, and held-out data: --validation."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import test_cli
 from attack.storages import pack
-from fwlasso import LassoPath, LinearModel, lasso_path
+from cli_cases import (
+    INCOMPLETE,
+    NAMES,
+    SAVED,
+    M,
+    P,
+    X,
+    Y,
+    call,
+    call_json,
+    plain,
+    predictions,
+    write_csv,
+    write_svm,
+)
+from fwlasso import LassoPath, LinearModel
 from fwlasso.datasets import write_store
 from sealed_cases import plain_record
-from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, NAMES, X, Y, call, call_json, plain, write_csv, write_svm
-
-call_main = test_cli.call_main
-_wide_and_colourless = test_cli._wide_and_colourless
-M, P = X.shape
-
-
-@pytest.fixture(scope="module")
-def folder_of_a_run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    with contextlib.chdir(folder):
-        write_csv(folder / "table.csv")
-        write_csv(folder / "test.csv", y=Y + 0.25)
-        call("path", "table.csv", "--validation", "test.csv", "--alphas", 20, "--quiet", "--out", "run")
-    return folder
-
-
-@pytest.fixture
-def run(folder_of_a_run, tmp_path, monkeypatch):
-    """A copy of a run with a chosen model, in the present folder, and its files."""
-    shutil.copytree(folder_of_a_run, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "run"
-
 
 # Held-out data -----------------------------------------------------------------------------------------------
 
@@ -56,11 +39,15 @@ def test_test_data_choose_a_point(run):
     assert choice["point"] == int(np.argmin(errors))
     assert (choice["rule"], choice["criterion"]) == ("min", "mean squared error on test.csv")
     assert choice["fold_scores"] is None
-    assert sorted(file.name for file in run.iterdir()) == sorted([*KEPT, "choice.json", "model.json"])
+    text = plain(call("path", "table.csv", "--validation", "test.csv", "--alphas", 20).stdout)
+    assert f" {choice['point'] + 1} * " in text
+    assert f"at point {choice['point'] + 1}, chosen by the rule min" in text
+    assert "validation r2" in text
+    assert sorted(file.name for file in run.iterdir()) == sorted([*SAVED, "choice.json", "model.json"])
     assert plain_record(run / "choice.json") == choice  # a folder changes no bit
-    kept = LassoPath.load(run / "path.npz")
+    saved = LassoPath.load(run / "path.npz")
     model = LinearModel.load(run / "model.json")
-    np.testing.assert_array_equal(model.dense_coef(), kept.coef(choice["point"]))
+    np.testing.assert_array_equal(model.dense_coef(), saved.coef(choice["point"]))
     assert set(model.feature_names) <= set(NAMES)
 
 
@@ -75,38 +62,13 @@ def test_complete_run_can_be_scored_on_other_data(run):
 
 
 def test_choice_of_a_shorter_path_goes(run):
-    call(
-        "path",
-        "table.csv",
-        "--validation",
-        "test.csv",
-        "--time-limit",
-        1e-9,
-        "--quiet",
-        "--out",
-        "new",
-        exit_code=INCOMPLETE,
-    )
+    arguments = ("path", "table.csv", "--quiet", "--out", "new")
+    call(*arguments, "--validation", "test.csv", "--time-limit", 1e-9, exit_code=INCOMPLETE)
     assert (run.parent / "new" / "choice.json").exists()
-    call("path", "table.csv", "--quiet", "--out", "new", "--resume")
+    call(*arguments, "--resume")
     assert not (run.parent / "new" / "choice.json").exists()
     assert not (run.parent / "new" / "model.json").exists()
     call("report", "new", "--quiet")
-
-
-def test_chosen_point_is_marked(run):
-    text = call("path", "table.csv", "--validation", "test.csv", "--alphas", 60).stdout
-    chosen = call_json("path", "table.csv", "--validation", "test.csv", "--alphas", 60)["choice"]["point"]
-    assert f" {chosen + 1} * " in text
-    assert f"at point {chosen + 1}, chosen by the rule min" in plain(text)
-    assert "validation r2" in text
-
-
-def test_verbose_shows_all_points(run):
-    text = call("path", "table.csv", "--alphas", 30, "--verbose").stdout
-    for point in range(1, 31):
-        assert re.search(rf"^ +{point} .*certified", text, re.MULTILINE)
-    assert "solver=certified" in plain(text)
 
 
 def test_libsvm_test_data_may_end_early(tmp_path):
@@ -120,31 +82,7 @@ def test_libsvm_test_data_may_end_early(tmp_path):
     np.testing.assert_allclose([point["validation_mse"] for point in record["points"]], errors, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"f0,y\n1,2\n", "there is no column 'f1'"),
-        (b"f0,f1,f2,f3,f4,f5,f6,f7,z\n1,2,3,4,5,6,7,8,9\n", "there is no column 'y'"),
-        (b"f0,f1,f2,f3,f4,f5,f6,f7,y\n1,2,3,4,5,6,7,8,x\n", "row 2, column 'y': expected a number, found 'x'"),
-        (None, "no such file"),
-    ],
-)
-def test_test_data_that_do_not_fit_end_with_a_line(run, call_main, content, message):
-    if content is not None:
-        (run.parent / "other.csv").write_bytes(content)
-    exit_code, stdout, stderr = call_main("path", "table.csv", "--validation", "other.csv", "--out", "new")
-    assert (exit_code, stdout) == (BAD_INPUT, "")
-    assert message in stderr
-    assert not (run.parent / "new").exists()
-
-
 # Predictions -------------------------------------------------------------------------------------------------
-
-
-def predictions(*arguments):
-    header, *rows = call("predict", *arguments).stdout.splitlines()
-    assert header == "prediction"
-    return np.array(rows, dtype=np.float64)
 
 
 def write_kinds(folder):
@@ -220,62 +158,6 @@ def test_models_of_every_kind_predict(run):
         np.testing.assert_allclose(predictions(*arguments), ours, rtol=1e-9, err_msg=str(arguments))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("nothing table.csv", "nothing: no such model"),
-        ("run nothing.csv", "nothing.csv: no such file"),
-        ("run table.xls", "table.xls: the ending"),
-        ("plain table.csv", "plain holds a path of 5 models, and none was chosen: give --point or --alpha"),
-        ("empty table.csv", "empty: no such run, or nothing is solved in it yet: there is no path.npz"),
-        ("run table.csv --point 0", "--point must be from 1 to 20, got 0"),
-        ("run table.csv --point 21", "--point must be from 1 to 20, got 21"),
-        ("run table.csv --point x", "--point"),
-        ("run table.csv --alpha 1e9", "outside the path"),
-        ("run table.csv --point 1 --alpha 1", "--point or --alpha, not both"),
-        ("run/model.json table.csv --point 1", "holds one model"),
-        ("run table.csv --target zz", "there is no column 'zz'"),
-        ("run few.csv", "few.csv: there is no column"),
-        ("run few.npy", "few.npy: X has 3 features, the model was fitted with 8"),
-        ("bad.json table.csv", "bad.json: not a fwlasso-model"),
-        ("bad.onnx table.csv", "bad.onnx: a model in ONNX is for other programs: in Python, onnxruntime"),
-        (
-            "bad.pkl table.csv",
-            "bad.pkl: a pickle runs any code that is in it, and is not opened here: in Python",
-        ),
-        ("bad.npz table.csv --point 1", "bad.npz: not a fwlasso-path"),
-        ("table.csv table.csv", "a model is a run, or ends in"),
-        ("broken table.csv", "model.json: not a fwlasso-model"),
-        ("run table.csv --out no/p.csv", "no/"),
-        ("run", "Missing argument 'DATA'"),
-    ],
-)
-def test_bad_prediction_ends_with_a_line(run, call_main, arguments, message):
-    folder = run.parent
-    call("path", "table.csv", "--alphas", 5, "--quiet", "--out", "plain")
-    (folder / "empty").mkdir()
-    (folder / "broken").mkdir()
-    (folder / "broken" / "model.json").write_text("{}")
-    (folder / "few.csv").write_text("f1,f2,f3\n1,2,3\n")
-    np.save(folder / "few.npy", X[:, :3])
-    for name in ("bad.json", "bad.onnx", "bad.pkl", "bad.npz", "table.xls"):
-        (folder / name).write_bytes(b"bad")
-    exit_code, stdout, stderr = call_main("predict", *arguments.split())
-    assert (exit_code, stdout) == (BAD_INPUT, "")
-    assert stderr.startswith("fwlasso: ")
-    assert message in stderr
-
-
-def test_full_disk_ends_with_a_line(run, call_main, monkeypatch):
-    def full(_file):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("fwlasso.datasets.compressed.replacing", full)
-    exit_code, _, stderr = call_main("path", "table.csv", "--quiet", "--out", "full")
-    assert exit_code == BAD_INPUT
-    assert stderr == "fwlasso: [Errno 28] No space left on device"
-
-
 # Reports -----------------------------------------------------------------------------------------------------
 
 
@@ -295,87 +177,6 @@ def test_report_is_told_the_choice(run, monkeypatch):
     assert given[0].record() == plain_record(run / "choice.json")
     np.testing.assert_array_equal(given[0].coef.toarray()[:, 0], LinearModel.load(run / "model.json").dense_coef())
     assert given[1] is None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("nothing", "nothing: no such run"),
-        ("table.csv", "table.csv: not a fwlasso-path"),
-        ("run --out no/r.html", "no/r.html"),
-        ("torn", "choice.json: not a fwlasso-choice"),
-        ("other", "choice.json: it does not belong to the path"),
-    ],
-)
-def test_bad_report_ends_with_a_line(run, call_main, arguments, message):
-    for name, text in (("torn", "{"), ("other", (run / "choice.json").read_text())):
-        call("path", "table.csv", "--alphas", 5, "--quiet", "--out", name)
-        (run.parent / name / "choice.json").write_text(text)
-        (run.parent / name / "model.json").write_text((run / "model.json").read_text())
-    exit_code, stdout, stderr = call_main("report", *arguments.split())
-    assert (exit_code, stdout) == (BAD_INPUT, "")
-    assert message in stderr
-
-
-def test_report_of_a_run_without_a_path_tells_what_helps(run, call_main):
-    (run / "path.npz").unlink()  # as of a process that was killed
-    lasso_path(np.eye(4), np.arange(4.0), alphas=3, checkpoint="kept")
-    for folder in ("run", "kept"):
-        exit_code, stdout, stderr = call_main("report", folder)
-        assert (exit_code, stdout) == (BAD_INPUT, "")
-        assert stderr.startswith(f"fwlasso: {folder}: the run in it is complete, and has no path.npz yet")
-        assert "with --resume or, where lasso_path(checkpoint=...)" in " ".join(stderr.split())
-
-
-# Help and completion -----------------------------------------------------------------------------------------
-
-COMMANDS = ("path", "cv", "predict", "report", "convert", "info", "verify", "demo")
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_examples_and_exit_codes(command):
-    text = plain(call(command, "--help").stdout)
-    assert "For example: fwlasso " + command in text
-    assert "Exit codes: 0 " in text
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [("fwlasso p", {"path", "predict"}), ("fwlasso path --solver a", {"afw"})],
-)
-def test_shell_completion(line, expected):
-    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_FWLASSO_COMPLETE": "complete_bash"}
-    program = "import sys; sys.argv[0] = 'fwlasso'; from fwlasso.cli.app import app; app(prog_name='fwlasso')"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False, env={**os.environ, **words}
-    )
-    assert set(done.stdout.split()) == expected, done.stderr
-
-
-def test_completion_script_is_shown():
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "fwlasso", "--show-completion", "bash"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
-    )
-    assert done.returncode == COMPLETE, done.stderr
-    assert "COMP_WORDS" in done.stdout
-
-
-@pytest.mark.parametrize("n_signs", [40, 60, 80])
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_no_digit_of_a_table_is_cut_off(run, monkeypatch, n_signs, is_terminal):
-    monkeypatch.setenv("COLUMNS", str(n_signs))
-    monkeypatch.setenv("TTY_COMPATIBLE", str(int(is_terminal)))
-    arguments = ("path", "table.csv", "--validation", "test.csv", "--alphas", 7)
-    text = re.sub(r"\x1b\[[0-9;]*m", "", call(*arguments).stdout)
-    assert "…" not in text
-    rows = [line.split() for line in text.replace(" *", "").splitlines() if re.match(r" +\d+ ", line)]
-    for row, point in zip(rows, call_json(*arguments)["points"], strict=True):
-        assert row[-2:] == [f"{point[name]:.4g}" for name in ("validation_mse", "validation_r2")]
-        assert is_terminal or len(row) == 10
 
 
 def test_the_response_is_named_first_wherever_something_is_told(run, tmp_path):

@@ -1,84 +1,63 @@
-"""Runs on the command line: resumed, refused, begun again, and killed at any moment."""
+"""Runs on the command line: resumed, begun again, and killed at any moment."""
 
 import json
 import os
 import signal
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import test_cli
+from cli_cases import (
+    BAD_INPUT,
+    COMPLETE,
+    INCOMPLETE,
+    NAMES,
+    SAVED,
+    X,
+    Y,
+    call,
+    call_json,
+    plain,
+    saved_in,
+)
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso.cli import path as cli_path
-from fwlasso.cli import read as cli_read
-from fwlasso.cli import save as cli_keep
+from fwlasso.cli import save as cli_save
 from fwlasso.data.files import lock
 from fwlasso.datasets import read_table, write_store
 from programs import run_program
-from test_cli import BAD_INPUT, COMPLETE, INCOMPLETE, KEPT, X, Y, call, call_json, kept_in, plain, write_csv
-from test_segments import assert_same_bits, stop_at
-
-call_main = test_cli.call_main
-_wide_and_colourless = test_cli._wide_and_colourless
-
-
-@pytest.fixture
-def table(tmp_path):
-    return write_csv(tmp_path / "table.csv")
-
-
-@pytest.fixture
-def stop_after(monkeypatch):
-    """Let the next paths end after some point, as if the time was over."""
-    solve_path = cli_path.solve_path
-
-    def stop(point):
-        def stopped(data, y, options):
-            return solve_path(data, y, replace(options, callback=stop_at(point)))
-
-        monkeypatch.setattr(cli_path, "solve_path", solve_path if point is None else stopped)
-
-    return stop
+from run_cases import assert_same_bits
 
 
 @pytest.mark.parametrize("options", ["", "--radii 10 --standardize", "--solver sfw --radii 10 --seed 4"])
-def test_stopped_run_goes_on_with_the_same_bits(table, tmp_path, stop_after, options):
+def test_stopped_run_goes_on_with_the_same_bits(table, tmp_path, do_after, options):
     arguments = ("path", table, *options.split(), "--quiet", "--out")
     call(*arguments, tmp_path / "whole")
     n_points = 10 if options else 100
     for stop in (0.1, 0.45, 0.8):
-        stop_after(round(stop * n_points))
+        do_after(round(stop * n_points))
         call(*arguments, tmp_path / "parts", "--resume", exit_code=INCOMPLETE)
-        part, report = kept_in(tmp_path / "parts")
+        part, report = saved_in(tmp_path / "parts")
         assert part.ending is Status.STOPPED
         assert Status.STOPPED.sentence in report
-    stop_after(None)
+    do_after(None)
     call(*arguments, tmp_path / "parts", "--resume")
-    whole, _ = kept_in(tmp_path / "whole")
-    path, report = kept_in(tmp_path / "parts")
+    whole, _ = saved_in(tmp_path / "whole")
+    path, report = saved_in(tmp_path / "parts")
     assert_same_bits(path, whole)
     assert "complete" in report
 
 
-def test_where_to_go_on_is_told(table, tmp_path, stop_after):
-    stop_after(50)
-    result = call("path", table, "--out", tmp_path / "run", exit_code=INCOMPLETE)
-    assert "--resume goes on from here" in plain(result.stderr)
-    stop_after(None)
-    result = call("path", table, "--out", tmp_path / "run", "--resume")
-    assert "100/100" in plain(result.stderr)
-
-
 def test_complete_run_is_told(table, tmp_path):
-    call("path", table, "--out", tmp_path / "run", "--quiet")
+    arguments = ("path", table, "--out", tmp_path / "run", "--resume")  # without a run, it is begun
+    call(*arguments, "--quiet")
     before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir() if file.is_file()}
-    result = call("path", table, "--out", tmp_path / "run", "--resume")
+    result = call(*arguments)
     assert "holds this run already, and it is complete: nothing to do" in plain(result.stderr)
     assert result.stdout == ""
     assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir() if file.is_file()} == before
-    assert len(call_json("path", table, "--out", tmp_path / "run", "--resume")["points"]) == 100
+    assert len(call_json(*arguments)["points"]) == 100
 
 
 def test_run_killed_before_its_results_were_kept_goes_on(table, tmp_path, monkeypatch):
@@ -89,33 +68,21 @@ def test_run_killed_before_its_results_were_kept_goes_on(table, tmp_path, monkey
     monkeypatch.undo()
     result = call("path", table, "--out", tmp_path / "run", "--resume")
     assert "nothing to do" not in plain(result.stderr)
-    assert len(kept_in(tmp_path / "run")[0]) == 100
+    assert len(saved_in(tmp_path / "run")[0]) == 100
 
 
-def test_run_that_python_has_completed_is_complete_and_its_results_are_kept_once(table, tmp_path):
+@pytest.mark.parametrize("is_begun_here", [True, False])
+def test_what_python_has_completed_is_saved_once(table, tmp_path, do_after, is_begun_here):
+    arguments = ("path", table, "--out", tmp_path / "run", "--resume")
+    if is_begun_here:
+        do_after(50)
+        call(*arguments, "--quiet", exit_code=INCOMPLETE)
+        do_after(None)
     lasso_path(read_table(table), random_state=0, checkpoint=tmp_path / "run")
-    with pytest.raises(ValueError, match="run holds a complete run: --resume goes on with it"):
-        call("path", table, "--out", tmp_path / "run")
-    result = call("path", table, "--out", tmp_path / "run", "--resume")
-    assert "nothing to do" not in plain(result.stderr)
+    result = call(*arguments)
     assert "saved in" in plain(result.stderr)
-    assert len(kept_in(tmp_path / "run")[0]) == 100
-    assert "nothing to do" in plain(call("path", table, "--out", tmp_path / "run", "--resume").stderr)
-
-
-def test_part_that_was_kept_is_kept_again_when_python_has_completed_the_run(table, tmp_path, stop_after):
-    stop_after(50)
-    call("path", table, "--out", tmp_path / "run", "--quiet", exit_code=INCOMPLETE)
-    stop_after(None)
-    lasso_path(read_table(table), random_state=0, checkpoint=tmp_path / "run")
-    result = call("path", table, "--out", tmp_path / "run", "--resume")
-    assert "nothing to do" not in plain(result.stderr)
-    assert len(kept_in(tmp_path / "run")[0]) == 100
-
-
-def test_resume_without_a_run_begins_one(table, tmp_path):
-    call("path", table, "--alphas", 5, "--out", tmp_path / "run", "--resume", "--quiet")
-    assert len(kept_in(tmp_path / "run")[0]) == 5
+    assert len(saved_in(tmp_path / "run")[0]) == 100
+    assert "nothing to do" in plain(call(*arguments).stderr)
 
 
 def test_folder_with_other_files_is_used_and_they_stay(table, tmp_path):
@@ -123,58 +90,18 @@ def test_folder_with_other_files_is_used_and_they_stay(table, tmp_path):
     (tmp_path / "run" / "notes.txt").write_text("mine")
     for _ in range(2):
         call("path", table, "--alphas", 5, "--out", tmp_path / "run", "--overwrite", "--quiet")
-    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == sorted([*KEPT, "notes.txt"])
+    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == sorted([*SAVED, "notes.txt"])
 
 
-def test_run_on_a_store(tmp_path, stop_after):
-    write_store(tmp_path / "store", X, Y, feature_names=test_cli.NAMES)
-    stop_after(50)
+def test_run_on_a_store(tmp_path, do_after):
+    write_store(tmp_path / "store", X, Y, feature_names=NAMES)
+    do_after(50)
     call("path", tmp_path / "store", "--out", tmp_path / "run", "--quiet", exit_code=INCOMPLETE)
-    stop_after(None)
+    do_after(None)
     call("path", tmp_path / "store", "--out", tmp_path / "run", "--quiet", "--resume")
     call("path", tmp_path / "store", "--out", tmp_path / "whole", "--quiet")
-    assert_same_bits(kept_in(tmp_path / "run")[0], kept_in(tmp_path / "whole")[0])
+    assert_same_bits(saved_in(tmp_path / "run")[0], saved_in(tmp_path / "whole")[0])
     assert "store" in json.loads((tmp_path / "run" / "settings.json").read_text())["data"]["X"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--out run", "run holds an unfinished run: --resume goes on with it, --overwrite begins again"),
-        ("--out done", "done holds a complete run: --resume"),
-        ("--out results", "results holds results: --overwrite replaces them"),
-        ("--out results --resume", "results holds results"),
-        ("--out run --resume --tol 1e-9", "run holds another run: tol was 0.0001, and is 1e-09"),
-        ("--out done --resume --alphas 7", "done holds another run: points was 100, and is 7"),
-        ("--out run --resume --target f3", "run holds another run: the data have changed: X was different"),
-        ("--out run --resume --overwrite", "give --resume or --overwrite, not both"),
-        ("--resume", "--resume and --overwrite need --out"),
-        ("--overwrite", "--resume and --overwrite need --out"),
-        ("--out broken --resume", "settings.json: not a fwlasso-run"),
-        ("--out torn --resume", "1.npz: not a fwlasso-segment"),
-        ("--out table.csv", "--out: table.csv is not a folder"),
-        ("--out run --overwrite --tol -1", "tol must be"),
-        ("--out run --overwrite --target zz", "there is no column 'zz'"),
-    ],
-)
-def test_bad_folder_ends_with_a_line(table, tmp_path, monkeypatch, stop_after, call_main, options, message):
-    monkeypatch.chdir(tmp_path)
-    call("path", "table.csv", "--out", "done", "--quiet")
-    stop_after(50)
-    for name in ("run", "torn", "results"):
-        call("path", "table.csv", "--out", name, "--quiet", exit_code=INCOMPLETE)
-    stop_after(None)
-    (tmp_path / "torn" / "segments" / "1.npz").write_bytes(b"PK")
-    (tmp_path / "results" / "settings.json").unlink()
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "settings.json").write_text("{}")
-    before = (tmp_path / "run" / "settings.json").read_bytes()
-    exit_code, stdout, stderr = call_main("path", "table.csv", *options.split(), "--quiet")
-    assert exit_code == BAD_INPUT
-    assert stdout == ""
-    assert stderr.startswith("fwlasso: ")
-    assert message in stderr
-    assert (tmp_path / "run" / "settings.json").read_bytes() == before  # an unfinished run is not lost by a typo
 
 
 def test_overwrite_leaves_the_run_of_another_process_alone(table, tmp_path, call_main):
@@ -270,20 +197,12 @@ def test_killed_run_goes_on_with_the_same_bits(tmp_path, options):
                 assert (tmp_path / f"run{kill}" / name).read_text() == (tmp_path / "whole" / name).read_text()
 
 
-def test_main_says_that_it_was_interrupted(table, monkeypatch, call_main):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli_read, "read_table", interrupted)
-    assert call_main("path", table) == (130, "", "fwlasso: interrupted")
-
-
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("command", ["path", "cv --folds 2"])
 def test_signal_while_results_are_kept_leaves_a_run_to_go_on_with(
     table, tmp_path, monkeypatch, call_main, command, name
 ):
-    monkeypatch.setattr(cli_keep, "write_report", lambda *_: signal.raise_signal(signal.Signals[name]))
+    monkeypatch.setattr(cli_save, "write_report", lambda *_: signal.raise_signal(signal.Signals[name]))
     arguments = (*command.split(), table, "--alphas", 5, "--out", tmp_path / "run")
     exit_code, _, told = call_main(*arguments)
     assert exit_code == INCOMPLETE
@@ -295,19 +214,3 @@ def test_signal_while_results_are_kept_leaves_a_run_to_go_on_with(
     monkeypatch.undo()
     assert call(*arguments, "--resume").exit_code == COMPLETE
     assert early not in call_json(*prediction)["notices"]
-
-
-def test_main_says_that_memory_is_short(table, monkeypatch, call_main):
-    def short(*_, **__):
-        raise MemoryError
-
-    monkeypatch.setattr(cli_read, "read_table", short)
-    exit_code, stdout, stderr = call_main("path", table)
-    assert (exit_code, stdout) == (BAD_INPUT, "")
-    assert "not enough memory" in stderr
-
-
-def test_no_command_shows_the_help(call_main):
-    exit_code, stdout, _ = call_main()
-    assert exit_code == COMPLETE
-    assert "predict" in stdout
