@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from fwlasso._core.columns import Vector, add_column, center, cut_columns
+from fwlasso._core.columns import Vector, add_column, cut_columns
 from fwlasso._core.iterate import Iterate
 from fwlasso._core.jit import kernel
 from fwlasso._core.problem import Problem
+from fwlasso._core.samples import center
 from fwlasso._core.threads import Workers
 
 
@@ -21,7 +22,7 @@ def fitted_values(problem: Problem, coefs: Vector, workers: Workers) -> Vector:
     cuts = cut_columns(problem.X)
     parts = workers.sweep(lambda lo, hi: _sum_columns(problem, coefs, lo, hi), cuts)
     fitted: Vector = np.sum(parts, axis=0)
-    center(problem.X, fitted)
+    center(problem.samples, fitted)
     return fitted
 
 

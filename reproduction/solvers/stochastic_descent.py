@@ -6,12 +6,13 @@ A coordinate is drawn at random, with replacement, and the objective is minimise
 import numpy as np
 from numpy.typing import NDArray
 
-from fwlasso._core.columns import Vector, center, dot_column
+from fwlasso._core.columns import Vector, dot_column, samples
 from fwlasso._core.draws import below
 from fwlasso._core.iterate import Iterate, refresh
 from fwlasso._core.jit import kernel
 from fwlasso._core.penalties import ROUNDING, Penalty
 from fwlasso._core.problem import Problem
+from fwlasso._core.samples import center
 from fwlasso.problem.certificate import estimate_gap
 from fwlasso.solvers.coordinate_descent import minimise_along
 from fwlasso.solvers.pricing import correlations, largest
@@ -94,5 +95,5 @@ def _epoch(problem: Problem, penalty: Penalty, coefs: Vector, fitted: Vector, st
             change = max(change, abs(new - coefs[j]))
             largest = max(largest, abs(new))
             coefs[j] = new
-    center(problem.X, fitted)
+    center(samples(problem.X), fitted)
     return change if change > ROUNDING * largest else 0.0  # what is left is rounding

@@ -11,8 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ._core.columns import Csc, Dense, Vector, shape
+from ._core.columns import Vector, shape
 from ._core.compiling import compile_seconds
+from ._core.csc import Csc
+from ._core.dense import Dense
 from ._core.penalties import L1, L1Ball, Penalty
 from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 from conftest import Case, formed
 from fwlasso._core.columns import (
-    Shifted,
     add_column,
     column_entry,
     column_moments,
@@ -15,11 +14,12 @@ from fwlasso._core.columns import (
     dot_column,
     dot_each,
     nbytes,
-    sample_vector,
     shape,
     side_by_side,
 )
 from fwlasso._core.jit import kernel
+from fwlasso._core.samples import sample_vector
+from fwlasso._core.standardized import Shifted
 from fwlasso.data.design import as_design
 
 

@@ -72,7 +72,7 @@ def package_copy(tmp_path):
 
 # The cache ---------------------------------------------------------------------------------------------------
 
-# _summarize, in problem/build.py, calls the function that is edited, in columns.py.
+# _summarize, in problem/build.py, calls the function that is edited, in dense.py.
 SUM_OF_COLUMN = """
 import fwlasso.problem.build, fwlasso.warmup, pathlib, sys
 from fwlasso.data.design import as_design
@@ -110,7 +110,7 @@ def test_a_second_process_compiles_nothing_and_one_with_edited_sources_trusts_no
     assert hits > 0
     assert {file: file.read_bytes() for file in cache.rglob("*.nb?")} == written
     # An edit of another file than that of the kernel, and a type by another name.
-    source = package_copy / "fwlasso" / "_core" / "columns.py"
+    source = package_copy / "fwlasso" / "_core" / "dense.py"
     before = source.read_text()
     head, first, rest = before.partition("@dot_column.register(Dense)")
     edited = head + first + rest.replace("return total", "return 2 * total", 1)

@@ -18,7 +18,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import fwlasso.solvers.frank_wolfe as frank_wolfe
 from fwlasso import lasso_path
 from fwlasso._core import threads as parallel
-from fwlasso._core.columns import Csc, Dense, Standardized, cut_columns, nbytes
+from fwlasso._core.columns import cut_columns, nbytes
+from fwlasso._core.csc import Csc
+from fwlasso._core.dense import Dense
+from fwlasso._core.standardized import Standardized
 from fwlasso._core.threads import Workers, even_cuts, lazy, n_chunks, one_blas_thread, resolve_threads
 from fwlasso.data.design import as_design
 from fwlasso.solvers.registry import SOLVERS

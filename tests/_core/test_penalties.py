@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fwlasso._core.columns import sample_vector
 from fwlasso._core.losses import Squared, conjugate_value, fill_curvature, fill_residual, loss_value, range_scale
 from fwlasso._core.objective import duality_gap
 from fwlasso._core.penalties import L1, L1Ball, Sums, quadratic_step, warm_scale
+from fwlasso._core.samples import sample_vector
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.floats(0.01, 10.0)

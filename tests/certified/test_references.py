@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import UNITS, Case, held, make_case, random_values
-from fwlasso._core.columns import sample_vector
+from fwlasso._core.samples import sample_vector
 from fwlasso._core.threads import Workers
 from fwlasso.certified.nodes import Node, zero_node
 from fwlasso.certified.references import Anchors, Reference, first_reference, make_reach

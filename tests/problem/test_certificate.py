@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import UNITS, Case, make_case, random_values
-from fwlasso._core.columns import sample_vector
 from fwlasso._core.iterate import at, correlation, move, refresh, zero
 from fwlasso._core.penalties import L1, L1Ball
+from fwlasso._core.samples import sample_vector
 from fwlasso._core.threads import Workers
 from fwlasso.problem.certificate import certify_iterates, estimate_gap, examine, max_correlations, prove, residual
 from judge import U_JUDGE, U, exact, moved, recomputed_gap, rounding, untold

@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import STORAGES, UNITS, Case, formed, make_case
-from fwlasso._core.columns import Shifted
 from fwlasso._core.problem import rank_bound
+from fwlasso._core.standardized import Shifted
 from fwlasso._core.threads import Workers
 from fwlasso.data.checks import as_response
 from fwlasso.data.design import as_design

@@ -11,7 +11,6 @@ from .columns import (
     column_entries,
     column_entry,
     column_moments,
-    column_shift,
     dot_column,
     shape,
 )
@@ -81,11 +80,6 @@ def _(X, j):
     missing, one, two = _count_calls(X.packed, X.n_rows, j)
     none = X.n_rows - missing - one - two
     return mean, none * mean**2 + one * (1.0 - mean) ** 2 + two * (2.0 - mean) ** 2
-
-
-@column_shift.register(Bed)
-def _(X, j):
-    return 0.0
 
 
 @column_entries.register(Bed)

@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Vector, add_column, center, dot_column
+from .columns import Vector, add_column, dot_column, samples
 from .jit import kernel
 from .penalties import Sums
 from .problem import Problem
+from .samples import center, total_weight
 
 
 class Iterate(NamedTuple):
@@ -149,7 +150,7 @@ def refresh(problem: Problem, iterate: Iterate) -> Iterate:
         weights[k] *= iterate.scale
         if weights[k] != 0.0:
             add_column(problem.X, active[k], weights[k], fitted)
-    center(problem.X, fitted)
+    center(samples(problem.X), fitted)
     fresh = Iterate(active, weights, fitted, n, 1.0, 0.0, 0.0, 0.0, 0)
     qq, qy, l1 = inner_products(problem, fresh)
     return Iterate(active, weights, fitted, n, 1.0, qq, qy, l1, 0)
@@ -168,9 +169,9 @@ def inner_products(problem: Problem, iterate: Iterate) -> tuple[float, float, fl
     return max(qq, 0.0), qy, l1
 
 
-def is_stale(iterate: Iterate) -> bool:
+def is_stale(problem: Problem, iterate: Iterate) -> bool:
     """Tell whether q, S and F should be computed anew: after many steps, or with a large constant part in q."""
     if iterate.age >= _REFRESH_EVERY:
         return True
     total = iterate.scale * float(iterate.fitted[-1])  # 1'q, and ||mean(q) 1||^2 = (1'q)^2 / m
-    return total * total > _LARGEST_CONSTANT * iterate.qq * (iterate.fitted.size - 1)
+    return bool(total * total > _LARGEST_CONSTANT * iterate.qq * total_weight(problem.samples))

@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Columns, Masked, Shifted, Standardized, Vector, nbytes
+from .columns import Columns, Vector, nbytes, samples
 from .jit import kernel
+from .samples import Samples, total_weight
+from .standardized import Standardized, origins_of
 
 # Of numbers below this, float64 holds no more than forty bits.
 _FEWEST_DIGITS = 2.0**-1034
@@ -43,7 +45,7 @@ class Problem(NamedTuple):
     """
 
     X: Columns
-    y: Vector  # with its sum: see columns.sample_vector
+    y: Vector  # with its sum: see samples.sample_vector
     xty: Vector  # z_j'y, the paper's sigma_j
     norms2: Vector  # z_j'z_j
     yy: float  # y'y
@@ -57,6 +59,11 @@ class Problem(NamedTuple):
     def shape(self) -> tuple[int, int]:
         """The number of samples and of features."""
         return self.n_samples, self.xty.size
+
+    @property
+    def samples(self) -> Samples:
+        """The samples and their weights."""
+        return samples(self.X)  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
@@ -77,7 +84,7 @@ class Problem(NamedTuple):
         """Return f_j ||x_j - o_j|| of some columns, before they are centred: what rounding is relative to."""
         norms2 = self.norms2[columns]
         if isinstance(self.X, Standardized) and self.centred:
-            norms2 = norms2 + self.shape[0] * (self.X.factors[columns] * self.X.means[columns]) ** 2
+            norms2 = norms2 + total_weight(self.samples) * (self.X.factors[columns] * self.X.means[columns]) ** 2
         return np.sqrt(norms2)
 
     def to_user_units(
@@ -95,7 +102,7 @@ class Problem(NamedTuple):
         coefs = in_user_units(self.X.factors[columns] * weights, -units.y_power)
         if not self.centred:
             return coefs, np.zeros(n)
-        means = self.X.means[columns].astype(np.longdouble) + _origins(self.X)[columns]
+        means = self.X.means[columns].astype(np.longdouble) + origins_of(self.X)[columns]
         sums = np.add.reduceat(np.append(means * coefs, np.longdouble(0.0)), indptr[:-1])
         sums[indptr[1:] == indptr[:-1]] = 0.0  # of no terms, `reduceat` takes the next one
         return coefs, in_user_units(mean - sums, 0, least=0.0)
@@ -119,12 +126,6 @@ def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float
             "what follows from them. Scale them"
         )
     return scaled
-
-
-def _origins(X: Standardized) -> Vector:
-    """Return what the columns are counted from."""
-    inner = X.columns.columns if isinstance(X.columns, Masked) else X.columns
-    return inner.origins if isinstance(inner, Shifted) else np.zeros(X.means.size)
 
 
 @kernel

@@ -7,20 +7,11 @@ means of columns.
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import (
-    Columns,
-    Csc,
-    Masked,
-    Standardized,
-    Vector,
-    column_entries,
-    column_entry,
-    column_shift,
-    shape,
-    storage_of,
-)
+from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift, shape, storage_of
+from .._core.csc import Csc
 from .._core.jit import kernel, part_of_kernel
 from .._core.problem import Problem
+from .._core.samples import weight_vector
 from .._core.subproblem.copies import Copies, Indices
 from .._core.threads import Workers, even_cuts, physical_memory
 from ..problem.points import SolvedPoint
@@ -50,14 +41,12 @@ class Copier:
         self._X, self._workers = problem.X, workers
         self._n_entries = 0  # that are in use, up to the last
         m = problem.y.size - 1
-        inner = problem.X.columns if isinstance(problem.X, Standardized) else problem.X
-        kept = np.array(inner.kept) if isinstance(inner, Masked) else np.ones(m)
         stored = storage_of(problem.X)
         self.most_bytes = min(MOST_BYTES, int(_MOST_OF_MEMORY * physical_memory()))
         nothing, no_places = np.empty(0), np.empty(0, np.int64)
         self.copies = Copies(
             np.empty((0, m)), nothing, np.empty(0, np.int32), no_places, no_places, nothing, nothing, nothing,
-            np.array(problem.y), kept, problem.yy, shape(problem.X)[0], problem.centred,
+            np.array(problem.y), weight_vector(problem.samples), problem.yy, shape(problem.X)[0], problem.centred,
             not isinstance(stored, Csc) or stored.data.size > _FULL * m * (stored.indptr.size - 1),
         )  # fmt: skip
 

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Vector, add_column, dot_column, holds, sample_vector
+from .._core.columns import Vector, add_column, dot_column, samples
 from .._core.jit import kernel
 from .._core.problem import Problem
+from .._core.samples import sample_vector, weight
 from .._core.subproblem.copies import Indices
 
 
@@ -49,7 +50,7 @@ def _ties(columns: Indices, hashes: Vector) -> tuple[Indices, NDArray[np.bool_]]
 def _restrict(problem: Problem, values: Vector) -> Vector:
     """Return `values`, zero for samples that are not in the problem."""
     for i in range(values.size):
-        values[i] *= holds(problem.X, i)
+        values[i] *= weight(samples(problem.X), i)
     return values
 
 

@@ -7,7 +7,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from .._core.columns import Csc, Dense, Whole, cut_columns, read_only, shape
+from .._core.columns import Columns, cut_columns, read_only, shape
+from .._core.csc import Csc
+from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.threads import Workers
 from .frames import frame_names, frame_values
@@ -16,7 +18,7 @@ from .frames import frame_names, frame_values
 class Design(NamedTuple):
     """A validated design matrix: its storage, the names of its features, and what had to be converted."""
 
-    columns: Whole
+    columns: Columns
     feature_names: tuple[str, ...] | None = None
     conversion: str | None = None
 

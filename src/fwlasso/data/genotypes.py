@@ -13,19 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.bed import Bed, Packed, _fill_means, _multiply
-from .._core.columns import (
-    dot_each,
-    dot_one_by_one,
-    holds,
-    holds_all,
-    read_only,
-)
+from .._core.columns import read_only
 from .._core.threads import lazy
 from .design import Design
-
-holds.register(Bed)(holds_all)
-dot_each.register(Bed)(dot_one_by_one)
-
 
 # What users have ---------------------------------------------------------------------------------------------
 

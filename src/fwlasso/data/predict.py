@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from .._core.columns import Vector, Whole, column_entries, column_entry, shape
+from .._core.columns import Columns, Vector, column_entries, column_entry, shape
 from .._core.jit import kernel
 from .._core.notices import warn_of_doubt
 from .checks import check_indices
@@ -134,7 +134,7 @@ def _find(names: Sequence[str], used: Sequence[str]) -> list[int]:
 
 
 def predict_rows(
-    columns: Whole, rows: NDArray[np.int64], coefs: sp.csc_array, intercepts: Vector
+    columns: Columns, rows: NDArray[np.int64], coefs: sp.csc_array, intercepts: Vector
 ) -> NDArray[np.float64]:
     """Return X b + b0 for some rows of X and every column b of `coefs`; only columns with a coefficient are read."""
     used = np.unique(coefs.indices)

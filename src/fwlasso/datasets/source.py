@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.bed import Bed
-from .._core.columns import Csc, shape
+from .._core.columns import shape
+from .._core.csc import Csc
 from ..data.checks import check_indices
 from ..data.design import as_design
 from ..data.progress import Tell

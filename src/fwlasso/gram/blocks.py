@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.bed import Packed
-from .._core.columns import Csc, Dense, Whole
+from .._core.columns import Columns
+from .._core.csc import Csc
+from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
 from .._core.threads import Workers
@@ -63,7 +65,7 @@ class Coordinates(NamedTuple):
         return Coordinates(np.insert(self.shifts, at, 0.0), np.insert(self.scales, at, 1.0))
 
 
-def choose_coordinates(X: Whole, y: Vector, rows: Rows, may_shift: Mask) -> Coordinates:
+def choose_coordinates(X: Columns, y: Vector, rows: Rows, may_shift: Mask) -> Coordinates:
     """Return coordinates without scales: a column is shifted by one of its numbers in some rows, that near their mean.
 
     Constant columns become zero; what varies by more than its mean is not shifted. Data that are ready to be multiplied
@@ -116,7 +118,7 @@ def cut_folds(m: int, p: int, fold_of: Rows | None) -> list[Piece]:
     return sorted(pieces, key=lambda piece: int(piece.rows[0]))
 
 
-def read_block(X: Whole, rows: Rows, coordinates: Coordinates, room: Matrix) -> Matrix:
+def read_block(X: Columns, rows: Rows, coordinates: Coordinates, room: Matrix) -> Matrix:
     """Return some rows, transposed: where they lie if they can be taken as they are, else in `room`."""
     values = read_rows(X, rows, room)
     if values.dtype == np.float64 and coordinates.are_plain:
@@ -124,7 +126,7 @@ def read_block(X: Whole, rows: Rows, coordinates: Coordinates, room: Matrix) -> 
     return coordinates.place(values, room[:, : rows.size])
 
 
-def read_rows(X: Whole, rows: Rows, room: Matrix) -> NDArray[Any]:
+def read_rows(X: Columns, rows: Rows, room: Matrix) -> NDArray[Any]:
     """Return some rows as they are, transposed: where they lie if they are neighbours in a dense array."""
     if isinstance(X, Dense):
         first, last = int(rows[0]), int(rows[-1])

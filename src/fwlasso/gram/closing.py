@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.columns import Whole, shape
+from .._core.columns import Columns, shape
 from .._core.moments import Matrix, Moments, Vector, gamma
 from .._core.threads import Workers, one_blas_thread
 from .blocks import Piece, add_in_order, cut_folds, read_block
@@ -43,7 +43,7 @@ class Residuals(NamedTuple):
 
 
 def residuals_on_data(
-    X: Whole, y: Vector, moments: Moments, centre: Centre, weights: Matrix, workers: Workers
+    X: Columns, y: Vector, moments: Moments, centre: Centre, weights: Matrix, workers: Workers
 ) -> tuple[Residuals, Residuals]:
     """Return the residuals of points, in the units of `moments`, with one pass over the data: bounds, and as computed.
 
@@ -65,7 +65,7 @@ def residuals_on_data(
 class _Closing:
     """Products of residuals with [1, X, y] and with themselves, in the making."""
 
-    def __init__(self, X: Whole, y: Vector, centre: Centre, weights: Matrix) -> None:
+    def __init__(self, X: Columns, y: Vector, centre: Centre, weights: Matrix) -> None:
         self._X, self._y, self._centre, self._weights = X, y, centre, weights
         self._coefs = weights * centre.factors
         self._constants = centre.y_mean - self._coefs @ centre.means

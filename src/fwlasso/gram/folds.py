@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._core.bed import Bed
-from .._core.columns import Csc, Dense, Whole
+from .._core.columns import Columns
+from .._core.csc import Csc
+from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector, gamma
 from .blocks import Mask, Rows, read_rows
@@ -39,7 +41,7 @@ def training_sums(folds: Sequence[RowSums], total: RowSums, held_out: int) -> Ro
     return training
 
 
-def constant_columns(X: Whole, y: Vector, sums: RowSums, rows: Rows, fit_intercept: bool) -> Mask:
+def constant_columns(X: Columns, y: Vector, sums: RowSums, rows: Rows, fit_intercept: bool) -> Mask:
     """Tell which columns of X, and whether y, are constant over some rows; without an intercept, which are zero.
 
     Only columns that vary by no more than the rounding of their sums of squares are looked at.
@@ -55,7 +57,7 @@ def constant_columns(X: Whole, y: Vector, sums: RowSums, rows: Rows, fit_interce
     return constant
 
 
-def copied_columns(X: Whole, gram: Matrix, rows: Rows) -> Mask:
+def copied_columns(X: Columns, gram: Matrix, rows: Rows) -> Mask:
     """Tell which columns of X are copies of earlier ones over some rows, with either sign."""
     copies, seen = np.zeros(len(gram), np.bool_), set()
     for j in np.flatnonzero(_have_twins(gram)):
@@ -80,9 +82,9 @@ def _have_twins(gram: Matrix) -> Mask:
     return found
 
 
-def _column(X: Whole, j: int, rows: Rows) -> Vector:
+def _column(X: Columns, j: int, rows: Rows) -> Vector:
     """Return some rows of a column."""
-    one: Whole
+    one: Columns
     if isinstance(X, Dense):
         one = Dense(X.values[j : j + 1])
     elif isinstance(X, Csc):

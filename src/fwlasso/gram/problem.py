@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Whole
+from .._core.columns import Columns
 from .._core.compress import compress_rows
 from .._core.gram_gaps import magnitude_of, sums_of
 from .._core.gram_targets import Targets, gap_at
@@ -35,7 +35,7 @@ class GramProblem(NamedTuple):
     centre: Centre
     n_samples: int
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
-    data: tuple[Whole, Vector] | None  # X and y of all these rows, to prove gaps that inner products cannot
+    data: tuple[Columns, Vector] | None  # X and y of all these rows, to prove gaps that inner products cannot
     by_columns: Callable[[Workers], Problem] | None  # the same problem on its columns, where points stay open
 
     @property
@@ -87,7 +87,7 @@ class GramProblem(NamedTuple):
 
 
 def gram_problem(
-    sums: RowSums, X: Whole, y: Vector, rows: NDArray[np.int64], fit_intercept: bool, standardize: bool
+    sums: RowSums, X: Columns, y: Vector, rows: NDArray[np.int64], fit_intercept: bool, standardize: bool
 ) -> GramProblem:
     """Return the problem on some rows of the data, given the sums over these."""
     constant = constant_columns(X, y, sums, rows, fit_intercept)

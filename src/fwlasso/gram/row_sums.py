@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.columns import Csc, Whole, shape
+from .._core.columns import Columns, shape
+from .._core.csc import Csc
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
 from .._core.threads import Workers, one_blas_thread
@@ -58,7 +59,7 @@ class RowSums(NamedTuple):
 
 
 def row_sums(
-    X: Whole,
+    X: Columns,
     y: Vector,
     fit_intercept: bool,
     workers: Workers,
@@ -149,7 +150,7 @@ def _require_finite(squares: Vector, feature_names: tuple[str, ...] | None) -> N
 
 
 def _add_rows(
-    X: Whole,
+    X: Columns,
     y: Vector,
     coordinates: Coordinates,
     fold_of: Rows | None,
@@ -188,7 +189,7 @@ class Desk:
         self._n_rows, self._is_small = n_rows, is_small
         self.block = self.products = np.empty((0, 0))
 
-    def multiply(self, X: Whole, y: Vector, rows: Rows, coordinates: Coordinates) -> None:
+    def multiply(self, X: Columns, y: Vector, rows: Rows, coordinates: Coordinates) -> None:
         """Compute the products over some rows."""
         n = coordinates.shifts.size
         if len(self.block) != n:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Csc
+from .._core.csc import Csc
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
 from .._core.threads import Workers

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Dense
+from .._core.dense import Dense
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
 from .._core.threads import Workers, one_blas_thread

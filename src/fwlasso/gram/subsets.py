@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._core.columns import Whole
+from .._core.columns import Columns
 from .._core.moments import Vector
 from .._core.threads import Workers
 from .blocks import Mask
@@ -29,7 +29,7 @@ class GramSubsets:
 
     def __init__(
         self,
-        X: Whole,
+        X: Columns,
         y: Vector,
         masks: Sequence[Mask],
         fit_intercept: bool,

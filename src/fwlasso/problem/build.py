@@ -1,34 +1,33 @@
 """What is given: the design, the response and what one pass over them tells."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import (
     Columns,
-    Csc,
-    Dense,
-    Masked,
-    Shifted,
-    Standardized,
-    Stored,
     Vector,
     column_entries,
     column_entry,
     column_moments,
     cut_columns,
     dot_column,
-    holds,
-    masked,
     nbytes,
     read_only,
-    sample_vector,
+    samples,
     shape,
+    storage_of,
 )
+from .._core.csc import Csc
+from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.problem import Problem, Units
+from .._core.samples import inner, n_samples, sample_vector, total_weight, weight, weight_vector
+from .._core.standardized import Shifted, Standardized
 from .._core.threads import Workers, even_cuts
+from .._core.weighted import weighted
 from ..data.design import Design
 from ..data.frames import listed
 
@@ -47,17 +46,19 @@ def build_problem(
     fit_intercept: bool,
     standardize: bool,
     workers: Workers,
-    kept: NDArray[np.bool_] | None = None,
+    weights: NDArray[Any] | None = None,
 ) -> Problem:
-    """Read all columns once and return the problem, of all samples or of those that are `kept`.
+    """Read all columns once and return the problem, of all samples alike or with weights; zero leaves a sample out.
 
     `fit_intercept` centres the columns and y. `standardize` scales every column to a mean square of one (about
     its mean with an intercept, about zero without), so that z_j'z_j = m. Constant columns become zero columns: those
     whose largest number is their smallest.
     """
-    columns = masked(design.columns, kept)
+    weights = None if weights is None else np.asarray(weights, np.float64)
+    columns = weighted(design.columns, weights)
     m, p = shape(columns)
-    response, y_size, units = _as_centred(y, kept, fit_intercept, standardize)
+    total = total_weight(samples(columns))
+    response, y_size, units = _as_centred(y, weight_vector(samples(columns)), fit_intercept, standardize)
     means, norms, xty = np.empty(p), np.empty(p), np.empty(p)
     workers.sweep(
         lambda lo, hi: _summarize(columns, np.arange(lo, hi), response, means, norms, xty), cut_columns(columns)
@@ -70,7 +71,7 @@ def build_problem(
     if fit_intercept:
         columns = _counted_from_near(columns, response, means, norms, xty, workers)
     else:
-        norms = np.hypot(norms, math.sqrt(m) * means)
+        norms = np.hypot(norms, math.sqrt(total) * means)
         means[:] = 0.0
     if ((norms > 0.0) & (norms < _LEAST_NORM)).any():
         which = _named(design, (norms > 0.0) & (norms < _LEAST_NORM))
@@ -82,12 +83,12 @@ def build_problem(
     norms2 = norms  # in the same memory
     if fit_intercept or standardize or units.x_power != 0:
         factors = np.empty(p)
-        largest = _standardize(m, response[-1], standardize, 2.0**units.x_power, means, norms2, xty, factors)
+        largest = _standardize(total, response[-1], standardize, 2.0**units.x_power, means, norms2, xty, factors)
         X = Standardized(columns, read_only(means), read_only(factors))
     else:
         norms2 *= norms2
     response, xty, norms2 = map(read_only, (response, xty, norms2))
-    yy = float(np.sum(response[:-1] ** 2))  # not by BLAS: its threads round differently, and spin beside ours
+    yy = inner(samples(columns), response, response)
     return Problem(X, response, xty, norms2, yy, bool(fit_intercept), largest, y_size, units, m)
 
 
@@ -98,41 +99,41 @@ def _named(design: Design, which: NDArray[np.bool_]) -> str:
     return f"{'column' if len(bad) == 1 else 'columns'} {listed(bad)}"
 
 
-def _as_centred(
-    y: Vector, kept: NDArray[np.bool_] | None, fit_intercept: bool, standardize: bool
-) -> tuple[Vector, float, Units]:
+def _as_centred(y: Vector, weights: Vector, fit_intercept: bool, standardize: bool) -> tuple[Vector, float, Units]:
     """Return y as the solver has it, its size before it was centred, and the units.
 
     It is counted from the number of its own that is closest to its mean: what is constant is zero then.
     """
-    y = y if kept is None else np.where(kept, y, 0.0)  # the others have no say in the power
+    is_in = weights > 0.0
+    y = np.where(is_in, y, 0.0)  # the others have no say in the power
     largest = float(np.max(np.abs(y)))
     power = 0 if largest == 0.0 or _USUAL_Y[0] < largest < _USUAL_Y[1] else -math.frexp(largest)[1]
     y = np.ldexp(y, power)
-    given = y if kept is None else y[kept]
-    origin = float(given[np.argmin(np.abs(given - np.mean(given)))]) if fit_intercept else 0.0
+    given, own = y[is_in], weights[is_in]
+    total = np.sum(own)
+    origin = float(given[np.argmin(np.abs(given - np.sum(own * given) / total))]) if fit_intercept else 0.0
     given = given - origin
-    mean = float(np.mean(given)) if fit_intercept else 0.0
-    response = sample_vector(y - origin - mean if kept is None else np.where(kept, y - origin - mean, 0.0))
-    return response, math.sqrt(np.sum(given**2)), Units(0, power, origin, mean, bool(standardize))
+    mean = float(np.sum(own * given) / total) if fit_intercept else 0.0
+    response = sample_vector(np.where(is_in, weights * (y - origin - mean), 0.0))
+    return response, math.sqrt(np.sum(own * given**2)), Units(0, power, origin, mean, bool(standardize))
 
 
 def _counted_from_near(
-    columns: Stored, y: Vector, means: Vector, norms: Vector, xty: Vector, workers: Workers
-) -> Stored:
+    columns: Columns, y: Vector, means: Vector, norms: Vector, xty: Vector, workers: Workers
+) -> Columns:
     """Return the columns with those far from zero counted from a number of their own, and fill in what that changes."""
-    m, p = shape(columns)
-    far = _far_columns(math.sqrt(m) / _FAR, means, norms)
+    p = means.size
+    far = _far_columns(math.sqrt(total_weight(samples(columns))) / _FAR, means, norms)
     if far.size == 0:
         return columns
     origins = np.zeros(p)
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
     workers.run(lambda lo, hi: _find_origins(columns, far[lo:hi], y.size - 1, means, norms, origins), cuts)
-    whole = columns.columns if isinstance(columns, Masked) else columns
+    whole = storage_of(columns)
     if not isinstance(whole, Dense | Csc) or not origins.any():  # genotypes are small numbers
         return columns
     shifted = Shifted(whole, read_only(origins))
-    near: Stored = columns._replace(columns=shifted) if isinstance(columns, Masked) else shifted
+    near = shifted if columns is whole else columns._replace(columns=shifted)
     far = far[origins[far] != 0.0]
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
     workers.run(lambda lo, hi: _summarize(near, far[lo:hi], y, means, norms, xty), cuts)
@@ -154,7 +155,7 @@ def _far_columns(share: float, means: Vector, norms: Vector) -> NDArray[np.int64
 
 
 @kernel
-def _summarize(X: Stored, columns: NDArray[np.int64], y: Vector, means: Vector, norms: Vector, xty: Vector) -> None:
+def _summarize(X: Columns, columns: NDArray[np.int64], y: Vector, means: Vector, norms: Vector, xty: Vector) -> None:
     """Fill the mean of some columns, the root of their sum of squares about it, and x_j'y."""
     for j in columns:
         means[j], squares = column_moments(X, j)
@@ -163,40 +164,43 @@ def _summarize(X: Stored, columns: NDArray[np.int64], y: Vector, means: Vector, 
 
 
 @kernel
-def _small_norm(X: Stored, j: int, mean: float) -> float:
+def _small_norm(X: Columns, j: int, mean: float) -> float:
     """Return the root of the sum of squares about the mean, where the squares themselves may underflow."""
-    largest = n_there = 0.0
+    own = samples(X)
+    largest = weight_there = 0.0
     for k in range(column_entries(X, j)):
         i, value = column_entry(X, j, k)
-        n_there += holds(X, i)
-        largest = max(largest, abs(value - mean) * holds(X, i))
-    n_others = shape(X)[0] - n_there  # of a sparse column: zeros
-    largest = max(largest, abs(mean)) if n_others > 0.0 else largest
+        weight_there += weight(own, i)
+        if weight(own, i) > 0.0:
+            largest = max(largest, abs(value - mean))
+    of_others = total_weight(own) - weight_there  # of a sparse column: zeros
+    largest = max(largest, abs(mean)) if of_others > 0.0 else largest
     if largest == 0.0:
         return 0.0
-    squares = n_others * (mean / largest) ** 2
+    squares = of_others * (mean / largest) ** 2
     for k in range(column_entries(X, j)):
         i, value = column_entry(X, j, k)
-        squares += holds(X, i) * ((value - mean) / largest) ** 2
+        squares += weight(own, i) * ((value - mean) / largest) ** 2
     return float(largest * np.sqrt(squares))
 
 
 @kernel
 def _find_origins(
-    X: Stored, columns: NDArray[np.int64], n_rows: int, means: Vector, norms: Vector, origins: Vector
+    X: Columns, columns: NDArray[np.int64], n_rows: int, means: Vector, norms: Vector, origins: Vector
 ) -> None:
     """Fill the number closest to the mean for columns of which all entries are stored; those of constants are zero."""
+    own = samples(X)
     for j in columns:
         smallest, largest, nearest = np.inf, -np.inf, np.inf
-        n_there = 0.0
+        n_there = 0
         for k in range(column_entries(X, j)):
             i, value = column_entry(X, j, k)
-            if holds(X, i) > 0.0:
-                n_there += 1.0
+            if weight(own, i) > 0.0:
+                n_there += 1
                 smallest, largest = min(smallest, value), max(largest, value)
                 if abs(value - means[j]) < abs(nearest - means[j]):
                     nearest = value
-        if n_there < shape(X)[0]:
+        if n_there < n_samples(own):
             smallest, largest = min(smallest, 0.0), max(largest, 0.0)
         if smallest == largest:
             norms[j] = 0.0
@@ -206,7 +210,7 @@ def _find_origins(
 
 @kernel
 def _standardize(
-    m: int, y_sum: float, unit: bool, scale: float, means: Vector, norms: Vector, xty: Vector, factors: Vector
+    m: float, y_sum: float, unit: bool, scale: float, means: Vector, norms: Vector, xty: Vector, factors: Vector
 ) -> float:
     """Fill f_j of z_j = f_j (x_j - mu_j 1), turn x_j'y into z_j'y and norms of x_j into squared norms of z_j.
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Vector, Vectors, cut_columns, dot_each, sample_vector, side_by_side
+from .._core.columns import Columns, Vector, Vectors, cut_columns, dot_each, side_by_side
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import by_type, kernel
 from .._core.losses import Squared
@@ -35,6 +35,7 @@ from .._core.moments import rounding_bound as gamma
 from .._core.objective import duality_gap
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
+from .._core.samples import inner, sample_vector
 from .._core.threads import Workers
 
 
@@ -70,9 +71,10 @@ class Claim(NamedTuple):
 
 def examine(problem: Problem, columns: NDArray[np.int64], coefs: Vector, residual: Vector, max_corr: float) -> Evidence:
     """Return what is known of coefficients, given their residual, a sample vector that was computed from them."""
-    m, r = problem.n_samples, residual[:-1]
+    m = problem.n_samples
     with np.errstate(over="ignore", invalid="ignore"):
-        rr, yr, l1 = float(np.sum(r * r)), float(np.sum(problem.y[:-1] * r)), float(np.sum(np.abs(coefs)))
+        rr, yr = inner(problem.samples, residual, residual), inner(problem.samples, problem.y, residual)
+        l1 = float(np.sum(np.abs(coefs)))
         size = float(problem.sizes(columns) @ np.abs(coefs))
     r_size = math.sqrt(rr) * (1.0 + 1e-8)
     n_ops = columns.size + 12 + (m if problem.units.standardized else 0)

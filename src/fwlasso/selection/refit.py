@@ -5,8 +5,10 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Vector, add_column, center, dot_column, masked, shape
+from .._core.columns import Columns, Vector, add_column, dot_column, samples
 from .._core.jit import kernel
+from .._core.samples import center, n_samples, total_weight
+from .._core.weighted import weighted
 from ..data.design import Design
 from ..result import LassoPath
 
@@ -24,8 +26,8 @@ def refit_supports(
     Points have none whose support is larger than `LARGEST_SUPPORT`, or not smaller than the number of samples: they
     keep the Lasso's. Where columns depend on each other, it is the solution with the smallest norm.
     """
-    columns = masked(design.columns, kept)
-    m, _ = shape(columns)
+    columns = weighted(design.columns, None if kept is None else kept.astype(np.float64))
+    m = n_samples(samples(columns))
     fit_intercept = bool(path.settings["fit_intercept"])
     has_refit = path.n_active <= min(LARGEST_SUPPORT, m - 1 - fit_intercept)
     indptr, indices = path.coefs.indptr, path.coefs.indices
@@ -75,9 +77,9 @@ def _normal_equations(
         total = product = 0.0
         for r in range(y.size):
             total += v[r]
-        means[i] = total / shape(columns)[0] if fit_intercept else 0.0
+        means[i] = total / total_weight(samples(columns)) if fit_intercept else 0.0
         v[-1] = total if fit_intercept else 0.0
-        center(columns, v)
+        center(samples(columns), v)
         for r in range(y.size):
             product += v[r] * y[r]
         xty[i] = product

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Vector, Whole, nbytes, shape
+from .._core.columns import Columns, Vector, nbytes, shape
 from .._core.problem import Problem
 from .._core.threads import Workers
 from ..assembly import label, warn_unless_converged
@@ -143,6 +143,6 @@ def _open_runs(data: Data, options: Options, seed: int, masks: Sequence[Mask], s
     return runs
 
 
-def _n_affordable(columns: Whole, n_threads: int) -> int:
+def _n_affordable(columns: Columns, n_threads: int) -> int:
     path_bytes = BYTES_PER_COLUMN * shape(columns)[1]
     return int(max(_MOST_OF_X * nbytes(columns) // path_bytes, min(n_threads, _FEW_BYTES // path_bytes)))

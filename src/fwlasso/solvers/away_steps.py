@@ -12,11 +12,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._core.columns import Vector, add_column, center
+from .._core.columns import Vector, add_column, samples
 from .._core.iterate import Iterate, correlation, move
 from .._core.jit import kernel
 from .._core.penalties import ROUNDING, L1Ball
 from .._core.problem import Problem
+from .._core.samples import center, norm2
 from ..problem.certificate import estimate_gap
 from ..problem.points import burst_steps
 from ..status import Status
@@ -180,11 +181,8 @@ def _distance2_between(problem: Problem, column: int, d: float, atom: Atom) -> f
     add_column(problem.X, column, d, difference)
     if atom.column >= 0:
         add_column(problem.X, atom.column, -atom.d, difference)
-    center(problem.X, difference)
-    total = 0.0
-    for i in range(difference.size - 1):
-        total += difference[i] ** 2
-    return total
+    center(samples(problem.X), difference)
+    return norm2(samples(problem.X), difference)
 
 
 @kernel

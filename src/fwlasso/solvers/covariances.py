@@ -8,11 +8,12 @@ twice the cost of having known what the better choice is.
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Matrix, Vector, add_column, center, column_entries, dot_column
+from .._core.columns import Matrix, Vector, add_column, column_entries, dot_column, samples
 from .._core.iterate import Iterate, correlation
 from .._core.jit import kernel
 from .._core.penalties import ROUNDING, Penalty, minimise_1d
 from .._core.problem import Problem
+from .._core.samples import center
 
 Indices = NDArray[np.int64]
 
@@ -94,7 +95,7 @@ def _inner_products(problem: Problem, columns: Indices, n_old: int, values: Matr
     for k in range(n_old, columns.size):
         column[:] = 0.0
         add_column(problem.X, columns[k], 1.0, column)
-        center(problem.X, column)
+        center(samples(problem.X), column)
         for i in range(k + 1):
             values[k, i] = values[i, k] = dot_column(problem.X, columns[i], column)
 

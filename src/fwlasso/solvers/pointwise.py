@@ -138,7 +138,7 @@ def solve_point(
         n_iter += burst.n_iter
         n_dots += burst.n_dots
         n_looks += burst.n_iter * n_columns
-        if is_stale(iterate) or status is Status.CERTIFIED:
+        if is_stale(problem, iterate) or status is Status.CERTIFIED:
             iterate = refresh(problem, iterate)
         if n_columns == p:
             gap = max(burst.gap, 0.0)
