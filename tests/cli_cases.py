@@ -14,6 +14,7 @@ from fwlasso.cli.app import app
 
 M, P = 30, 8
 NAMES = tuple(f"f{j}" for j in range(P))
+COMMANDS = ("path", "cv", "predict", "report", "convert", "info", "verify", "demo")
 COMPLETE, BAD_INPUT, INCOMPLETE = 0, 2, 3
 SAVED = ["path.npz", "path.png", "report.html", "segments", "settings.json"]
 

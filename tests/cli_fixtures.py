@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the command line, for all of tests/cli."""
+"""Fixtures of tests that call commands."""
 
 import contextlib
 import shutil
@@ -13,9 +13,7 @@ from fwlasso.cli import path as cli_path
 
 
 @pytest.fixture(autouse=True)
-def _wide_and_colourless(monkeypatch, request):
-    if request.path.parent.name != "cli":
-        return
+def _wide_and_colourless(monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
-import test_cli_models
+from cli_cases import COMMANDS
 from code_blocks import ROOT, blocks, run_commands, run_python
 from fwlasso.cli import app as cli
 
@@ -49,7 +49,7 @@ def test_python_of_the_page_runs(tmp_path, monkeypatch):
 
 def test_every_command_is_on_the_page():
     text = (ROOT / "docs/CLI.md").read_text(encoding="utf-8")
-    for command in test_cli_models.COMMANDS:
+    for command in COMMANDS:
         assert f"`fwlasso {command}" in text
         assert f"\nfwlasso {command} " in text
 

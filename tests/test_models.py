@@ -15,13 +15,13 @@ from sklearn import linear_model
 from sklearn.exceptions import NotFittedError
 
 from attack.storages import pack
+from cli_cases import call
 from fwlasso import Lasso, LassoPath, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
 from fwlasso.datasets import Table
 from fwlasso.datasets.sealed import seal
 from fwlasso.selection.choice import Choice
 from model_cases import M, P, X, Y
-from test_cli import call
 
 NAMES = tuple(f"f{j}" for j in range(P))
 

@@ -1,4 +1,4 @@
-"""The pictures of a path, one by one: their lines, and where they are drawn. The report's are tested in a browser."""
+"""The pictures of a path: each has the numbers of the path, and can be saved. The report's are tested in a browser."""
 
 import io
 from dataclasses import replace
@@ -43,52 +43,38 @@ def legend_of(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-def line_of(ax, values):
-    """The one line with these ordinates."""
-    (line,) = [line for line in ax.lines if np.array_equal(line.get_ydata(), values)]
-    return line
+def lines_of(ax):
+    return {tuple(line.get_ydata()) for line in ax.lines}
 
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_pictures_are_drawn_along_the_norm_or_the_penalty(path, ax, picture):
-    before = plt.get_fignums()
-    assert PICTURES[picture](path, ax=ax) is ax
-    assert plt.get_fignums() == before
-    assert (ax.get_xlabel(), ax.get_xscale()) == ("l1 norm of the coefficients", "linear")
+    draw = PICTURES[picture]
+    assert draw(path, ax=ax) is ax
+    assert plt.get_fignums() == []
     np.testing.assert_array_equal(max((line.get_xdata() for line in ax.lines), key=len), path.radii)
-    other = PICTURES[picture](path, x="alpha")
-    assert len(plt.get_fignums()) == len(before) + 1  # one of its own
+    other = draw(path, x="alpha")
     assert (other.get_xlabel(), other.get_xscale()) == ("alpha", "log")
     assert other.xaxis.get_inverted()  # from sparse to dense
     np.testing.assert_array_equal(max((line.get_xdata() for line in other.lines), key=len), path.alphas)
-    with pytest.raises(ValueError, match="x must be 'radius' or 'alpha', got 'lambda'"):
-        PICTURES[picture](path, x="lambda")
-
-
-@pytest.mark.parametrize("picture", PICTURES)
-def test_points_without_penalty_are_left_out(path, picture):
-    alphas = path.alphas.copy()
-    alphas[-1] = 0.0
-    drawn = PICTURES[picture](replace(path, alphas=alphas), x="alpha")
-    drawn.figure.savefig(io.BytesIO())
-    assert drawn.get_xlim()[1] > 0.0
-    assert drawn.get_xlabel() == "alpha (1 at 0 left out)"
+    alphas = np.append(path.alphas[:-1], 0.0)
+    other = draw(replace(path, alphas=alphas), x="alpha")
+    other.figure.savefig(io.BytesIO())
+    assert other.get_xlabel() == "alpha (1 at 0 left out)"
     with pytest.raises(ValueError, match="x: every alpha of this path is 0"):
-        PICTURES[picture](replace(path, alphas=0.0 * alphas), x="alpha")
+        draw(replace(path, alphas=0.0 * alphas), x="alpha")
+    with pytest.raises(ValueError, match="x must be 'radius' or 'alpha', got 'lambda'"):
+        draw(path, x="lambda")
 
 
 def test_every_feature_ever_active_has_its_line_and_the_largest_a_label(path, ax):
     names = tuple(f"_{j}$" for j in range(P))
     plot_coefs(replace(path, feature_names=names), ax=ax, n_labels=3)
     scaled = path.scaled_coefs.toarray()
-    sizes = np.abs(scaled).max(axis=1)
-    assert len(ax.lines) == np.count_nonzero(sizes) + 1  # and zero
-    order = np.argsort(-sizes, kind="stable")
-    for j in order[: np.count_nonzero(sizes)]:
-        line_of(ax, scaled[j])
+    order = np.argsort(-np.abs(scaled).max(axis=1), kind="stable")
+    assert lines_of(ax) >= {tuple(scaled[j]) for j in range(P) if scaled[j].any()}
     assert [text.replace("\\$", "$").strip("\u200b") for text in legend_of(ax)] == [names[j] for j in order[:3]]
-    assert ax.get_ylabel() == "coefficient of the scaled feature"
-    assert f"{np.count_nonzero(sizes)} of {P} features" in ax.get_title()
+    assert f"{np.unique(path.coefs.indices).size} of {P} features" in ax.get_title()
 
 
 @pytest.mark.parametrize("name", [r"$\nonsense$", "from $5 to $9"])
@@ -97,30 +83,23 @@ def test_dollars_in_names_are_not_formulas(path, name):
     with mpl.rc_context({"svg.fonttype": "none"}):  # text stays text
         draw_coefs(replace(path, feature_names=(name,) * P)).savefig(file, format="svg")
     assert file.getvalue().decode().count(f">{name}</text>") == np.unique(path.coefs.indices).size
-    assert plt.get_fignums() == []
 
 
 @pytest.mark.parametrize("radii", [3, [0.0]])
 def test_path_without_active_features(radii):
     figure = draw_coefs(solve(y=np.ones(M), radii=radii))
     figure.savefig(io.BytesIO())
-    assert len(figure.axes[0].lines) == 1
     assert figure.axes[0].get_legend() is None
 
 
 def test_error_is_drawn_with_band_folds_best_and_chosen_point(path, ax):
     choice = replace(choose(path, 2), scores=choose(path, 3).scores)
     path.plot_error(CrossValidation(path, choice), ax=ax)
-    line_of(ax, choice.scores)
-    for fold in choice.fold_scores.T:
-        line_of(ax, fold)
+    assert lines_of(ax) >= {tuple(choice.scores), *map(tuple, choice.fold_scores.T)}
     (band,) = ax.collections
-    low, high = choice.scores - choice.standard_errors, choice.scores + choice.standard_errors
-    assert set(np.concatenate([low, high])) <= set(band.get_paths()[0].vertices[:, 1])
-    best, chosen = (line for line in ax.lines if line.get_marker() == "o")
-    assert (best.get_xdata()[0], best.get_ydata()[0]) == (path.radii[3], choice.scores[3])
-    assert (chosen.get_xdata()[0], chosen.get_ydata()[0]) == (path.radii[2], choice.scores[2])
-    assert ax.get_ylabel() == "mean squared error"
+    assert set(choice.scores + choice.standard_errors) <= set(band.get_paths()[0].vertices[:, 1])
+    marked = [(*line.get_xdata(), *line.get_ydata()) for line in ax.lines if line.get_marker() == "o"]
+    assert marked == [(path.radii[k], choice.scores[k]) for k in (3, 2)]
     assert {f"best: {path.n_active[3]} features", f"chosen by 1se: {path.n_active[2]} features"} < set(legend_of(ax))
     with pytest.raises(ValueError, match=r"^choice must be that of a point of this path"):
         path.plot_error(choose(solve(radii=6), 3))
@@ -130,10 +109,8 @@ def test_criterion_without_folds(path, ax):
     choice = replace(choose(path, 3, folds=False), rule="_$x$")
     path.plot_error(choice, ax=ax)
     ax.figure.savefig(io.BytesIO())
-    line_of(ax, choice.scores)
+    assert tuple(choice.scores) in lines_of(ax)
     assert not ax.collections
-    assert ax.get_ylabel() == "bic"
-    assert len(legend_of(ax)) == 1
 
 
 def test_gaps_are_drawn_with_their_tolerance(path, ax):
@@ -142,9 +119,7 @@ def test_gaps_are_drawn_with_their_tolerance(path, ax):
     replace(path, gaps=gaps).plot_gap(ax=ax)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), gaps[gaps > 0.0])
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), path.radii[gaps > 0.0])
-    assert (ax.get_yscale(), ax.get_ylabel()) == ("log", "relative duality gap")
-    assert legend_of(ax) == ["tolerance 0.0001"]
-    assert ax.lines[-1].get_ydata() == [1e-4, 1e-4]
+    assert (ax.get_yscale(), legend_of(ax)) == ("log", ["tolerance 0.0001"])
 
 
 def test_gaps_that_were_not_computed(ax):

@@ -11,6 +11,7 @@ import pytest
 import fwlasso
 from cli_cases import (
     BAD_INPUT,
+    COMMANDS,
     COMPLETE,
     INCOMPLETE,
     NAMES,
@@ -238,7 +239,7 @@ def test_module_runs_as_a_program(tmp_path, arguments, exit_code, stream, text):
     assert getattr(ended, "stderr" if stream == "stdout" else "stdout") == ""
 
 
-@pytest.mark.parametrize("command", ["path", "cv", "predict", "report", "convert", "info", "verify", "demo"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples_and_exit_codes(call_main, command):
     text = plain(call(command, "--help").stdout)
     assert "For example: fwlasso " + command in text

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import test_cli
+from cli_cases import BAD_INPUT
 from fwlasso import Lasso, LinearModel, lasso_path
 from fwlasso.datasets import Table, dump_libsvm, write_store
 from fwlasso.report.describe import describe
-from test_cli import BAD_INPUT
 
-call_main = test_cli.call_main
 M, P = 30, 12
 
 

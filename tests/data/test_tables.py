@@ -11,14 +11,10 @@ import pytest
 from pyarrow.parquet import write_table
 from typer.testing import CliRunner
 
-import test_cli
+from cli_cases import BAD_INPUT, NAMES, X, Y, call, call_json, plain, write_csv
 from fwlasso import LassoPath, LinearModel
 from fwlasso.cli import app as cli
 from fwlasso.datasets import arrow_files, convert, read_table
-from test_cli import BAD_INPUT, NAMES, X, Y, call, call_json, plain, write_csv
-
-call_main = test_cli.call_main
-_wide_and_colourless = test_cli._wide_and_colourless
 
 TEXT = "\n".join([",".join([*NAMES, "y"]), *(",".join(map(repr, row)) for row in np.column_stack([X, Y]).tolist()), ""])
 LAYOUTS = {

@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 from bed_reader import to_bed
 
-import test_cli
 from attack.storages import pack
+from cli_cases import BAD_INPUT, call, call_json
 from fwlasso import Lasso, LassoPath, LinearModel, lasso_cv, lasso_path
 from fwlasso.bed import Genotypes, Variant, Variants
 from fwlasso.datasets import open_bed, read_table
 from fwlasso.datasets.sealed import seal
-from test_cli import BAD_INPUT, call, call_json
-
-call_main = test_cli.call_main
-_wide_and_colourless = test_cli._wide_and_colourless
 
 ignore_turned = pytest.mark.filterwarnings("ignore:.* are turned, as A1 and A2 are exchanged")
 M, P = 60, 12

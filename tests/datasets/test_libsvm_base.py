@@ -8,14 +8,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
-import test_cli
+from cli_cases import BAD_INPUT, COMPLETE, call, call_json, plain, write_csv
 from fwlasso import LassoPath, LinearModel, lasso_path
 from fwlasso.datasets import convert, open_store, read_table
 from fwlasso.datasets.sealed import seal
-from test_cli import BAD_INPUT, COMPLETE, call, call_json, plain, write_csv
-
-call_main = test_cli.call_main
-_wide_and_colourless = test_cli._wide_and_colourless
 
 M, P = 60, 8
 rng = np.random.default_rng(3)

@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-import test_cli
+from cli_cases import BAD_INPUT, X, call, write_csv
 from fwlasso import LassoPath, LinearModel, lasso_path
 from fwlasso.checkpoints.folder import read_run
 from fwlasso.datasets import read_table
@@ -23,10 +23,6 @@ from sealed_cases import (
     reseal_record,
     write_members,
 )
-from test_cli import BAD_INPUT, X, call, write_csv
-
-call_main = test_cli.call_main
-_wide_and_colourless = test_cli._wide_and_colourless
 
 N_POINTS = 9
 M, P = X.shape

@@ -78,18 +78,13 @@ def assert_table(rows, coef, scaled, names=NAMES, rel=5e-6):
 # What is shown --------------------------------------------------------------------------------------------------
 
 
-def test_table_of_the_chosen_model_is_exact(page, path):
-    browser = page(path, choice=choose(path, HOME))
-    assert browser.text("#model-title") == "The chosen model"
-    assert_table(browser.rows("#features"), path.coef(HOME), path.coef(HOME, scaled=True))
-    assert browser.text("#intercept") == f"{path.intercepts[HOME]:.6g}"
-
-
-def test_table_of_the_last_point_is_exact(page, path):
-    browser = page(path)
-    assert browser.text("#model-title") == "The last point"
-    assert_table(browser.rows("#features"), path.coef(-1), path.coef(-1, scaled=True))
-    assert browser.text("#intercept") == f"{path.intercepts[-1]:.6g}"
+@pytest.mark.parametrize(("chosen", "title"), [(HOME, "The chosen model"), (None, "The last point")])
+def test_table_of_the_model_is_exact(page, path, chosen, title):
+    browser = page(path, choice=None if chosen is None else choose(path, chosen))
+    point = -1 if chosen is None else chosen
+    assert browser.text("#model-title") == title
+    assert_table(browser.rows("#features"), path.coef(point), path.coef(point, scaled=True))
+    assert browser.text("#intercept") == f"{path.intercepts[point]:.6g}"
 
 
 def test_names_and_title_are_text(page, path):
@@ -120,6 +115,13 @@ def test_without_a_choice_the_fit_is_drawn(page, path):
     browser = page(path)
     assert browser.text("#score-title") == "R² on the training data"
     assert browser.run("document.querySelectorAll('.fold, .band, .chosen, .home-line').length") == 0
+    assert browser.run("document.querySelector('#after').disabled")
+    for button, point in (("#before", 6), ("#before", 5), ("#after", 6)):
+        browser.click(button)
+        assert readout(browser)["point"] == f"{point} of 7"
+    for place, point in (("#active svg", 1), ("#points tbody tr:nth-child(3)", 3)):
+        browser.click(place, 0.01)
+        assert readout(browser)["point"] == f"{point} of 7"
 
 
 @pytest.mark.parametrize(
@@ -195,16 +197,6 @@ def test_refitted_model_is_not_a_point_of_the_path(page, path):
         slide(browser, 0)
 
 
-def test_buttons_go_back_and_on(page, path):
-    browser = page(path)
-    assert browser.run("document.querySelector('#after').disabled")
-    browser.click("#before")
-    browser.click("#before")
-    assert readout(browser)["point"] == "5 of 7"
-    browser.click("#after")
-    assert readout(browser)["point"] == "6 of 7"
-
-
 def test_pointing_at_a_line_names_its_feature(page, path):
     browser = page(path)
     # The strongest line at the last point, at the right end of the chart.
@@ -246,14 +238,6 @@ def test_pointing_at_the_error_tells_its_folds(page, path):
     assert folds == pytest.approx(choice.fold_scores[-1], rel=1e-2)
 
 
-def test_click_in_a_chart_goes_to_the_point(page, path):
-    browser = page(path)
-    browser.click("#active svg", 0.01)
-    assert readout(browser)["point"] == "1 of 7"
-    browser.click("#points tbody tr:nth-child(3)")
-    assert readout(browser)["point"] == "3 of 7"
-
-
 def test_finger_on_a_line_names_its_feature(page, path):
     browser = page(path)
     browser.resize(390, 844, mobile=True)
@@ -271,16 +255,6 @@ def test_finger_on_a_line_names_its_feature(page, path):
     assert readout(browser)["point"] == "7 of 7"
 
 
-def test_axis_can_be_the_penalty(page, path):
-    browser = page(path)
-    before = browser.run("document.querySelector('#coefs .line').getAttribute('d')")
-    browser.run("axis = document.querySelector('#axis'); axis.value = 'alpha'; axis.dispatchEvent(new Event('change'))")
-    assert browser.run("document.querySelector('#coefs .line').getAttribute('d')") != before
-    assert "alpha, on a log scale" in browser.run("document.querySelector('#gap').textContent")
-    browser.hover("#coefs svg", 0.999)
-    assert "point 7" in browser.text("#coefs .tip")
-
-
 @pytest.mark.parametrize("chosen", [None, HOME, N_POINTS - 1])
 def test_points_without_a_logarithm_are_left_out_of_its_axis(page, rng, chosen):
     path = synthetic_path(40, N_POINTS, 20, rng)
@@ -291,6 +265,7 @@ def test_points_without_a_logarithm_are_left_out_of_its_axis(page, rng, chosen):
     before = browser.run(lines)
     browser.run("axis = document.querySelector('#axis'); axis.value = 'alpha'; axis.dispatchEvent(new Event('change'))")
     after = browser.run(lines)
+    assert "alpha, on a log scale" in browser.run("document.querySelector('#gap').textContent")
     for name in ("coefs", "score", "active", "gap"):
         assert "(1 at 0 left out)" in browser.run(f"document.querySelector('#{name}').textContent")
         browser.hover(f"#{name} svg", 0.999)
@@ -308,25 +283,17 @@ def test_points_without_a_logarithm_are_left_out_of_its_axis(page, rng, chosen):
 # Keyboard -------------------------------------------------------------------------------------------------------
 
 
-def test_slider_by_keyboard(page, path):
+@pytest.mark.parametrize("place", ["#slider", "#coefs svg", "#score svg", "#active svg", "#gap svg"])
+def test_points_by_keyboard(page, path, place):
     browser = page(path, choice=choose(path, HOME))
-    browser.focus("#slider")
+    browser.focus(place)
+    tip = place.replace("svg", ".tip")
     for key, point in (("ArrowRight", 6), ("ArrowLeft", 5), ("Home", 1), ("ArrowLeft", 1), ("End", 7)):
         browser.press(key)
         assert readout(browser)["point"] == f"{point} of 7"
-
-
-@pytest.mark.parametrize("name", ["coefs", "score", "active", "gap"])
-def test_charts_by_keyboard(page, path, name):
-    browser = page(path, choice=choose(path, HOME))
-    browser.focus(f"#{name} svg")
-    assert f"point {HOME + 1}" in browser.text(f"#{name} .tip")
-    for key, point in (("ArrowRight", 6), ("ArrowLeft", 5), ("Home", 1), ("End", 7)):
-        browser.press(key)
-        assert readout(browser)["point"] == f"{point} of 7"
-        assert f"point {point}" in browser.text(f"#{name} .tip")
+        assert place == "#slider" or f"point {point}" in browser.text(tip)
     browser.press("Escape")
-    assert browser.run(f"document.querySelector('#{name} .tip').hidden")
+    assert place == "#slider" or browser.run(f"document.querySelector('{tip}').hidden")
 
 
 def test_features_by_keyboard(page, path):
@@ -367,20 +334,8 @@ def test_everything_is_reached_by_tab_and_seen(page, path):
             break
         reached.append(here)
         assert ring == "solid3px", here
-    expected = [
-        "before",
-        "slider",
-        "after",
-        "back",
-        "axis",
-        "coefs",
-        "score",
-        "active",
-        "gap",
-        "download",
-        "copy",
-        "call",
-    ]
+    charts = ["coefs", "score", "active", "gap"]
+    expected = ["before", "slider", "after", "back", "axis", *charts, "download", "copy", "call"]
     assert [name for name in reached if name in expected][: len(expected)] == expected
 
 
