@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from fwlasso.data.progress import Step, Tell, silent
+from fwlasso.data.progress import ProgressCallback, Step, silent
 
 TRIES = 4
 TIMEOUT = 20.0  # seconds without a byte
@@ -41,7 +41,7 @@ class _BrokenOffError(Exception):
 
 
 def download(
-    url: str, file: Path, *, progress: Tell | None = None, timeout: float = TIMEOUT, tries: int = TRIES
+    url: str, file: Path, *, progress: ProgressCallback | None = None, timeout: float = TIMEOUT, tries: int = TRIES
 ) -> None:
     """Download a file, or the rest of it, and write its SHA-256 beside it.
 
@@ -94,7 +94,7 @@ def _compare(file: Path, known: Path, found: str) -> None:
         )
 
 
-def _try_often(url: str, file: Path, tell: Tell, timeout: float, tries: int) -> None:
+def _try_often(url: str, file: Path, tell: ProgressCallback, timeout: float, tries: int) -> None:
     was_reached = False
     for n_before in range(tries):
         if n_before:
@@ -111,7 +111,7 @@ def _try_often(url: str, file: Path, tell: Tell, timeout: float, tries: int) -> 
     raise (DownloadError if was_reached else UnreachableError)(_failed(url, file, why))
 
 
-def _try_once(url: str, file: Path, tell: Tell, timeout: float) -> None:
+def _try_once(url: str, file: Path, tell: ProgressCallback, timeout: float) -> None:
     part, version = _beside(file, ".part"), _beside(file, ".part.version")
     n_there = part.stat().st_size if part.exists() and version.exists() else 0
     headers = {"User-Agent": "fwlasso", "Accept-Encoding": "identity"}

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from fwlasso._core.columns import Vector
 from fwlasso._core.notices import warn_of_doubt
-from fwlasso.data.progress import Tell
+from fwlasso.data.progress import ProgressCallback
 from fwlasso.data.table import Table
 from fwlasso.datasets import load_libsvm, product_features
 
@@ -73,7 +73,7 @@ def fetch_paper_set(
     *,
     download: bool = True,
     random_state: int | None = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> PaperSet:
     """Return a data set of the paper: made, read from a file, or downloaded first.
 
@@ -140,7 +140,7 @@ class _Files(NamedTuple):
 
     folder: Path
     may_download: bool
-    progress: Tell | None
+    progress: ProgressCallback | None
 
     def get(self, stem: str, packing: str = "") -> Path:
         """Return a file of the folder; one that was downloaded is checked first."""

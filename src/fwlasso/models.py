@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._core.columns import Vector
+from .data.files import naming
 from .data.genotypes import Variant
 from .data.predict import Linear, predict
 from .datasets.compressed import write_text
-from .datasets.sealed import is_number, naming_file, seal, unseal
+from .datasets.sealed import is_number, seal, unseal
 from .result import LassoPath
 from .selection.choice import Choice
 
@@ -169,7 +170,7 @@ class LinearModel:
     @classmethod
     def load(cls, file: str | Path) -> "LinearModel":
         """Read a model that `save` wrote."""
-        with naming_file(file := Path(file)):
+        with naming(file := Path(file), Exception):
             return cls.from_json(file.read_bytes().decode())
 
     def _record(self) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def broken_csc(indices, indptr) -> sp.csc_array:
         (broken_csc([0, 5], [0, 1, 2]), "an index is outside the shape"),
         (broken_csc([0, -1], [0, 1, 2]), "an index is outside the shape"),
         (broken_csc([0, 1], [0, 2, 1]), "indptr"),
-        (broken_csc([0, 1], [0, 10**8, 2]), "indptr decreases"),  # no index is read there
+        (broken_csc([0, 1], [0, 10**8, 2]), "indptr does not fit"),  # no index is read there
         (broken_csc([0, 1], [0, 1, 9]), "indptr does not fit"),
     ],
 )

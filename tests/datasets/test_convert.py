@@ -257,13 +257,13 @@ WITHOUT_NAMES = np.ones((3, 4))
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rows": [0, 9]}, "rows: there is no 9, only 3"),
-        ({"columns": [-5]}, "columns: there is no -5, only 4"),
+        ({"rows": [0, 9]}, "rows: index 9 is out of bounds .* size 3"),
+        ({"columns": [-5]}, "columns: index -5 is out of bounds .* size 4"),
         ({"columns": [1, 1]}, "columns has some more than once"),
         ({"columns": [1, -3]}, "columns has some more than once"),
         ({"rows": []}, "rows"),
         ({"rows": slice(2, 2)}, "rows selects nothing"),
-        ({"rows": [True, False]}, "rows has 2 truth values for 3"),
+        ({"rows": [True, False]}, "rows: boolean index did not match .* 3 .* 2"),
         ({"columns": ["a"]}, "columns: the source has no names"),
         ({"columns": [0.5]}, "columns must be a slice or a sequence"),
         ({"columns": 3}, "columns must be a slice or a sequence"),

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from .._core.columns import Vector
-from ..data.files import lock, sync
+from ..data.files import lock, naming, sync
 from ..datasets.sealed import (
     Arrays,
     check_supports,
     is_number,
     json_text,
-    naming_file,
     open_arrays,
     read_record,
     require,
@@ -134,7 +133,7 @@ def read_run(folder: Path) -> Run | None:
         record = read_record(file, _FORMAT, _VERSION)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with naming_file(file):
+    with naming(file, Exception):
         _check_record(record)
     return Run(folder, record)
 

@@ -7,8 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..checkpoints.folder import CHOICE, MODEL, PATH, PICTURE, REPORT, clear_run, locked, read_run
+from ..data.files import naming
 from ..datasets.compressed import replacing
-from ..datasets.sealed import is_number, naming_file, read_record, require, write_record
+from ..datasets.sealed import is_number, read_record, require, write_record
 from ..models import LinearModel
 from ..plots import draw_coefs
 from ..report.page import write_report
@@ -89,7 +90,7 @@ def load_choice(run: Path, path: LassoPath) -> Choice | None:
         return None
     model = LinearModel.load(run / MODEL)
     record = read_record(file, _FORMAT, _VERSION)
-    with naming_file(file):
+    with naming(file, Exception):
         point, names = record["point"], ("rule", "criterion", "greater_is_better", "blend", "radius", "r2")
         arrays: dict[str, Any] = {
             name: None if record[name] is None else np.array(record[name], dtype=np.float64)

@@ -27,7 +27,7 @@ from rich.text import Text
 
 from .._core.columns import Vector
 from .._core.compiling import is_compiling
-from ..data.progress import Step, Tell
+from ..data.progress import ProgressCallback, Step
 from ..data.store import Store
 from ..data.table import Table
 from ..datasets.sealed import json_text
@@ -95,7 +95,7 @@ def show_log(*, errors_only: bool) -> None:
 
 
 @contextmanager
-def steps_of(detail: Detail) -> Iterator[Tell]:
+def steps_of(detail: Detail) -> Iterator[ProgressCallback]:
     """Show how far a work on data is, by a bar for every `what` that is told: each has a total of its own."""
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     with Bar(*columns, console=detail.aside()) as bar:

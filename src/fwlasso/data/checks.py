@@ -7,9 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from .._core.columns import (
-    Vector,
-)
+from .._core.columns import Vector
 
 
 def check_indices(X: Any) -> None:
@@ -26,16 +24,22 @@ def check_indices(X: Any) -> None:
     """
     if not sp.issparse(X) or X.format not in ("csr", "csc", "bsr"):
         return
+    n_minor = check_pointers(X)
+    used = X.indices[: X.indptr[-1]]
+    if used.size and not 0 <= used.min() <= used.max() < n_minor:
+        raise ValueError(f"X is not a valid {X.format.upper()} matrix: an index is outside the shape")
+
+
+def check_pointers(X: Any) -> int:
+    """Raise a ValueError if indptr leads outside the arrays of a compressed matrix; return the bound of its indices."""
     height, width = X.blocksize if X.format == "bsr" else (1, 1)
     shape = X.shape[0] // height, X.shape[1] // width
     n_major, n_minor = shape[::-1] if X.format == "csc" else shape
-    indptr, indices = X.indptr, X.indices
-    fits = indptr.size == n_major + 1 and indptr[0] == 0 and indptr[-1] <= min(indices.size, len(X.data))
+    indptr = X.indptr
+    fits = indptr.size == n_major + 1 and indptr[0] == 0 and indptr[-1] <= min(X.indices.size, len(X.data))
     if not fits or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(f"X is not a valid {X.format.upper()} matrix: indptr does not fit the shape and the indices")
-    used = indices[: indptr[-1]]
-    if used.size and not 0 <= used.min() <= used.max() < n_minor:
-        raise ValueError(f"X is not a valid {X.format.upper()} matrix: an index is outside the shape")
+    return int(n_minor)
 
 
 def as_response(y: Any, n_samples: int) -> Vector:

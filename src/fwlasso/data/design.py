@@ -12,6 +12,7 @@ from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.threads import Workers
+from .checks import check_indices, check_pointers
 from .frames import frame_names, frame_values
 
 
@@ -103,26 +104,19 @@ def _of_column(X: Any, error: Exception) -> Exception:
     return error
 
 
-def _conversion(form: str, storage: NDArray[Any], origin: Any) -> str | None:
+def _conversion(layout: str, storage: NDArray[Any], origin: Any) -> str | None:
     """Say what was converted; None if `storage` is memory of `origin`."""
     if isinstance(origin, np.ndarray) and np.may_share_memory(storage, origin):
         return None
-    return f"X was copied once, to {storage.dtype} in {form}"
+    return f"X was copied once, to {storage.dtype} in {layout}"
 
 
 def _as_csc(X: Any, workers: Workers) -> Csc:
     """Take the arrays of a scipy CSC matrix; a matrix with unsorted or repeated entries is copied and mended."""
-    if X.indptr.size != X.shape[1] + 1 or X.indptr[0] != 0 or X.indptr[-1] > min(X.indices.size, X.data.size):
-        raise ValueError("X is not a valid CSC matrix: indptr does not fit the shape, the indices and the data")
+    check_pointers(X)  # before any index is read
     columns = Csc(read_only(X.data), read_only(X.indices), read_only(X.indptr), X.shape[0])
-    if _count_decreases(columns.indptr) > 0:  # before any index is read: pointers may lead outside the array
-        raise ValueError("X is not a valid CSC matrix: indptr decreases")
-    faults = workers.run(lambda lo, hi: _count_faults(columns, lo, hi), cut_columns(columns))
-    n_outside, n_not_increasing = map(sum, zip(*faults, strict=True))
-    used = columns.indices[: X.indptr[-1]]
-    if n_outside > 0 or (n_not_increasing > 0 and not 0 <= used.min() <= used.max() < X.shape[0]):
-        raise ValueError("X is not a valid CSC matrix: an index is outside the shape")
-    if n_not_increasing > 0:
+    if any(workers.run(lambda lo, hi: _count_faults(columns, lo, hi), cut_columns(columns))):
+        check_indices(X)
         mended = X.copy()
         mended.sum_duplicates()
         return _as_csc(mended, workers)
@@ -130,22 +124,14 @@ def _as_csc(X: Any, workers: Workers) -> Csc:
 
 
 @kernel
-def _count_decreases(indptr: NDArray[Any]) -> int:
-    n = 0
-    for j in range(indptr.size - 1):
-        n += indptr[j] > indptr[j + 1]
-    return n
-
-
-@kernel
-def _count_faults(X: Csc, lo: int, hi: int) -> tuple[int, int]:
+def _count_faults(X: Csc, lo: int, hi: int) -> int:
     """Return how many of columns lo..hi begin or end outside, and how many of their indices do not increase."""
-    n_outside = n_not_increasing = 0
+    n_faults = 0
     one = np.uintp(1)
     for j in range(lo, hi):
         start, stop = np.uintp(X.indptr[j]), np.uintp(X.indptr[j + 1])
         if start < stop:
-            n_outside += (X.indices[start] < 0) | (X.indices[stop - one] >= X.n_rows)
+            n_faults += (X.indices[start] < 0) | (X.indices[stop - one] >= X.n_rows)
         for k in range(start + one, stop):  # unsigned, and without a branch: for vector instructions
-            n_not_increasing += X.indices[k] <= X.indices[k - one]
-    return n_outside, n_not_increasing
+            n_faults += X.indices[k] <= X.indices[k - one]
+    return n_faults

@@ -1,4 +1,6 @@
-"""Folders that appear in one step: built beside their place, and put there when they are complete.
+"""Errors that name their file, and folders that appear in one step.
+
+A folder is built beside its place, and put there when it is complete.
 
 A process may be killed at any moment. What it leaves behind is the old folder or the new one, and at most a hidden
 sibling, which the next write of the same folder removes; or, between two renames, both as siblings, and the next write
@@ -12,12 +14,14 @@ import os
 import re
 import secrets
 import shutil
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _NEW, _OLD = "part", "old"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_OF_FILES = (OSError, EOFError, ValueError, zipfile.BadZipFile)
 
 
 @contextmanager
@@ -27,7 +31,7 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder)
     with speaking_of(place):
-        new, held = _new_sibling(folder)
+        new, number = _new_sibling(folder)
         try:
             yield new
             sync(new)
@@ -35,7 +39,7 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
             sync(folder.parent)
         finally:
             shutil.rmtree(new, ignore_errors=True)  # what is there still: the old folder, or a part of the new one
-            os.close(held)
+            os.close(number)
 
 
 @contextmanager
@@ -49,6 +53,17 @@ def speaking_of(place: Path) -> Iterator[None]:
         if not is_of_draft and (error.filename is not None or not is_full(error)):
             raise
         raise OSError(error.errno, error.strerror, str(place)) from error
+
+
+@contextmanager
+def naming(file: Path, errors: type[Exception] | tuple[type[Exception], ...] = _OF_FILES) -> Iterator[None]:
+    """Let every error of a file that cannot be read name the file."""
+    try:
+        yield
+    except errors as error:
+        if str(file) in str(error) or isinstance(error, FileNotFoundError) or is_full(error):
+            raise
+        raise ValueError(f"{file}: {error}") from error
 
 
 def is_full(error: BaseException) -> bool:
@@ -65,8 +80,8 @@ def sync(path: Path) -> None:
         os.close(number)
 
 
-def _sibling(folder: Path, ending: str) -> Path:
-    return folder.parent / f".{folder.name}.{secrets.token_hex(6)}.{ending}"
+def _sibling(folder: Path, suffix: str) -> Path:
+    return folder.parent / f".{folder.name}.{secrets.token_hex(6)}.{suffix}"
 
 
 def _new_sibling(folder: Path) -> tuple[Path, int]:
@@ -74,9 +89,9 @@ def _new_sibling(folder: Path) -> tuple[Path, int]:
     while True:
         new = _sibling(folder, _NEW)
         new.mkdir()
-        held = lock(new)
-        if held is not None and new.exists():  # else another writer has taken it for one of the dead
-            return new, held
+        number = lock(new)
+        if number is not None and new.exists():  # else another writer has taken it for one of the dead
+            return new, number
 
 
 def lock(folder: Path) -> int | None:
@@ -98,14 +113,14 @@ def _sweep(folder: Path) -> None:
     pattern = re.compile(re.escape(f".{folder.name}.") + rf"[0-9a-f]{{12}}\.({_NEW}|{_OLD})")
     for path in list(folder.parent.iterdir()):
         match = pattern.fullmatch(path.name)
-        held = lock(path) if match else None
-        if match is None or held is None:
+        number = lock(path) if match else None
+        if match is None or number is None:
             continue
         if match[1] == _OLD and not folder.exists():
             path.rename(folder)
         else:
             _remove(path)
-        os.close(held)
+        os.close(number)
 
 
 def _remove(sibling: Path) -> None:
@@ -119,11 +134,11 @@ def _take_place(new: Path, folder: Path) -> None:
     with suppress(OSError):  # the place is free, or an empty folder
         new.rename(folder)
         return
-    old, held = _sibling(folder, _OLD), lock(folder)
+    old, number = _sibling(folder, _OLD), lock(folder)
     try:
         folder.rename(old)
         new.rename(folder)
         _remove(old)
     finally:
-        if held is not None:
-            os.close(held)
+        if number is not None:
+            os.close(number)

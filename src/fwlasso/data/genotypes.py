@@ -17,8 +17,6 @@ from .._core.columns import read_only
 from .._core.threads import lazy
 from .design import Design
 
-# What users have ---------------------------------------------------------------------------------------------
-
 
 class Variant(NamedTuple):
     """What is known of a variant besides its identifier."""

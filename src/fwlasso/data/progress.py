@@ -24,7 +24,7 @@ class Step(NamedTuple):
 
 
 #: Called after every block of work.
-Tell: TypeAlias = Callable[[Step], object]
+ProgressCallback: TypeAlias = Callable[[Step], object]
 
 
 def silent(_step: Step) -> None:

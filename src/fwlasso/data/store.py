@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.threads import lazy
-from .progress import Step, Tell, silent
+from .progress import ProgressCallback, Step, silent
 from .table import Table
 
 FORMAT, VERSION = "fwlasso-store", 1
@@ -116,7 +116,7 @@ def open_store(folder: str | Path) -> Store:
     raise ValueError(f"{folder} is replaced again and again while it is opened")
 
 
-def verify_store(folder: str | Path, progress: Tell | None = None) -> Store:
+def verify_store(folder: str | Path, progress: ProgressCallback | None = None) -> Store:
     """Open a store and compare every file with the digest that was written with it.
 
     Parameters
@@ -167,7 +167,7 @@ def file_name(name: str) -> str:
     return f"{name}.json" if name == NAMES else f"{name}.npy"
 
 
-def digest(file: BinaryIO, tell: Tell, what: str, done: int, total: int) -> str:
+def digest(file: BinaryIO, tell: ProgressCallback, what: str, done: int, total: int) -> str:
     """Return the SHA-256 of an open file, telling how far it is."""
     state = hashlib.sha256()
     while chunk := file.read(_CHUNK):
@@ -209,15 +209,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     shape, files = manifest.get("shape"), manifest.get("files")
-    is_shape = isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape)
-    if not is_shape or not isinstance(files, dict):
-        _refuse(folder, "the manifest has no shape or no files")
-    target, first_index = manifest.get("target"), manifest.get("first_index")
-    if not isinstance(target, str | None) or first_index not in (None, 0, 1):
-        _refuse(folder, f"the manifest has no target or first index, but {target!r} and {first_index!r}")
-    if set(files) - {NAMES} not in (_DENSE, _SPARSE):
-        _refuse(folder, f"the files must be those of a dense or a sparse matrix, found {', '.join(files)}")
-    for name, entry in files.items():
+    valid = {
+        "shape": isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape),
+        "target": isinstance(manifest.get("target"), str | None),
+        "first_index": manifest.get("first_index") in (None, 0, 1),
+        "files": isinstance(files, dict) and set(files) - {NAMES} in (_DENSE, _SPARSE),
+    }
+    for name, is_valid in valid.items():
+        if not is_valid:
+            _refuse(folder, f"{name} of the manifest cannot be {manifest.get(name)!r:.80}")
+    for name, entry in manifest["files"].items():
         if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or type(entry.get("sha256")) is not str:
             _refuse(folder, f"{name} has no size or digest in the manifest")
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.progress import Step, Tell
+from ..data.progress import ProgressCallback, Step
 from .compressed import unpacked
 from .optional import optional
 from .source import BLOCK_BYTES, Desk, Rectangle, Source, Wanted, from_dense
@@ -48,7 +48,7 @@ Block = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @contextmanager
-def stream_csv(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Chosen", Iterator[Block]]]:
+def stream_csv(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterator[tuple["Chosen", Iterator[Block]]]:
     """Open a csv, and give its columns and blocks of its rows while the context lasts."""
     with _open_csv(file) as text:
         columns = Chosen.of(file, text.names, wanted)
@@ -65,7 +65,7 @@ def stream_csv(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Chosen
 
 
 @contextmanager
-def stream_parquet(file: Path, wanted: Wanted, tell: Tell) -> Iterator[tuple["Chosen", Iterator[Block]]]:
+def stream_parquet(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterator[tuple["Chosen", Iterator[Block]]]:
     """Open a parquet file as `stream_csv` does a csv; a block is a row group.
 
     Of every column that is read, pyarrow has some megabytes in memory. So a row group is read by a few columns at a

@@ -1,6 +1,7 @@
 """Conversion of a file, or a part of it, to a store, in memory that does not grow with the matrix."""
 
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -8,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data.files import replacing_folder
-from ..data.progress import Tell, silent
+from ..data.progress import ProgressCallback, silent
 from ..data.store import Store, open_store
 from .fill import Indices, Selection
 from .readers import open_source
@@ -26,7 +27,7 @@ def convert(
     exclude: Sequence[str] = (),
     dtype: Any = None,
     zero_based: bool | Literal["auto"] = "auto",
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Store:
     r"""Convert a file to a store, block by block.
 
@@ -98,23 +99,15 @@ def _select(what: Any, n: int, names: tuple[str, ...] | None, argument: str) -> 
     """Return the places of what is selected among n rows or columns, or raise a ValueError that names it."""
     if what is None:
         return None
-    if isinstance(what, slice):
-        chosen = np.arange(n)[what]
-    else:
-        values = np.asarray(what)
-        if values.ndim != 1 or values.dtype.kind not in "iubUO":
-            raise ValueError(f"{argument} must be a slice or a sequence of int, bool or str, got {what!r}")
-        if values.dtype.kind in "UO":
-            chosen = _find_names(values.tolist(), names, argument)
-        elif values.dtype.kind == "b":
-            if values.size != n:
-                raise ValueError(f"{argument} has {values.size} truth values for {n}")
-            chosen = np.flatnonzero(values)
-        else:
-            outside = values[(values < -n) | (values >= n)]
-            if outside.size:
-                raise ValueError(f"{argument}: there is no {outside[0]}, only {n}")
-            chosen = values.astype(np.int64) % max(1, n)
+    values = what if isinstance(what, slice) else np.asarray(what)
+    if isinstance(values, np.ndarray) and (values.ndim != 1 or values.dtype.kind not in "iubUO"):
+        raise ValueError(f"{argument} must be a slice or a sequence of int, bool or str, got {what!r}")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
+        values = _find_names(values.tolist(), names, argument)
+    try:
+        chosen = np.arange(n)[values]
+    except IndexError as error:
+        raise ValueError(f"{argument}: {error}") from None
     if np.unique(chosen).size < chosen.size:
         raise ValueError(f"{argument} has some more than once")
     if chosen.size == 0:
@@ -125,13 +118,9 @@ def _select(what: Any, n: int, names: tuple[str, ...] | None, argument: str) -> 
 def _find_names(wanted: list[Any], names: tuple[str, ...] | None, argument: str) -> Indices:
     if names is None:
         raise ValueError(f"{argument}: the source has no names, give numbers")
-    places: dict[str, int] = {}
-    for place, name in enumerate(names):
-        places[name] = place if name not in places else -1
-    missing = [name for name in wanted if name not in places]
-    if missing:
-        raise ValueError(f"{argument}: there is no {missing[0]!r}; there are {', '.join(names[:10])}")
-    twice = [name for name in wanted if places[name] < 0]
-    if twice:
-        raise ValueError(f"{argument}: there is more than one {twice[0]!r}")
+    places, counts = {name: place for place, name in enumerate(names)}, Counter(names)
+    for name in wanted:
+        if counts[name] != 1:
+            what = f"more than one {name!r}" if counts[name] else f"no {name!r}; there are {', '.join(names[:10])}"
+            raise ValueError(f"{argument}: there is {what}")
     return np.array([places[name] for name in wanted], np.int64)

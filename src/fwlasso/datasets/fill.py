@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.jit import kernel
-from ..data.progress import Step, Tell
+from ..data.progress import ProgressCallback, Step
 from .source import BLOCK_BYTES, Entries, EntryBlocks, Rectangle, Source, cuts
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -32,7 +32,7 @@ class Selection(NamedTuple):
 
 
 def fill(
-    source: Source, selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: Tell
+    source: Source, selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: ProgressCallback
 ) -> dict[str, NDArray[Any]]:
     """Fill the arrays of a store, and return them by name: X, or data, indices and indptr."""
     if isinstance(source.matrix, Rectangle):
@@ -42,7 +42,7 @@ def fill(
     return _fill_sparse(source, selection, dtype, allocate, tell)
 
 
-def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: Tell) -> None:
+def _fill_dense(source: Source, selection: Selection, out: NDArray[Any], tell: ProgressCallback) -> None:
     """Copy a dense source to `out`, by blocks of whole rows or of whole columns."""
     assert isinstance(source.matrix, Rectangle)
     values, by_rows = source.matrix
@@ -88,7 +88,7 @@ def _name(source: Source, column: int) -> str:
 
 
 def _fill_sparse(
-    source: Source, selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: Tell
+    source: Source, selection: Selection, dtype: np.dtype[Any], allocate: Allocate, tell: ProgressCallback
 ) -> dict[str, NDArray[Any]]:
     """Count the entries of every column, then put them into their places."""
     assert isinstance(source.matrix, EntryBlocks)

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from .._core.jit import kernel
 from .._core.threads import Workers, physical_memory, resolve_threads
 from ..data.checks import check, is_count
-from ..data.progress import Tell, silent
+from ..data.progress import ProgressCallback, silent
 from ..data.table import Table
 from .libsvm_faults import Expected
 from .libsvm_rows import TextRows, changed, first_index, stream_rows
@@ -33,7 +33,7 @@ def load_libsvm(
     zero_based: bool | Literal["auto"] = "auto",
     query_id: bool = False,
     n_threads: int | None = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Any:
     r"""Read a LIBSVM file.
 
@@ -130,7 +130,7 @@ def _read(
     *,
     with_queries: bool = False,
     n_threads: int | None = None,
-    tell: Tell = silent,
+    tell: ProgressCallback = silent,
 ) -> tuple[Table, NDArray[np.int64]]:
     """Return the rows and their queries."""
     n_threads = resolve_threads(n_threads)

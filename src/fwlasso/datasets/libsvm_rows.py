@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._core.decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal, sign_at
 from .._core.jit import kernel, kernel_in_order, part_of_kernel
-from ..data.progress import Step, Tell, silent
+from ..data.progress import ProgressCallback, Step, silent
 from .compressed import unpacked
 from .libsvm_faults import QUERY, WORD, Expected, MisfitError, first_misfit
 
@@ -39,7 +39,7 @@ class TextRows(NamedTuple):
     queries: NDArray[np.int64]  # empty if they are not wanted
 
 
-def stream_rows(file: Path, expected: Expected, n_threads: int, tell: Tell = silent) -> Iterator[TextRows]:
+def stream_rows(file: Path, expected: Expected, n_threads: int, tell: ProgressCallback = silent) -> Iterator[TextRows]:
     """Yield all rows of a file, block by block; memory does not grow with the file.
 
     Raises
@@ -78,7 +78,7 @@ def _in_order(function: Callable[[S], T], items: Iterator[S], n_threads: int) ->
             yield waiting.popleft().result()
 
 
-def _line_blocks(file: Path, tell: Tell) -> Iterator[bytes]:
+def _line_blocks(file: Path, tell: ProgressCallback) -> Iterator[bytes]:
     """Yield the lines of a file, packed or not, in blocks; all end with a newline, the last one too."""
     with file.open("rb", buffering=0) as packed, unpacked(packed, file) as plain:  # type: ignore[arg-type]
         state = os.fstat(packed.fileno())

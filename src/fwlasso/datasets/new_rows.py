@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.notices import warn_of_doubt
+from ..data.files import naming
 from ..data.genotypes import Genotypes
 from ..data.predict import fit_columns, match_columns
 from ..data.table import Table
 from .libsvm import read_libsvm
-from .readers import LIBSVM, naming, read, reader_of, suffix_of
+from .readers import LIBSVM, read, reader_of, suffix_of
 from .source import Wanted
 
 

@@ -1,6 +1,5 @@
 """Reading files whose kind is told by the suffix of the name, and stores: one table of readers."""
 
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.files import is_full
+from ..data.files import naming
 from ..data.genotypes import Genotypes
-from ..data.progress import Tell, silent
+from ..data.progress import ProgressCallback, silent
 from ..data.store import open_store
 from ..data.table import Table
 from .arrow_files import STDIN, choose, open_csv, open_parquet
@@ -110,24 +109,13 @@ def _select(table: Table, file: Path, wanted: Wanted) -> Table:
 
 
 @contextmanager
-def open_source(file: Path, wanted: Wanted, scratch: Path, tell: Tell = silent) -> Iterator[Source]:
+def open_source(file: Path, wanted: Wanted, scratch: Path, tell: ProgressCallback = silent) -> Iterator[Source]:
     """Open a file or a store as a source, for the time of the context; `scratch` is an empty folder to unpack to."""
     with ExitStack() as stack:
         with naming(file):
             found = reader_of(file).open(file, wanted, Desk(scratch, tell, stack))
             source = found if isinstance(found, Source) else from_table(found)
         yield source
-
-
-@contextmanager
-def naming(file: Path) -> Iterator[None]:
-    """Let every error of a file that cannot be read name the file."""
-    try:
-        yield
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
-        if str(file) in str(error) or isinstance(error, FileNotFoundError) or is_full(error):
-            raise
-        raise ValueError(f"{file}: {error}") from error
 
 
 # One table of readers ----------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.files import naming
 from .compressed import replacing, write_text
 
 _RECORD, _CHECKSUM = "record.json", "sha256"
@@ -67,7 +68,7 @@ def write_record(file: Path, record: Mapping[str, Any]) -> None:
 
 def read_record(file: Path, kind: str, version: int) -> dict[str, Any]:
     """Read a record that `write_record` wrote."""
-    with naming_file(file):
+    with naming(file, Exception):
         return unseal(file.read_bytes(), kind, version)
 
 
@@ -109,7 +110,7 @@ class Arrays:
 @contextmanager
 def open_arrays(file: Path, kind: str, version: int) -> Iterator[Arrays]:
     """Open a file that `write_arrays` wrote; within this context every error names it."""
-    with naming_file(file), file.open("rb") as stream:
+    with naming(file, Exception), file.open("rb") as stream:
         require(zipfile.is_zipfile(stream), f"not a {kind}, or a part of one")
         with zipfile.ZipFile(stream) as archive:
             require(_RECORD in archive.namelist(), f"not a {kind}, or of an earlier version of fwlasso: make it again")
@@ -119,17 +120,6 @@ def open_arrays(file: Path, kind: str, version: int) -> Iterator[Arrays]:
             fits = is_plain and n_bytes <= os.fstat(stream.fileno()).st_size
             require(fits, f"not a {kind}: its {n_bytes:,} bytes are packed, or more than the file has")
             yield Arrays(archive, unseal(archive.read(_RECORD), kind, version))
-
-
-@contextmanager
-def naming_file(file: Path) -> Iterator[None]:
-    """Let every error of a file that cannot be used name it."""
-    try:
-        yield
-    except Exception as error:  # an archive that was altered can raise anything
-        if isinstance(error, OSError) and error.filename is not None:  # it cannot be opened, and is named
-            raise
-        raise ValueError(f"{file}: {error}") from error
 
 
 def check_supports(indptr: NDArray[np.int64], columns: NDArray[np.int64], p: int) -> None:

@@ -17,7 +17,7 @@ from .._core.columns import shape
 from .._core.csc import Csc
 from ..data.checks import check_indices
 from ..data.design import as_design
-from ..data.progress import Tell
+from ..data.progress import ProgressCallback
 from ..data.table import Table
 
 #: Bytes of a block of a dense matrix.
@@ -194,7 +194,7 @@ class Desk(NamedTuple):
     """Where a file is opened as a source."""
 
     scratch: Path | None  # an empty folder to unpack to; None for memory
-    tell: Tell
+    tell: ProgressCallback
     stack: ExitStack  # of what is open as long as the source is
 
     def spool(self, name: str, dtype: Any) -> Spool:

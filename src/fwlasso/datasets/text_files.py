@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.threads import resolve_threads
-from ..data.progress import Step, Tell
+from ..data.progress import ProgressCallback, Step
 from ..data.table import Table
 from .binary_files import BESIDE, response_beside
 from .compressed import unpacked
@@ -132,7 +132,9 @@ def _read_header(file: Path, stream: Any) -> _Header:
     return _Header(is_dense, words[3] == "pattern", mirror, (m, p), rest[0] if rest else m * p)
 
 
-def _number_blocks(file: Path, packed: Any, stream: Any, per_line: int, tell: Tell) -> Iterator[NDArray[np.float64]]:
+def _number_blocks(
+    file: Path, packed: Any, stream: Any, per_line: int, tell: ProgressCallback
+) -> Iterator[NDArray[np.float64]]:
     """Yield the numbers of a text, in blocks of whole lines."""
     for block in _text_blocks(file, packed, stream, tell):
         try:
@@ -144,7 +146,7 @@ def _number_blocks(file: Path, packed: Any, stream: Any, per_line: int, tell: Te
         yield numbers.reshape(-1, per_line)
 
 
-def _text_blocks(file: Path, packed: Any, stream: Any, tell: Tell) -> Iterator[bytes]:
+def _text_blocks(file: Path, packed: Any, stream: Any, tell: ProgressCallback) -> Iterator[bytes]:
     """Yield a stream in blocks of whole lines, and tell how far in the file, packed or not, it is."""
     what, size = f"reading {file.name}", file.stat().st_size
     while block := stream.read(_BLOCK):

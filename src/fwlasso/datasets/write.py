@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..data.checks import as_response
 from ..data.files import replacing_folder, sync
-from ..data.progress import Tell, silent
+from ..data.progress import ProgressCallback, silent
 from ..data.store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, file_name, is_store, open_store
 from .fill import Selection, fill
 from .source import Source, from_matrix
@@ -25,7 +25,7 @@ def write_store(
     *,
     feature_names: Sequence[str] | None = None,
     dtype: Any = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Store:
     """Write a matrix and a response to a store.
 
@@ -60,9 +60,7 @@ def write_store(
     (dtype('float64'), [1.0, 2.0, 3.0])
     """
     folder = require_place(folder)
-    source = from_matrix(X, y)
-    if feature_names is not None:
-        source = source._replace(feature_names=_as_names(feature_names, "feature_names"))
+    source = from_matrix(X, y, None if feature_names is None else tuple(feature_names))
     with replacing_folder(folder) as place:
         build(place, source, Selection(), dtype, progress or silent)
     return open_store(folder)
@@ -78,11 +76,13 @@ def require_place(folder: str | Path) -> Path:
     return folder
 
 
-def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: Tell) -> None:
+def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: ProgressCallback) -> None:
     """Write a store to an empty folder."""
     m, p = selection.shape(source)
     y = as_response(source.y, source.shape[0])
-    names = _as_names(source.feature_names, "feature_names")
+    names = source.feature_names
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise ValueError("feature_names must be texts")
     if names is not None and len(names) != source.shape[1]:
         raise ValueError(f"feature_names: there are {len(names)} for {source.shape[1]} columns")
     if m == 0 or p == 0:
@@ -141,7 +141,7 @@ def as_float_type(dtype: Any) -> np.dtype[Any] | None:
     return chosen
 
 
-def _seal(place: Path, about: dict[str, Any], names: list[str], tell: Tell) -> None:
+def _seal(place: Path, about: dict[str, Any], names: list[str], tell: ProgressCallback) -> None:
     """Write the manifest, with sizes and digests, and wait until everything is on the disk."""
     files = {name: place / file_name(name) for name in names}
     sizes = {name: file.stat().st_size for name, file in files.items()}
@@ -155,12 +155,3 @@ def _seal(place: Path, about: dict[str, Any], names: list[str], tell: Tell) -> N
     manifest = {"format": FORMAT, "version": VERSION, **about, "files": entries}
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     sync(place / MANIFEST)
-
-
-def _as_names(names: Any, argument: str) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    texts = tuple(names)
-    if not all(isinstance(name, str) for name in texts):
-        raise ValueError(f"{argument} must be texts")
-    return texts

@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 
 from .._core.threads import Workers, resolve_threads
-from ..data.progress import Tell, silent
+from ..data.files import naming
+from ..data.progress import ProgressCallback, silent
 from ..datasets.arrow_files import STDIN, stream_csv, stream_parquet
 from ..datasets.libsvm_faults import Expected
 from ..datasets.libsvm_rows import TextRows, first_index, stream_rows
-from ..datasets.readers import LIBSVM, TABLES, naming, suffix_of
+from ..datasets.readers import LIBSVM, TABLES, suffix_of
 from ..datasets.source import Wanted
 from .blocks import Coordinates
 from .centring import moments
@@ -103,7 +104,7 @@ def sum_table(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     n_threads: int | None = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> SummedTable:
     r"""Read a tall file once, of any size, and keep the inner products of its columns: all that certified paths take.
 
@@ -163,7 +164,7 @@ def file_sums(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     most_features: int = MOST_FEATURES,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> SummedTable:
     """Return the sums over the rows of LIBSVM text, a csv or a parquet file, read once from beginning to end.
 
