@@ -218,7 +218,8 @@ def _(penalty, sums, corr, xty, norm2):
     if not (gap > ROUNDING * (abs(corr) + share * (qq + abs(qy))) and curvature > 0.0 and radius > 0.0):
         return 1.0, 0.0
     push = min(radius, gap / curvature)
-    return 1.0 - push * share, push * sign
+    # A step of length one leaves nothing of a: radius (1 / radius) may be less than one.
+    return (1.0 - push * share if push < radius else 0.0), push * sign
 
 
 @warm_scale.register(L1Ball)
