@@ -120,7 +120,7 @@ class Lasso(_LinearModel):
         As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
     stop : {"gap", "change", "paper"}, default="gap"
         As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
-    tol, sample_size, block_size, standardize, fit_intercept, random_state, time_limit, n_threads
+    tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
         As in `lasso_path`.
     max_iter : int, default=100_000
         As in `lasso_path`, but ten times as many: one point is all there is.
@@ -173,6 +173,7 @@ class Lasso(_LinearModel):
         tol: float | None = None,
         sample_size: Any = None,
         block_size: int | None = None,
+        variant: str = "default",
         standardize: bool = False,
         fit_intercept: bool = True,
         random_state: Any = None,
@@ -242,7 +243,7 @@ class LassoCV(_LinearModel):
     ----------
     cv, rule, scoring, relax, validation
         As in `lasso_cv`.
-    alphas, radii, eps, solver, stop, tol, sample_size, block_size, standardize, fit_intercept, random_state
+    alphas, radii, eps, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state
         As in `lasso_path`.
     max_iter, time_limit, n_threads
         As in `lasso_path`; the time limit is for all folds together.
@@ -309,6 +310,7 @@ class LassoCV(_LinearModel):
         tol: float | None = None,
         sample_size: Any = None,
         block_size: int | None = None,
+        variant: str = "default",
         standardize: bool = False,
         fit_intercept: bool = True,
         random_state: Any = None,

@@ -22,11 +22,13 @@ from ._core.threads import resolve_threads
 from .data.checks import check, is_count
 from .monitor import Callback
 from .problem.grid import as_grid
+from .solvers.frank_wolfe import VARIANTS
 from .solvers.protocol import SolverSettings
 from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_name
 from .solvers.sample_size import SampleSize, as_sample_size
 
 _DEFAULT_POINTS = 100
+_WITH_VARIANTS = ("sfw", "fw")
 _FORMS = {"alphas": "penalized", "radii": "constrained"}
 _BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
 _BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0] == "change")
@@ -69,6 +71,7 @@ _FOLDER = Check("a folder", lambda value: isinstance(value, str | Path))
 _TEXTS = Check("a sequence of texts", lambda value: np.ndim(value) == 1 and all(isinstance(it, str) for it in value))
 _SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, str) and current_name(value) in SOLVERS)
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
+_VARIANT = Check(f"one of {', '.join(VARIANTS)}", lambda value: isinstance(value, str) and value in VARIANTS)
 _EPS = "Ratio of the ends of the grid. Default: 0.01 with more features than samples, else 0.0001."
 _TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, else 1e-3."
 
@@ -92,6 +95,9 @@ class Options:
         None, help="Columns per step: a number, or a share below 1.", kind=float | None, is_drawing=True
     )
     block_size: int | None = _option(None, _COUNT, help="Neighbouring columns drawn together.", is_drawing=True)
+    variant: str = _option(
+        "default", _VARIANT, help="paper: sfw and fw to the letter of the paper.", values=VARIANTS, is_drawing=True
+    )
     standardize: bool = _option(False, _BOOL, help="Scale the columns to a mean square of one.")
     fit_intercept: bool = _option(True, _BOOL, help="Fit an intercept.", flag="--intercept/--no-intercept")
     random_state: Any = _option(
@@ -127,6 +133,9 @@ class Options:
             raise ValueError(
                 f"{self.grid_name}: solver={self.solver!r} solves the {_FORMS[other]} form, give {other} instead"
             )
+        if self.variant != "default" and (self.solver not in _WITH_VARIANTS or self.grid_name != "radii"):
+            which = " and ".join(_WITH_VARIANTS)
+            raise ValueError(f"variant: the paper's method is that of {which} over radii, got variant={self.variant!r}")
         # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
         try:
@@ -198,7 +207,8 @@ class Options:
 
     def solver_settings(self, seed: int) -> SolverSettings:
         """Return what a solver is told."""
-        return SolverSettings(self.rule, self.tolerance, self.max_iter, seed, self.size_rule, self.block_size)
+        rule = SolverSettings(self.rule, self.tolerance, self.max_iter, seed)
+        return rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
 
     def draw_seed(self) -> int:
         """Return the seed of the draws, by scikit-learn's conventions for `random_state`."""

@@ -54,6 +54,7 @@ def lasso_path(
     tol: float | None = None,
     sample_size: Any = None,
     block_size: int | None = None,
+    variant: Literal["default", "paper"] = "default",
     standardize: bool = False,
     fit_intercept: bool = True,
     random_state: Any = None,
@@ -106,6 +107,12 @@ def lasso_path(
     block_size : int, optional
         Neighbouring columns drawn together. 1 is the paper's sampling; larger blocks are faster, since memory is
         read in a row. By default chosen from the sample size.
+    variant : {"default", "paper"}, default="default"
+        Of "sfw" and "fw" over radii. "paper" is the method of Frandi and others (2015) to the letter: the warm start is
+        always scaled to the new radius, only the sampled columns are looked at, all draws are independent (single
+        columns by default), a step of length zero counts as a small one, and dot products are counted as there. By
+        default the start is scaled only if that lowers the objective, active columns are looked at if a sample shows
+        no descent, and draws go round.
     standardize : bool, default=False
         Scale the columns to a mean square of one, without a copy. The norm ||b||_1 is then that of the scaled
         coefficients; the coefficients returned are for the columns as given.
@@ -285,7 +292,8 @@ def path_on(
 
     _, n_dots, n_priced = path.counts.sum(axis=0).tolist()
     passes = (p + grid.n_priced + n_priced) / p + n_passes
-    counters = Counters(path.counts[:, 0].copy(), p + n_dots, passes, seconds)
+    n_dots += 0 if options.variant == "paper" else p  # z_j'y of every column, which the paper does not count
+    counters = Counters(path.counts[:, 0].copy(), n_dots, passes, seconds)
     settings = {
         **options.record(),
         "seed": seed,

@@ -21,7 +21,7 @@ from .path import lasso_path
 from .problem.build import build_problem
 from .problem.route import GRAM
 from .selection.cross_validation import lasso_cv
-from .solvers.frank_wolfe import take_step
+from .solvers.frank_wolfe import VARIANTS, take_step
 from .solvers.protocol import Stopping
 from .solvers.registry import SOLVERS, current_name
 
@@ -117,7 +117,7 @@ def _large_samples(problem: Problem, workers: Workers) -> None:
         sampler = make_sampler(problem.xty.size, 2, 0)
         n_blocks = draw(sampler, 4, 0)
         j, corr = parallel_scan(problem, zero(problem), sampler, n_blocks, FEWEST_BYTES, workers)
-        take_step(problem, penalty, zero(problem), j, corr, 0, Stopping(-1.0, -1.0))
+        take_step(problem, penalty, zero(problem), j, corr, 0, Stopping(-1.0, -1.0), VARIANTS["default"])
 
 
 def _on_large_data(solver: str) -> Iterator[Callable[[Problem, Workers], None]]:

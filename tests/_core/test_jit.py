@@ -29,7 +29,7 @@ from fwlasso._core.penalties import L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
 from fwlasso.problem.build import build_problem
-from fwlasso.solvers.frank_wolfe import take_step
+from fwlasso.solvers.frank_wolfe import VARIANTS, take_step
 from fwlasso.solvers.protocol import Stopping
 from programs import run_program
 
@@ -291,7 +291,9 @@ def steps(problem, penalty, columns):
     rules = Stopping(change=1e-9, gap=-1.0, max_idle=3)
     point = zero(problem)
     for j in columns:
-        point, step = take_step(problem, penalty, point, j, correlation(problem, point, j), 0, rules)
+        point, step = take_step(
+            problem, penalty, point, j, correlation(problem, point, j), 0, rules, VARIANTS["default"]
+        )
     return point, step
 
 

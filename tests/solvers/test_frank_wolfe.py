@@ -9,7 +9,7 @@ from fwlasso import FixedSize, FractionOfColumns, lasso_path
 from fwlasso._core.iterate import objective, zero
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
-from fwlasso.solvers.frank_wolfe import FrankWolfe, take_step
+from fwlasso.solvers.frank_wolfe import VARIANTS, FrankWolfe, take_step
 from fwlasso.solvers.protocol import Stopping, Task
 
 NEVER = Stopping(change=-1.0, gap=-1.0, max_idle=10**9)
@@ -185,7 +185,7 @@ def test_no_step_is_taken_towards_what_is_not_a_number(penalty, lost, rng):
     corr = np.nan if lost == "corr" else 0.5
     if lost != "corr":
         point = point._replace(**{lost: np.nan})
-    after, step = take_step(case.problem, penalty, point, 3, corr, 0, NEVER)
+    after, step = take_step(case.problem, penalty, point, 3, corr, 0, NEVER, VARIANTS["default"])
     assert after.n_active == 0
     assert step.n_idle == 1
 

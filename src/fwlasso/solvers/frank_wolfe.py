@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler
-from .._core.iterate import Iterate, move, sums_at
+from .._core.iterate import Iterate, move, rescale, sums_at
 from .._core.jit import kernel
 from .._core.losses import Squared
 from .._core.objective import duality_gap
@@ -25,6 +25,22 @@ from .sample_size import SampleSize
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 1000
+
+
+class Variant(NamedTuple):
+    """What the paper leaves open, or does otherwise: numbers, since kernels know no flags."""
+
+    always_scaled: bool  # the warm start is put on the sphere ||a||_1 = radius, even if the objective rises
+    most_looked_at: int  # active columns, looked at if the sample shows no descent and there are no more than so many
+    longest_round: (
+        int  # draws in a row without descent that go round; 0: all draws are independent, and a step of zero ends
+    )
+    counts_like_paper: bool  # dot products are kappa (steps + 1) a point, and z_j'y is not counted
+
+
+_ANY = np.iinfo(np.int64).max
+#: By the name that users give: ours, and Algorithm 2 of the paper as it is written.
+VARIANTS = {"default": Variant(False, _ANY, _ANY, False), "paper": Variant(True, 0, 0, True)}
 
 
 class Step(NamedTuple):
@@ -45,12 +61,20 @@ class FrankWolfe:
     sample_size : rule for the number of columns a step looks at; None: all of them
     block_size : neighbouring columns drawn together; None: chosen by the sample size
     seed : of the draws
+    variant : ours, or the paper's
     """
 
-    def __init__(self, sample_size: SampleSize | None, block_size: int | None, seed: int) -> None:
+    def __init__(
+        self,
+        sample_size: SampleSize | None,
+        block_size: int | None,
+        seed: int,
+        variant: Variant = VARIANTS["default"],
+    ) -> None:
         self._sample_size = sample_size
         self._block_size = block_size
         self._seed = seed
+        self._variant = variant
         self._sampler: Sampler | None = None
         self._bytes_per_column = 0
         self._penalty: Penalty | None = None  # of the last burst
@@ -76,25 +100,32 @@ class FrankWolfe:
         n_bytes = self._bytes_per_column * n_sampled
         n_steps = burst_steps(n_bytes, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
-        n_idle = self._n_idle if penalty == self._penalty else 0
+        variant, is_new = self._variant, penalty != self._penalty
+        n_idle = 0 if is_new else self._n_idle
+        if is_new and variant.always_scaled and iterate.l1 > 0.0:
+            iterate = rescale(iterate, penalty.radius / iterate.l1)
         # The first draw without descent begins a round, and the draws of a round look at every column.
         n_round = 1 + math.ceil(problem.xty.size / n_sampled) if n_sampled < problem.xty.size else 1
-        stopping = stopping._replace(max_idle=min(stopping.max_idle, n_round))
+        # Independent draws prove nothing together: a step of zero is a small step, or none at all.
+        max_idle = n_round if variant.longest_round > 0 else 1 if stopping.change >= 0.0 else _ANY
+        stopping = stopping._replace(max_idle=min(stopping.max_idle, max_idle))
         if n_chunks(n_bytes) == 1:
             iterate, step, n_steps, n_dots = _burst(
-                problem, penalty, iterate, self._sampler, n_sampled, stopping, n_idle, n_steps
+                problem, penalty, iterate, self._sampler, n_sampled, stopping, variant, n_idle, n_steps
             )
         else:
             step, n_dots = Step(np.inf, np.inf, 0, n_idle, False), 0
             for taken in range(1, n_steps + 1):
-                n_blocks = draw(self._sampler, n_sampled, step.n_idle)
+                n_blocks = draw(self._sampler, n_sampled, min(step.n_idle, variant.longest_round))
                 j, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, workers)
-                iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, stopping)
+                iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, stopping, variant)
                 n_dots += n_sampled + step.n_dots
                 if step.done:
                     n_steps = taken
                     break
         self._penalty, self._n_idle = penalty, step.n_idle
+        if variant.counts_like_paper:
+            n_dots = n_sampled * (n_steps + is_new)
         status = None
         if step.done:
             # Where no column of all brings descent, there is nothing to change: settled.
@@ -106,7 +137,8 @@ class FrankWolfe:
         if self._sample_size is None:
             return all_columns(problem.X)
         p = problem.xty.size
-        block_size = self._block_size or default_block_size(n_sampled)
+        is_blocked = self._variant.longest_round > 0
+        block_size = self._block_size or (default_block_size(n_sampled) if is_blocked else 1)
         return make_sampler(p, min(block_size, p), self._seed)
 
 
@@ -118,6 +150,7 @@ def _burst(
     sampler: Sampler,
     n_sampled: int,
     stopping: Stopping,
+    variant: Variant,
     n_idle: int,
     n_steps: int,
 ) -> tuple[Iterate, Step, int, int]:
@@ -129,9 +162,9 @@ def _burst(
     n_dots = 0
     taken = 0
     while taken < n_steps and not step.done:
-        n_blocks = draw(sampler, n_sampled, step.n_idle)
+        n_blocks = draw(sampler, n_sampled, min(step.n_idle, variant.longest_round))
         j, corr = scan(problem, iterate, sampler, 0, n_blocks)
-        iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, stopping)
+        iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, stopping, variant)
         n_dots += n_sampled + step.n_dots
         taken += 1
     return iterate, step, taken, n_dots
@@ -139,7 +172,14 @@ def _burst(
 
 @kernel
 def take_step(
-    problem: Problem, penalty: Penalty, iterate: Iterate, j: int, corr: float, n_idle: int, stopping: Stopping
+    problem: Problem,
+    penalty: Penalty,
+    iterate: Iterate,
+    j: int,
+    corr: float,
+    n_idle: int,
+    stopping: Stopping,
+    variant: Variant,
 ) -> tuple[Iterate, Step]:
     """Step towards column j, the best of the sample with z_j'(y - q) = corr.
 
@@ -149,7 +189,7 @@ def take_step(
     """
     n_dots = 0
     shrink, push = _search(problem, penalty, iterate, j, corr)
-    if shrink == 1.0 and push == 0.0 and iterate.n_active > 0:
+    if shrink == 1.0 and push == 0.0 and 0 < iterate.n_active <= variant.most_looked_at:
         active_j, active_corr = scan_active(problem, iterate)
         n_dots = iterate.n_active
         if not abs(active_corr) <= abs(corr):

@@ -16,7 +16,7 @@ from .sample_size import SampleSize
 
 
 class SolverSettings(NamedTuple):
-    """What a solver is told when it is made; those that draw nothing leave the last three aside."""
+    """What a solver is told when it is made; those that draw nothing leave the last ones aside."""
 
     rule: str  # when a point is done
     tol: float
@@ -24,6 +24,7 @@ class SolverSettings(NamedTuple):
     seed: int = 0
     sample_size: SampleSize | None = None
     block_size: int | None = None
+    variant: str = "default"
 
 
 class PathSolver(Protocol):

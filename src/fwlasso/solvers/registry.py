@@ -7,7 +7,7 @@ from ..problem.route import GRAM, POINTWISE, WORKING_SET
 from .away_steps import AwayFrankWolfe, away_step, pairwise_step
 from .certified import Certified
 from .coordinate_descent import CoordinateDescent
-from .frank_wolfe import FrankWolfe
+from .frank_wolfe import VARIANTS, FrankWolfe
 from .pointwise import PointByPoint
 from .protocol import PathSolver, SolverSettings, StepSolver
 
@@ -35,7 +35,7 @@ def pointwise(grids: tuple[str, ...], stops: tuple[str, ...], make: Callable[[So
 
 
 def _sampled(settings: SolverSettings) -> FrankWolfe:
-    return FrankWolfe(settings.sample_size, settings.block_size, settings.seed)
+    return FrankWolfe(settings.sample_size, settings.block_size, settings.seed, VARIANTS[settings.variant])
 
 
 #: The default takes the one of the next two that is expected to be faster: see `fwlasso.problem.route`.
@@ -45,7 +45,7 @@ SOLVERS = {
     GRAM: _CERTIFIED._replace(routes=(GRAM,)),
     WORKING_SET: _CERTIFIED._replace(routes=(WORKING_SET,)),
     "sfw": pointwise(("radii", "alphas"), _ON_CHANGE, _sampled),
-    "fw": pointwise(("radii", "alphas"), _ON_CHANGE, lambda _: FrankWolfe(None, None, 0)),
+    "fw": pointwise(("radii", "alphas"), _ON_CHANGE, lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
     "afw": pointwise(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(away_step)),
     "pfw": pointwise(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(pairwise_step)),
     "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
