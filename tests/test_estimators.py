@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fwlasso import Lasso, LassoCV, LinearModel, Status, lasso_path
-from fwlasso.datasets import Table, write_store
+from fwlasso import Lasso, LassoCV, Status, lasso_path
+from fwlasso.datasets import Table
 
 # Some of the data of the checks are sorted by their response, and `LassoCV` says so.
 SORTED = pytest.mark.filterwarnings("ignore:Neighbouring responses are much alike")
@@ -71,33 +71,11 @@ def test_a_table_has_its_features_and_names(data, model):
     np.testing.assert_array_equal(fitted.coef_, clone(model).fit(X, y).coef_)
 
 
-@pytest.mark.parametrize("names", [None, tuple(f"x{j}" for j in range(30))])
-def test_what_can_be_fitted_can_be_predicted(data, names, tmp_path):
-    X, y = data
-    store = write_store(tmp_path / "store", X, y, feature_names=names)
-    table = Table(X, y, names)
-    model, path = Lasso(0.1).fit(table), lasso_path(table, alphas=3)
-    expected = X @ model.coef_ + model.intercept_
-    for same in (table, store, tmp_path / "store", str(tmp_path / "store")):
-        np.testing.assert_allclose(model.predict(same), expected, rtol=1e-12)
-        np.testing.assert_allclose(path.predict(same), path.predict(X), rtol=1e-12)
-        np.testing.assert_allclose(LinearModel.from_estimator(model).predict(same), expected, rtol=1e-12)
-    assert path.score(table)[-1] == path.score(X, y)[-1] > 0.9
-    if names is not None:
-        for it in (model, path):
-            with pytest.raises(ValueError, match="other feature names"):
-                it.predict(Table(X, y, names[::-1]))
-
-
-def test_a_radius_takes_the_place_of_alpha(data):
+def test_a_radius_bounds_the_l1_norm_in_place_of_alpha(data):
     models = [Lasso(alpha, radius=3.0, random_state=0).fit(*data) for alpha in (1.0, 0.01)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
-
-
-def test_the_radius_bounds_the_l1_norm(data):
-    model = Lasso(radius=3.0, random_state=0).fit(*data)
-    assert np.abs(model.coef_).sum() <= 3.0 * (1 + 1e-12)
-    assert model.dual_gap_ <= 1e-4
+    assert np.abs(models[0].coef_).sum() <= 3.0 * (1 + 1e-12)
+    assert models[0].dual_gap_ <= 1e-4
 
 
 @pytest.mark.parametrize("solver", ["certified", "sfw", "fw", "cd"])
@@ -115,20 +93,18 @@ def test_solvers_agree_within_their_gaps(solver, data):
     assert -1e-9 <= (objective(model) - objective(best)) / half_yy <= model.dual_gap_ + 1e-9
 
 
+# Options are refused in test_options.py.
 @pytest.mark.parametrize(
     ("bad", "name"),
     [
         ({"alpha": None}, "alpha"),
-        ({"alpha": -1.0}, "alpha"),
         ({"alpha": [0.1, 0.2]}, "alpha"),
-        ({"alpha": "big"}, "alpha"),
         ({"radius": np.nan}, "radius"),
-        ({"radius": -2.0}, "radius"),
-        ({"stop": "change"}, "stop"),
+        ({"tol": -1}, "tol"),
     ],
 )
 def test_bad_parameters_are_named_at_fit(bad, name, data):
-    with pytest.raises(ValueError, match=name):
+    with pytest.raises(ValueError, match=f"^{name} must be"):
         Lasso(**bad).fit(*data)
 
 
@@ -291,12 +267,6 @@ def test_models_are_made_of_plain_parts(model, data):
     assert pickle.loads(pickle.dumps(stopped)).ending is Status.STOPPED
 
 
-def test_columns_far_from_zero_cost_no_digits(data):
-    X, y = data
-    far = Lasso(0.1, tol=1e-8).fit(X + 1e6, y)  # and warn of nothing
-    np.testing.assert_allclose(far.coef_, Lasso(0.1, tol=1e-8).fit(X, y).coef_, atol=1e-6)
-
-
 def test_an_alpha_of_zero_is_least_squares(data):
     X, y = data
     with pytest.warns(ConvergenceWarning, match=r"alpha=0 is least squares.*LinearRegression\.") as told:
@@ -342,14 +312,6 @@ def test_a_refit_at_the_solution_changes_nothing(form, fit, wrap, data):
 
 
 @pytest.mark.parametrize("form", ONE_POINT)
-def test_without_a_warm_start_every_fit_is_the_first(form, data):
-    model = Lasso(**ONE_POINT[form])
-    fits = [model.fit(*data) and (model.coef_.tobytes(), model.n_iter_) for _ in range(2)]
-    assert fits[0] == fits[1]
-    assert fits[0][1] > 0
-
-
-@pytest.mark.parametrize("form", ONE_POINT)
 @pytest.mark.parametrize("other", [0.5, 2.0])
 def test_a_warm_start_from_elsewhere_ends_at_the_solution(form, other, data):
     name, value = next(iter(ONE_POINT[form].items()))
@@ -368,11 +330,12 @@ def test_a_warm_start_on_other_data_ends_at_their_solution(data):
     np.testing.assert_array_equal(model.coef_, Lasso(0.05, tol=1e-10).fit(X[:, :20], y).coef_)
 
 
-@pytest.mark.parametrize("solver", ["sfw", "cd"])
-def test_other_solvers_start_from_zero(solver, data):
-    model = Lasso(0.3, solver=solver, random_state=0, warm_start=True)
+@pytest.mark.parametrize("settings", [{}, {"solver": "sfw"}, {"solver": "cd"}], ids=["cold", "sfw", "cd"])
+def test_a_cold_fit_and_other_solvers_start_from_zero(settings, data):
+    model = Lasso(0.3, random_state=0, warm_start=bool(settings), **settings)
     fits = [model.fit(*data) and (model.coef_.tobytes(), model.n_iter_) for _ in range(2)]
     assert fits[0] == fits[1]
+    assert fits[0][1] > 0
 
 
 @pytest.mark.parametrize("settings", [{"alpha": 0.1}, {"alpha": 0.1, "solver": "cd"}, {"radius": 2.0, "solver": "fw"}])
@@ -400,10 +363,3 @@ def test_a_refit_reads_fewer_columns_than_a_path(form, rng):
     assert single < whole.counters.passes
     assert model.fit(X, y).path_.counters.passes < single
     assert model.path_.counters.passes < 4  # one to set up, one to price, and some suspects
-
-
-def test_a_fit_that_does_not_converge_warns_and_keeps_what_it_has(data):
-    with pytest.warns(ConvergenceWarning, match="increase max_iter"):
-        model = Lasso(radius=5.0, solver="fw", tol=1e-12, max_iter=3).fit(*data)
-    assert model.n_iter_ == 3
-    assert np.isfinite(model.coef_).all()

@@ -1,19 +1,18 @@
 """A path as users have it: predictions, scores, interpolation, frames and files."""
 
-import json
 import pickle
 import threading
 from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
 from fwlasso import LassoCV, LassoPath, LinearModel, Status, lasso_cv, lasso_path
+from run_cases import assert_same_bits
 from sealed_cases import read_arrays, reseal_array, reseal_record
 
 M, P = 40, 15
@@ -42,79 +41,60 @@ def no_active():
     return solve(y=np.ones(M), radii=3)
 
 
-# Shape and summary -------------------------------------------------------------------------------------------
+# Summary, predictions and scores; every kind of X is in data/test_predict.py ---------------------------------
 
 
-def test_summary_and_repr_count_statuses_in_order(path):
-    assert f"{len(path)} points on {P} features by certified" in repr(path)
+def test_summary_counts_statuses_in_order(path):
     assert "not computed" in repr(replace(path, gaps=np.full(6, np.nan)))
     some = replace(path, statuses=(Status.SETTLED, Status.STALLED, Status.SETTLED))
     assert some.summary_of_statuses() == "2 settled, 1 stalled"
     assert len(some) == 3
 
 
-# Predictions -------------------------------------------------------------------------------------------------
-
-CONTAINERS = {
-    "column-major": np.asfortranarray,
-    "row-major": np.ascontiguousarray,
-    "float32": lambda X: X.astype(np.float32),
-    "list": np.ndarray.tolist,
-    "csr": sp.csr_array,
-    "csc": sp.csc_matrix,
-    "coo": sp.coo_array,
-    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
-    "polars": lambda X: pl.DataFrame(dict(zip(NAMES, X.T, strict=True))),
-}
-
-
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_predict_by_every_point_and_by_one(path, container):
-    given = CONTAINERS[container](X[:9])
-    expected = X[:9] @ path.coefs.toarray() + path.intercepts
-    predicted = path.predict(given)
-    assert type(predicted) is np.ndarray
-    np.testing.assert_allclose(predicted, expected, rtol=1e-12)
-    for point in (0, 3, -1):
-        one = path.predict(given, point=point)
-        assert one.shape == (9,)
-        np.testing.assert_allclose(one, expected[:, point], rtol=1e-12)
-
-
-@pytest.mark.parametrize("n_columns", [P - 1, P + 1])
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("point", [None, 0])
-def test_predict_wants_as_many_features_as_were_fitted(path, n_columns, kind, point):
-    with pytest.raises(ValueError, match=f"X has {n_columns} features, .* {P}"):
-        path.predict(kind(np.ones((2, n_columns))), point)
-
-
-@pytest.mark.parametrize(("given", "message"), [(X[0], "2D"), (np.full((1, P), np.nan), "X contains NaN")])
-def test_predict_refuses_other_than_finite_tables(path, given, message):
-    with pytest.raises(ValueError, match=message):
-        path.predict(given)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, pd.DataFrame])
-@pytest.mark.parametrize("y", [Y[:20], (Y[:20] - 3.0).tolist(), np.full(20, 2.0)], ids=["same", "list", "constant"])
-def test_score_is_that_of_scikit_learn(path, kind, y):
-    expected = [r2_score(y, path.predict(X[:20], k)) for k in range(len(path))]
-    np.testing.assert_allclose(path.score(kind(X[:20]), y), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_score_of_a_constant_that_is_met_is_that_of_scikit_learn():
-    np.testing.assert_array_equal(no_active().score(X, np.ones(M)), [r2_score(np.ones(M), np.ones(M))] * 3)
+def test_predict_and_score_by_every_point_and_by_one(path):
+    predicted = path.predict(X)
+    np.testing.assert_allclose(predicted, X @ path.coefs.toarray() + path.intercepts, rtol=1e-12)
+    scores = path.score(X, Y)
+    np.testing.assert_allclose(scores, [r2_score(Y, column) for column in predicted.T], rtol=1e-12, atol=1e-12)
+    for point in (0, 4, -1):
+        ways = {"point": point}, {"alpha": float(path.alphas[point])}, {"radius": float(path.radii[point])}
+        for where in ways:
+            np.testing.assert_allclose(path.predict(X, **where), predicted[:, point], rtol=1e-12)
+            assert path.score(X, Y, **where) == pytest.approx(scores[point], rel=1e-12)
+    between = LinearModel.from_path(path, alpha=0.5 * (path.alphas[3] + path.alphas[4]))
+    np.testing.assert_allclose(path.predict(X, alpha=between.about["alpha"]), between.predict(X), rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
-def test_score_takes_a_column_as_fitting_does(path):
-    np.testing.assert_allclose(path.score(X, Y[:, np.newaxis]), path.score(X, Y))
+def test_score_takes_responses_as_scikit_learn_does(path):
+    np.testing.assert_array_equal(no_active().score(X, np.ones(M)), [r2_score(np.ones(M), np.ones(M))] * 3)
+    for y in (Y[:, np.newaxis], Y.tolist(), np.full(M, 2.0)):
+        expected = [r2_score(np.ravel(y), column) for column in path.predict(X).T]
+        np.testing.assert_allclose(path.score(X, y), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_score_wants_as_many_responses_as_rows(path):
-    n_values = M - 1
-    with pytest.raises(ValueError, match=rf"\b{n_values}\b"):
-        path.score(X, Y[:n_values])
+@pytest.mark.parametrize(
+    ("look", "error", "message"),
+    [
+        (lambda path: path.predict(X[:, 1:]), ValueError, f"X has {P - 1} features, .* {P}"),
+        (lambda path: path.predict(sp.csr_array(np.ones((2, P + 1))), 0), ValueError, f"X has {P + 1} features"),
+        (lambda path: path.predict(X[0]), ValueError, "2D"),
+        (lambda path: path.predict(np.full((1, P), np.nan)), ValueError, "X contains NaN"),
+        (lambda path: path.predict(X, 4, alpha=0.1), ValueError, "point, alpha or radius, one of them"),
+        (lambda path: path.score(X, Y[1:]), ValueError, rf"\b{M - 1}\b"),
+        (lambda path: path.at(), ValueError, "radius or alpha"),
+        (lambda path: path.at(radius=1.0, alpha=1.0), ValueError, "radius or alpha"),
+        (lambda path: path.to_frame("lines"), ValueError, r"kind must be .*'lines'"),
+        (lambda path: path[6], IndexError, "point must be from 0 to 5"),
+        (lambda path: path[-7], IndexError, "point must be from 0 to 5"),
+        (lambda path: path.coef(6), IndexError, "point must be from 0 to 5"),
+        (lambda path: path.predict(X, point=6), IndexError, "point must be from 0 to 5"),
+        (lambda path: path[:2], TypeError, "slice"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(path, look, error, message):
+    with pytest.raises(error, match=message):
+        look(path)
 
 
 @pytest.mark.parametrize("solver", ["certified", "sfw"])
@@ -146,13 +126,6 @@ def test_scaled_coefs_are_those_that_the_norm_is_of(grid, units, scale, solver):
     assert norms[-1] == pytest.approx(path.radii[-1], rel=0.05)
     if "alphas" in grid:
         np.testing.assert_allclose(norms, path.radii, rtol=1e-9)
-
-
-@pytest.mark.parametrize("point", [0, 3, -1])
-def test_coef_of_a_point(path, point):
-    coef = path.coef(point)
-    assert coef.shape == (P,)
-    np.testing.assert_array_equal(coef, path.coefs.toarray()[:, point])
 
 
 def at(path, name, value):
@@ -219,30 +192,8 @@ def test_given_alphas_come_back_to_the_bit(m, alphas, checkpoint, tmp_path):
 def test_points_are_models(path):
     for k in (0, 3, -1):
         assert path[k] == LinearModel.from_path(path, k)
+        np.testing.assert_array_equal(path[k].dense_coef(), path.coef(k))
     assert [model.about["point"] for model in path] == [*range(len(path))]
-    for nowhere, error in ((6, IndexError), (-7, IndexError), (slice(2), TypeError)):
-        with pytest.raises(error):
-            path[nowhere]
-    for look in (path.__getitem__, path.coef, lambda k: path.predict(X, point=k)):
-        with pytest.raises(IndexError, match="point must be from 0 to 5"):
-            look(6)
-
-
-def test_one_model_predicts_and_is_scored(path):
-    assert path.score(X, Y, point=4) == path.score(X, Y)[4]
-    for where in ({"alpha": float(path.alphas[4])}, {"radius": float(path.radii[4])}):
-        np.testing.assert_array_equal(path.predict(X, **where), path.predict(X, 4))
-        assert path.score(X, Y, **where) == path.score(X, Y, point=4)
-    between = LinearModel.from_path(path, alpha=0.5 * (path.alphas[3] + path.alphas[4]))
-    np.testing.assert_allclose(path.predict(X, alpha=between.about["alpha"]), between.predict(X), rtol=1e-12)
-    with pytest.raises(ValueError, match="point, alpha or radius, one of them"):
-        path.predict(X, 4, alpha=0.1)
-
-
-@pytest.mark.parametrize("given", [{}, {"radius": 1.0, "alpha": 1.0}])
-def test_at_wants_one_of_the_two(path, given):
-    with pytest.raises(ValueError, match="radius or alpha"):
-        path.at(**given)
 
 
 @pytest.mark.parametrize("make", [lambda: solve(radii=[1.0]), no_active, lambda: solve(radii=[1.0, 1.0, 1.0])])
@@ -275,11 +226,6 @@ def test_frame_of_coefficients(path, named):
     again = sp.csc_array((frame["coef"], (features, frame["point"])), shape=path.coefs.shape)
     np.testing.assert_array_equal(again.toarray(), path.coefs.toarray())
     np.testing.assert_array_equal(frame["radius"], path.radii[frame["point"]])
-
-
-def test_frame_of_another_kind_is_refused(path):
-    with pytest.raises(ValueError, match=r"kind must be .*'lines'"):
-        path.to_frame("lines")
 
 
 # Files -------------------------------------------------------------------------------------------------------
@@ -322,28 +268,13 @@ PATHS = {
 @pytest.mark.parametrize("kind", PATHS)
 def test_saved_path_comes_back_equal(tmp_path, kind):
     path = PATHS[kind]()
-    path.save(tmp_path / "path.npz")
-    again = LassoPath.load(str(tmp_path / "path.npz"))
-    assert {field.name for field in fields(again)} >= {"coefs", "counters", "settings", "ending", "feature_names"}
-    for field in fields(path):
-        saved, loaded = getattr(path, field.name), getattr(again, field.name)
-        assert type(saved) is type(loaded), field.name
-        if sp.issparse(saved):
-            assert saved.shape == loaded.shape
-            np.testing.assert_array_equal(saved.toarray(), loaded.toarray())
-        elif field.name == "counters":
-            np.testing.assert_array_equal(saved.iterations, loaded.iterations)
-            assert (saved.dot_products, saved.passes, saved.seconds) == (
-                loaded.dot_products,
-                loaded.passes,
-                loaded.seconds,
-            )
-        elif isinstance(saved, np.ndarray):
-            assert saved.dtype == loaded.dtype
-            np.testing.assert_array_equal(saved, loaded)
-        else:
-            assert saved == loaded, field.name
-    assert repr(path) == repr(again)
+    path.save(tmp_path / "path.saved")
+    assert [file.name for file in tmp_path.iterdir()] == ["path.saved"]  # the very name
+    again = LassoPath.load(str(tmp_path / "path.saved"))
+    assert_same_bits(again, path)
+    assert again.settings == path.settings
+    assert again.counters.seconds == path.counters.seconds
+    assert {type(getattr(again, field.name)) is type(getattr(path, field.name)) for field in fields(path)} == {True}
 
 
 def test_saved_paths_call_the_solver_as_it_is_called_now(tmp_path, path):
@@ -351,12 +282,6 @@ def test_saved_paths_call_the_solver_as_it_is_called_now(tmp_path, path):
     old.save(tmp_path / "path.npz")
     for again in (LassoPath.load(tmp_path / "path.npz"), pickle.loads(pickle.dumps(old))):
         assert again.settings == path.settings
-
-
-def test_path_is_saved_under_the_very_name(tmp_path, path):
-    path.save(tmp_path / "path.saved")
-    assert [file.name for file in tmp_path.iterdir()] == ["path.saved"]
-    assert len(LassoPath.load(tmp_path / "path.saved")) == len(path)
 
 
 def test_saved_path_appears_in_one_step(tmp_path, monkeypatch):
@@ -409,18 +334,6 @@ def test_load_refuses_another_format(tmp_path, path):
         reseal_record(file, version=version)
         with pytest.raises(ValueError, match=rf"path\.npz: .*written by {age} version.*{version}"):
             LassoPath.load(file)
-
-
-# The record of the call --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("solver", ["certified", "sfw"])
-def test_settings_are_those_of_the_call(solver):
-    settings = solve(radii=2, solver=solver, tol=1e-3, standardize=True, sample_size=5).settings
-    expected = {"solver": solver, "stop": "gap", "tol": 1e-3, "standardize": True, "grid": "radii", "n_samples": M}
-    assert expected.items() <= settings.items()
-    assert "5" in settings["sample_size"]
-    json.dumps(settings)
 
 
 def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():
