@@ -226,15 +226,11 @@ def test_interrupt_ahead_of_the_first_point(solver, name):
 
 @pytest.mark.filterwarnings("ignore:The path has", "ignore:Nothing was solved")
 @pytest.mark.parametrize(
-    ("model", "where"),
-    [
-        (Lasso(0.1), "fwlasso.path"),
-        (GridSearchCV(Lasso(), {"alpha": [0.1, 1.0]}, cv=2), "fwlasso.path"),
-        (LassoCV(cv=2, alphas=5), "fwlasso.selection.together"),
-    ],
+    "model",
+    [Lasso(0.1), GridSearchCV(Lasso(), {"alpha": [0.1, 1.0]}, cv=2), LassoCV(cv=2, alphas=5)],
     ids=["Lasso", "GridSearchCV", "LassoCV"],
 )
-def test_an_interrupt_of_an_estimator_is_raised(model, where, monkeypatch):
+def test_an_interrupt_of_an_estimator_is_raised(model, monkeypatch):
     """Estimators take no callback: somebody presses Ctrl-C while columns are summed up, and never again."""
 
     def build_and_send(*given):
@@ -242,7 +238,7 @@ def test_an_interrupt_of_an_estimator_is_raised(model, where, monkeypatch):
         send_interrupt()
         return build_problem(*given)
 
-    monkeypatch.setattr(f"{where}.build_problem", build_and_send)
+    monkeypatch.setattr("fwlasso.path.build_problem", build_and_send)
     with pytest.raises(KeyboardInterrupt):
         clone(model).fit(X, Y)
     assert handler() is signal.default_int_handler
@@ -346,7 +342,8 @@ def test_an_error_of_the_callback_ends_all_paths_that_share_a_monitor():
     def broken(_progress):
         raise RuntimeError("broken")
 
-    monitor = Monitor(None, broken, 2)
+    monitor = Monitor(None, broken)
+    monitor.share(2)
     with pytest.raises(RuntimeError, match="broken"):
         monitor.report(Progress(0, 10, 1.0, 0, 0, 1.0, 0.0, done=True))
     assert monitor.check() is Status.STOPPED

@@ -33,12 +33,13 @@ _LEAST_SQUARES = (
 
 
 def certify(
-    problem: Problem, penalties: list[Penalty], path: SolvedPath, workers: Workers, price_all: bool
-) -> tuple[Vector, int]:
-    """Return the gap of every point over all columns, and the passes over the data it took.
+    problem: Problem | GramProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, price_all: bool
+) -> tuple[SolvedPath, int]:
+    """Return points with their gaps over all columns, and the passes over the data it took.
 
     Where a point is certified, its solver is taken at its word; the others are priced, many at a time, or are NaN.
     """
+    assert isinstance(problem, Problem)
     known = np.array([status is Status.CERTIFIED for status in path.statuses])
     gaps = np.where(known, path.gaps, np.nan)
     todo = np.flatnonzero(~known).tolist() if price_all else []
@@ -49,23 +50,21 @@ def certify(
         fresh = [at(problem, *points[k].solution[:2]) for k in batch]
         claims = certify_iterates(problem, [penalties[k] for k in batch], fresh, workers)
         gaps[batch] = [claim.gap for claim in claims]
-    return gaps, len(batches)
+    return path._replace(gaps=gaps), len(batches)
 
 
 def assemble(
     problem: Problem | GramProblem,
-    feature_names: tuple[str, ...] | None,
+    path: SolvedPath,
     grid_name: str,
     grid: Vector,
-    path: SolvedPath,
-    gaps: Vector,
     counters: Counters,
     settings: dict[str, Any],
 ) -> LassoPath:
-    """Put the points together, in the user's units; `grid` has them already."""
+    """Put the points together, in the user's units; `grid` has them already, and gaps are relative."""
     qq, qy, l1 = path.sums.T
     loss = 0.5 * problem.yy + 0.5 * qq - qy
-    grid = grid[: gaps.size]
+    grid = grid[: l1.size]
     if grid_name == "radii":
         radii = grid
         # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
@@ -76,19 +75,18 @@ def assemble(
     indptr, columns, weights = path.indptr, path.columns, path.coefs
     coefs, intercepts = problem.to_user_units(indptr, columns, weights)
     weights = in_user_units(weights, problem.units.coef_power)
-    shape = problem.shape[1], gaps.size
+    shape = problem.shape[1], l1.size
     return LassoPath(
         alphas=alphas,
         radii=radii,
         coefs=sp.csc_array((coefs, columns, indptr), shape=shape),
         scaled_coefs=sp.csc_array((weights, columns, indptr), shape=shape),
         intercepts=intercepts,
-        gaps=gaps,
+        gaps=path.gaps,
         r2=(0.5 * problem.yy - loss) / problem.null_loss,
         statuses=path.statuses,
         ending=path.ending,
         counters=counters,
-        feature_names=feature_names,
         settings=settings,
     )
 
@@ -101,10 +99,11 @@ def check_columns(path: SolvedPath, p: int) -> None:
 
 
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
-    """Return a path with what is known of its data: the response, the first column, the variants that were active."""
+    """Return a path with what is known of its data: names, the response, the first column, variants of active ones."""
     known = data.X.variants if isinstance(data, Data) and isinstance(data.X, Genotypes) else None
     variants = {} if known is None else {j: known.at(j) for j in np.unique(path.coefs.indices).tolist()}
-    return replace(path, settings={**path.settings, **data.origin}, variants=variants)
+    settings = {**path.settings, **data.origin}
+    return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:

@@ -37,13 +37,17 @@ class Monitor:
     Several paths, in several threads, may have one: their points are counted together, and what ends one ends all.
     """
 
-    def __init__(self, time_limit: float | None, callback: Callback | None, n_paths: int = 1) -> None:
+    def __init__(self, time_limit: float | None, callback: Callback | None) -> None:
         self._started = time.perf_counter()
         self._time_limit = time_limit
         self._callback = callback
-        self._n_done = [0] * n_paths
+        self._n_done = [0]
         self._lock = threading.Lock()
         self._interrupted = self._stopped = self._is_reporting = False
+
+    def share(self, n_paths: int) -> None:
+        """Count the points of so many paths together."""
+        self._n_done = [0] * n_paths
 
     @property
     def has_callback(self) -> bool:

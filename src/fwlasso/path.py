@@ -1,44 +1,46 @@
 """The path: from what users have to a `LassoPath`, by warm starts along a grid."""
 
-import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._core.columns import Vector, shape
-from ._core.compiling import compile_seconds
+from ._core.compiling import timed
 from ._core.csc import Csc
 from ._core.dense import Dense
-from ._core.penalties import L1, L1Ball, Penalty
+from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory
 from .assembly import assemble, certify, check_columns, label, warn_unless_converged
-from .checkpoints.folder import Grid, Run, open_run
+from .checkpoints.folder import Grid, Run, open_run, subset_folder
 from .checkpoints.segments import InSegments
 from .data.design import Design
 from .data.inputs import Data, as_data
 from .gram.file_sums import SummedTable
-from .gram.problem import GramProblem, gram_problem
-from .gram.row_sums import row_sums
+from .gram.problem import GramProblem
+from .gram.subsets import GramSubsets
 from .monitor import Callback, Monitor, Progress
 from .options import Options
 from .problem.build import build_problem
-from .problem.grid import penalty_grid, radius_excess, radius_grid, user_values
-from .problem.points import zero_path
+from .problem.grid import log_grid, penalty_grid, radius_excess, radius_grid, user_values
+from .problem.points import SolvedPath, zero_path
 from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import Counters, LassoPath
 from .solvers.certified import Certified
 from .solvers.protocol import SolverSettings
 from .status import Status
 
-# Accuracy of the solution that ends an automatic grid of radii.
-_RADIUS_GAP = 1e-6
+Mask = NDArray[np.bool_]
+
+# Accuracy of the solution that ends an automatic grid of radii, and rounds to find it in.
+_RADIUS_GAP, _RADIUS_ROUNDS = 1e-6, 1000
 
 
 # So many parameters: whatever users of glmnet and scikit-learn ask of a path is one keyword.
@@ -157,42 +159,60 @@ def lasso_path(
     return solve_path(given.pop("X"), given.pop("y"), Options(**given))
 
 
-def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) -> LassoPath:
-    """Compute the path that `options` ask for; see `lasso_path`. `start` are coefficients near its first point."""
+class Context(NamedTuple):
+    """What a path is solved with. Paths on parts of the samples share the data, the threads and what may end them."""
+
+    data: Data | SummedTable
+    options: Options  # for the shape of the data
+    workers: Workers
+    monitor: Monitor
+    seconds: dict[str, float]
+    stack: ExitStack  # closes what was opened, after the last path
+    number: int = 0  # of the path among those that have the monitor in common
+    seed: int = 0
+    run: Run | None = None
+
+    def begin(self, masks: Sequence[Mask] = ()) -> "list[Context]":
+        """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
+        options, seed = self.options, self.options.draw_seed()
+        contexts = [self._replace(seed=seed)]
+        contexts += [self._replace(seed=seed, seconds={}, number=k) for k in range(1, 1 + len(masks))]
+        if options.checkpoint is not None:
+            marks = self.data.fingerprint()
+            folders = [Path(options.checkpoint), *(subset_folder(options.checkpoint, k) for k in range(len(masks)))]
+            for k, folder in enumerate(folders):
+                samples = {"samples": _describe(masks[k - 1])} if k > 0 else {}
+                settings = {**options.run_record(), "seed": contexts[0].seed}
+                opened = open_run(folder, settings, marks | samples, any_seed=options.random_state is None)
+                run = self.stack.enter_context(opened)
+                contexts[k] = contexts[k]._replace(run=run, seed=contexts[0].seed if k > 0 else run.seed)
+        self.monitor.share(len(contexts))
+        return contexts
+
+
+def _describe(kept: Mask) -> str:
+    """Return what tells a part of the samples from others."""
+    return f"{np.count_nonzero(kept)} of {kept.size}, {zlib.crc32(np.packbits(kept).data):08x}"
+
+
+@contextmanager
+def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) -> Iterator[Context]:
+    """Validate the data, and have threads and an ear for the clock and the keyboard, for the time of the context.
+
+    `for_parts`: for paths on parts of the samples, too.
+    """
     monitor = Monitor(options.time_limit, options.callback)
     seconds: dict[str, float] = {}
-    seed = options.draw_seed()
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(options.threads))
         stack.enter_context(monitor.guard())
         with timed(seconds, "setup"):
             data: Data | SummedTable
-            if isinstance(X, SummedTable):
+            if isinstance(X, SummedTable) and not for_parts:
                 data = _as_summed(X, y, options)
             else:
                 data = as_data(X, y, workers, options.feature_names)
-            options = options.for_shape(data.shape)
-            run = None
-            if options.checkpoint is not None:
-                run = stack.enter_context(open_checkpoint(options, seed, data.fingerprint()))
-                seed = run.seed
-            problem = make_problem(data, options, workers)
-        path = path_on(problem, data, options, seed, workers, monitor, seconds, start=start, run=run)
-    warn_unless_converged(path, options)
-    return label(path, data)
-
-
-def route_of(options: Options, design: Design, n_folds: int = 1) -> str:
-    """Return by which way a path is computed: the one asked for by name, or the one that is expected to be faster."""
-    if len(options.entry.routes) == 1:
-        return options.entry.routes[0]
-    columns = design.columns
-    m, p = shape(columns)
-    n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p
-    is_float64 = isinstance(columns, Dense) and columns.values.dtype == np.float64
-    memory, n_threads = physical_memory(), options.threads
-    task = m, p, n_stored, options.n_points, options.tolerance, is_float64
-    return choose_route(*task, memory, n_threads, n_folds).name
+        yield Context(data, options.for_shape(data.shape), workers, monitor, seconds, stack)
 
 
 def _as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:
@@ -207,147 +227,154 @@ def _as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:
     return table if names is None else table._replace(feature_names=tuple(names))
 
 
-def make_problem(data: Data | SummedTable, options: Options, workers: Workers) -> Problem | GramProblem:
-    """Read the data once, and return the problem as the route asks for it."""
-    units = options.fit_intercept, options.standardize
-    if isinstance(data, SummedTable):
-        return data.problem(*units)
-    design, response = data.design, data.response
-    if route_of(options, design) != GRAM:
-        return build_problem(design, response, *units, workers)
-    (sums,) = row_sums(design.columns, response, units[0], workers, feature_names=design.feature_names)
-    problem = gram_problem(sums, design.columns, response, np.arange(response.size), *units)
-    return with_columns(problem, design, response, options)
+def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) -> LassoPath:
+    """Compute the path that `options` ask for; see `lasso_path`. `start` are coefficients near its first point."""
+    with solve_context(X, y, options) as context:
+        with timed(context.seconds, "setup"):
+            (whole,) = context.begin()
+            problem = Problems(whole).whole(whole.workers)
+        path = solve(whole, problem, start)
+    return finish(path, context)
 
 
-def with_columns(
-    problem: GramProblem, design: Design, response: Vector, options: Options, kept: NDArray[np.bool_] | None = None
-) -> GramProblem:
-    """Return a problem that can be turned into one on its columns, unless the way was asked for by name."""
-    if WORKING_SET not in options.entry.routes:
-        return problem
+class Problems:
+    """The problem on all samples, and one on each of some parts of them, as the route asks for it."""
 
-    def build(workers: Workers) -> Problem:
-        return build_problem(design, response, options.fit_intercept, options.standardize, workers, kept)
+    def __init__(self, context: Context, masks: Sequence[Mask] = ()) -> None:
+        self._data, self._options, self._masks = context.data, context.options, masks
+        self._units = self._options.fit_intercept, self._options.standardize
+        self._grams: GramSubsets | None = None
+        if isinstance(self._data, Data) and _route(self._options, self._data.design, len(masks) + 1) == GRAM:
+            design = self._data.design
+            self._grams = GramSubsets(
+                design.columns, self._data.response, masks, *self._units, context.workers, design.feature_names
+            )
 
-    return problem._replace(by_columns=build)
+    def whole(self, workers: Workers) -> Problem | GramProblem:
+        """Return the problem on all samples."""
+        if isinstance(self._data, SummedTable):
+            return self._data.problem(*self._units)
+        return self._by_columns(None, workers) if self._grams is None else self._with_columns(self._grams.whole(), None)
+
+    def part(self, number: int, workers: Workers) -> Problem | GramProblem:
+        """Return the problem on the samples of a mask."""
+        kept = self._masks[number]
+        if self._grams is None:
+            return self._by_columns(kept, workers)
+        return self._with_columns(self._grams.part(number), kept)
+
+    def squared_errors(self, number: int, path: LassoPath) -> Vector | None:
+        """Return mean squared errors on the samples that a mask leaves out, if inner products tell them well enough."""
+        return None if self._grams is None else self._grams.squared_errors(number, path.scaled_coefs)
+
+    def _by_columns(self, kept: Mask | None, workers: Workers) -> Problem:
+        assert isinstance(self._data, Data)
+        return build_problem(self._data.design, self._data.response, *self._units, workers, kept)
+
+    def _with_columns(self, problem: GramProblem, kept: Mask | None) -> GramProblem:
+        """Return a problem that can be turned into one on its columns, unless the way was asked for by name."""
+        if WORKING_SET not in self._options.entry.routes:
+            return problem
+        return problem._replace(by_columns=partial(self._by_columns, kept))
 
 
-def path_on(
-    problem: Problem | GramProblem,
-    data: Data | SummedTable,
-    options: Options,
-    seed: int,
-    workers: Workers,
-    monitor: Monitor,
-    seconds: dict[str, float],
-    *,
-    start: Vector | None = None,
-    run: Run | None = None,
-    number: int = 0,
-) -> LassoPath:
-    """Compute the path that `options` ask for on a problem; a run keeps what is solved.
+def _route(options: Options, design: Design, n_matrices: int) -> str:
+    """Return by which way a path is computed: the one asked for by name, or the one that is expected to be faster."""
+    if len(options.entry.routes) == 1:
+        return options.entry.routes[0]
+    columns = design.columns
+    m, p = shape(columns)
+    n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p
+    is_float64 = isinstance(columns, Dense) and columns.values.dtype == np.float64
+    task = m, p, n_stored, options.n_points, options.tolerance, is_float64
+    return choose_route(*task, physical_memory(), options.threads, n_matrices).name
 
-    `number` is that of the path among those that have the monitor in common.
-    """
-    with timed(seconds, "grid"):
-        grid = None if run is None else run.grid
-        cut = None
-        if grid is None:
-            grid = _grid(problem, options, workers, monitor)
-            # A grid of radii whose end was not found is cut short, too.
-            cut = monitor.check() if isinstance(options.grid, int) and options.grid_name == "radii" else None
-            if run is not None and cut is None:
-                run.keep_grid(grid)
-        penalties = _penalties(options, grid)
+
+def solve(context: Context, problem: Problem | GramProblem, start: Vector | None = None) -> LassoPath:
+    """Compute the path that the options of a context ask for: its grid, its points and their gaps."""
+    options, workers, run = context.options, context.workers, context.run
+    with timed(context.seconds, "grid"):
+        grid, cut = _find_grid(context, problem)
+        penalties = [(L1 if options.grid_name == "alphas" else L1Ball)(value) for value in grid.values.tolist()]
         values = user_grid(options, grid.values, problem)
-    with timed(seconds, "solve"):
-        tell = partial(_tell, monitor, number, problem, values)
-        make, told = options.entry.make, options.solver_settings(seed)
-        in_segments = (run is not None or options.in_segments) and cut is None
-        solver = InSegments(make, told, run) if in_segments else make(told)
-        guess = problem.from_user_units(start) if start is not None and solver.proves else None
+    with timed(context.seconds, "solve"):
+        in_segments = run is not None or options.in_segments
+        make, settings = options.entry.make, options.solver_settings(context.seed)
+        solver = InSegments(make, settings, run) if in_segments and cut is None else make(settings)
         path = zero_path(len(penalties))
         if problem.yy > 0.0:  # else there is nothing to explain, and no radius is too large for that
-            path = solver.solve(problem, penalties, guess, workers, tell)
+            guess = problem.from_user_units(start) if start is not None and solver.proves else None
+            path = solver.solve(problem, penalties, guess, workers, partial(_tell, context, problem, values))
         path = path._replace(ending=path.ending or cut)
-    p = problem.xty.size
-    with timed(seconds, "certify"):
-        check_columns(path, p)  # before any of these columns is read
-        gaps, n_passes = path.gaps, 0
+    with timed(context.seconds, "certify"):
+        check_columns(path, problem.shape[1])  # before any of these columns is read
+        n_passes = 0
         if not solver.proves:
-            assert isinstance(problem, Problem)
             wanted = options.certify and path.ending is not Status.INTERRUPTED
-            gaps, n_passes = certify(problem, penalties, path, workers, wanted)
-        gaps = gaps / problem.null_loss
-        path = path.in_order()
+            path, n_passes = certify(problem, penalties, path, workers, wanted)
+        path = path.in_order()._replace(gaps=path.gaps / problem.null_loss)
         if options.grid_name == "radii":
-            excess = radius_excess(problem, options.grid, grid.values)[: gaps.size]
-            gaps *= excess
-            beyond = ((excess > 1.0) & (gaps > options.tolerance)).tolist()
-            statuses = (Status.PRECISION if far else status for far, status in zip(beyond, path.statuses, strict=True))
-            path = path._replace(statuses=tuple(statuses))
+            path = _beyond_float64(path, radius_excess(problem, options.grid, grid.values), options.tolerance)
     if run is not None and path.ending is None:
         run.mark_complete()
-
-    _, n_dots, n_priced = path.counts.sum(axis=0).tolist()
-    passes = (p + grid.n_priced + n_priced) / p + n_passes
-    n_dots += 0 if options.variant == "paper" else p  # z_j'y of every column, which the paper does not count
-    counters = Counters(path.counts[:, 0].copy(), n_dots, passes, seconds)
-    settings = {
-        **options.record(),
-        "seed": seed,
+    known = {
+        "seed": context.seed,
         # What gives this seed again; a generator goes on with every call, and no number stands for it.
         "random_state": int(options.random_state) if isinstance(options.random_state, Integral) else None,
         # Of an automatic grid, which `eps` gives the end of; values are not repeated, they are those of the points.
         "points": options.grid if isinstance(options.grid, int) and cut is None else None,
         "n_samples": problem.shape[0],
-        "in_segments": run is not None or options.in_segments,
+        "in_segments": in_segments,
         "route": GRAM if isinstance(problem, GramProblem) else options.entry.routes[-1],
-        "conversion": data.conversion,
+        "conversion": context.data.conversion,
     }
-    return assemble(problem, data.feature_names, options.grid_name, values, path, gaps, counters, settings)
+    p = problem.shape[1]
+    _, n_dots, n_priced = path.counts.sum(axis=0).tolist()
+    n_dots += 0 if options.variant == "paper" else p  # z_j'y of every column, which the paper does not count
+    passes = (p + grid.n_priced + n_priced) / p + n_passes
+    counters = Counters(path.counts[:, 0].copy(), n_dots, passes, context.seconds)
+    return assemble(problem, path, options.grid_name, values, counters, {**options.record(), **known})
 
 
-def open_checkpoint(options: Options, seed: int, data: dict[str, str]) -> AbstractContextManager[Run]:
-    """Begin the run that `options` name the folder of, or go on with it; `data` is the fingerprint."""
-    settings = {**options.run_record(), "seed": seed}
-    return open_run(Path(options.checkpoint or ""), settings, data, any_seed=options.random_state is None)
+def finish(path: LassoPath, context: Context) -> LassoPath:
+    """Return a path with what is known of its data, and warn if it did not come to its end."""
+    warn_unless_converged(path, context.options)
+    return label(path, context.data)
 
 
-@contextmanager
-def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
-    """Add the time that passes in this context to that of a phase; in which kernels are compiled, to "compile"."""
-    started, compiled = time.perf_counter(), compile_seconds()
-    yield
-    compiled = compile_seconds() - compiled
-    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - started - compiled
-    if compiled > 0.0:
-        seconds["compile"] = seconds.get("compile", 0.0) + compiled
-
-
-def _grid(problem: Problem | GramProblem, options: Options, workers: Workers, monitor: Monitor) -> Grid:
-    """Return the penalties or the radii of the path, from the sparsest on."""
+def _find_grid(context: Context, problem: Problem | GramProblem) -> tuple[Grid, Status | None]:
+    """Return the grid in the units of the solver, and what cut it short: the search for its end may take a while."""
+    run, options = context.run, context.options
+    if run is not None and run.grid is not None:
+        return run.grid, None
     if options.grid_name == "alphas":
-        return Grid(penalty_grid(problem, options.grid, options.ratio), 0)
-    n_priced = 0
+        grid = Grid(penalty_grid(problem, options.grid, options.ratio), 0)
+    elif isinstance(options.grid, int):
+        l1, n_priced = _largest_radius(context, problem)
+        grid = Grid(log_grid(options.ratio * l1, l1, options.grid), n_priced)  # as in the paper
+        cut = context.monitor.check()
+        if cut is not None:
+            return grid, cut
+    else:
+        grid = Grid(radius_grid(problem, options.grid), 0)
+    if run is not None:
+        run.keep_grid(grid)
+    return grid, None
 
-    def largest_radius() -> float:
-        """Return ||a||_1 of the penalized solution at eps lambda_max."""
-        nonlocal n_priced
-        last = L1(options.ratio * problem.lambda_max)
-        look = lambda *_, **__: monitor.check()  # noqa: E731
-        found = Certified(SolverSettings("gap", _RADIUS_GAP, 1000)).solve(problem, [last], None, workers, look)
-        n_priced = int(found.counts[0, 2])
-        l1 = float(found.sums[0, 2])
-        if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or found.statuses[0].ends_path)):
-            raise ValueError(
-                "radii: no end was found for an automatic grid: rounding is larger than what the columns of X vary. "
-                "Centre them, or give radii"
-            )
-        return l1
 
-    return Grid(radius_grid(problem, options.grid, options.ratio, largest_radius), n_priced)
+def _largest_radius(context: Context, problem: Problem | GramProblem) -> tuple[float, int]:
+    """Return ||a||_1 of the penalized solution at eps lambda_max, and how many columns were priced for it."""
+    last = L1(context.options.ratio * problem.lambda_max)
+    look = lambda *_, **__: context.monitor.check()  # noqa: E731
+    solver = Certified(SolverSettings("gap", _RADIUS_GAP, _RADIUS_ROUNDS))
+    (point,) = solver.solve(problem, [last], None, context.workers, look).points()
+    l1 = point.solution.l1
+    if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or point.status.ends_path)):
+        raise ValueError(
+            "radii: no end was found for an automatic grid: rounding is larger than what the columns of X vary. "
+            "Centre them, or give radii"
+        )
+    return l1, point.n_priced
 
 
 def user_grid(options: Options, values: Vector, problem: Problem | GramProblem) -> Vector:
@@ -358,15 +385,16 @@ def user_grid(options: Options, values: Vector, problem: Problem | GramProblem) 
     return user_values(problem, options.grid_name, values) if isinstance(options.grid, int) else options.grid
 
 
-def _penalties(options: Options, grid: Grid) -> list[Penalty]:
-    """Return the problems of the path."""
-    penalty = L1 if options.grid_name == "alphas" else L1Ball
-    return [penalty(value) for value in grid.values.tolist()]
+def _beyond_float64(path: SolvedPath, excess: Vector, tol: float) -> SolvedPath:
+    """Return points with gaps for the radii asked for: in the units of the solver they may be beyond float64."""
+    gaps = path.gaps * excess[: path.gaps.size]
+    is_open = ((excess[: gaps.size] > 1.0) & (gaps > tol)).tolist()
+    statuses = [Status.PRECISION if still else status for still, status in zip(is_open, path.statuses, strict=True)]
+    return path._replace(gaps=gaps, statuses=tuple(statuses))
 
 
 def _tell(
-    monitor: Monitor,
-    number: int,
+    context: Context,
     problem: Problem | GramProblem,
     values: Vector,
     point: int,
@@ -377,8 +405,9 @@ def _tell(
     done: bool,
 ) -> Status | None:
     """Tell the callback, if there is one, where the path is."""
+    monitor = context.monitor
     if not monitor.has_callback:
         return monitor.check()
     parameter = float(values[point])
     now = Progress(point, values.size, parameter, n_active, n_iter, gap / problem.null_loss, monitor.seconds, done)
-    return monitor.report(now, number)
+    return monitor.report(now, context.number)

@@ -7,9 +7,8 @@ import pytest
 from numba.core import event
 
 from fwlasso._core import compiling as _compiling
-from fwlasso._core.compiling import compile_seconds, is_compiling
+from fwlasso._core.compiling import compile_seconds, is_compiling, timed
 from fwlasso.cli import show as cli_show
-from fwlasso.path import timed
 
 
 @pytest.mark.compiled

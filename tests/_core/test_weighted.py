@@ -26,9 +26,8 @@ from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.samples import center, sample_vector, weight_vector
 from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
-from fwlasso.monitor import Monitor
 from fwlasso.options import Options
-from fwlasso.path import path_on
+from fwlasso.path import solve, solve_context
 from fwlasso.problem.build import build_problem
 from fwlasso.result import LassoPath
 from fwlasso.solvers.away_steps import AwayFrankWolfe, pairwise_step
@@ -96,11 +95,11 @@ def test_the_problem_is_that_of_the_samples_alone(storage, units, kept, rng):
 
 
 def masked_path(X, y, kept, **settings) -> LassoPath:
-    options = Options(**{**DEFAULTS, **settings}).for_shape(X.shape)
-    design = as_design(X)
-    with Workers(1) as workers:
-        problem = build_problem(design, y, options.fit_intercept, options.standardize, workers, kept)
-        return path_on(problem, design, options, 0, workers, Monitor(None, None), {})
+    options = Options(**{**DEFAULTS, **settings})
+    with solve_context(X, y, options) as context:
+        units = options.fit_intercept, options.standardize
+        problem = build_problem(context.data.design, context.data.response, *units, context.workers, kept)
+        return solve(*context.begin(), problem)
 
 
 def test_the_certified_path_is_that_of_the_samples_alone(some_storage, some_units, kept, rng):

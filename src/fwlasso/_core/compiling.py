@@ -1,6 +1,8 @@
 """How long numba has compiled in this process, and whether it does now: compiling is not solving."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba.core import event
@@ -44,3 +46,14 @@ def is_compiling() -> bool:
 def compile_seconds() -> float:
     """Return for how long kernels were compiled so far."""
     return _clock.seconds
+
+
+@contextmanager
+def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    """Add the time that passes in this context to that of a phase; in which kernels are compiled, to "compile"."""
+    started, compiled = time.perf_counter(), compile_seconds()
+    yield
+    compiled = compile_seconds() - compiled
+    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - started - compiled
+    if compiled > 0.0:
+        seconds["compile"] = seconds.get("compile", 0.0) + compiled

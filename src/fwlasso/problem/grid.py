@@ -1,6 +1,5 @@
 """Grids of the path: penalties from the largest on, or radii from the smallest on, both from sparse to dense."""
 
-from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Protocol
 
@@ -69,11 +68,8 @@ def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
     return _in_solver_units(m * alphas, problem.units.penalty_power)
 
 
-def radius_grid(problem: Scaled, radii: int | Vector, eps: float, largest: Callable[[], float]) -> Vector:
-    """Return radii; automatic ones end at delta_max = `largest` and start at eps delta_max, as in the paper."""
-    if isinstance(radii, int):
-        delta_max = largest()
-        return log_grid(eps * delta_max, delta_max, radii)
+def radius_grid(problem: Scaled, radii: Vector) -> Vector:
+    """Return radii in the units of the solver."""
     values = _in_solver_units(radii, -problem.units.coef_power)
     return np.where(values < _LEAST_RADIUS, 0.0, values)
 

@@ -15,10 +15,11 @@ from .._core.notices import warn_of_doubt
 from .._core.threads import one_blas_thread
 from ..data.checks import as_response, check
 from ..data.design import Design
-from ..data.inputs import Data, as_data
+from ..data.inputs import Data
 from ..data.predict import predict_rows
 from ..models import LinearModel
 from ..options import Options, check_seeded, options_of
+from ..path import Mask, solve_context
 from ..result import LassoPath
 from ..status import Status
 from .choice import Choice
@@ -26,7 +27,7 @@ from .criteria import INFORMATION_RULES, SCORE_RULES, best_point, information, w
 from .folds import Plan, Rule, Split
 from .refit import refit_supports
 from .scoring import Scoring, make_scoring
-from .together import Mask, SubsetPaths, path_and_subset_paths
+from .together import SubsetPaths, path_and_subset_paths
 
 # Correlation of neighbouring responses from which on samples seem to be sorted.
 _MUCH_ALIKE = 0.5
@@ -186,11 +187,13 @@ def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidat
         options = replace(options, tol=_TOL)
     if isinstance(plan.validation, float):
         check_seeded(options, "the held-out samples")
-    data = as_data(X, y, feature_names=options.feature_names)
-    splits = plan.splits(data.response, options.random_state)
-    if not plan.split_params:  # of groups, those that belong together may be neighbours
-        _warn_of_ordered_blocks(splits, data.response)
-    paths = path_and_subset_paths(data, options, [split.kept for split in splits])
+    with solve_context(X, y, options, for_parts=True) as context:
+        data = context.data
+        assert isinstance(data, Data)
+        splits = plan.splits(data.response, options.random_state)
+        if not plan.split_params:  # of groups, those that belong together may be neighbours
+            _warn_of_ordered_blocks(splits, data.response)
+        paths = path_and_subset_paths(context, [split.kept for split in splits])
     path = paths.path
     with one_blas_thread():
         choice, scored = _choose(paths, splits, plan, scoring, data)

@@ -10,9 +10,9 @@ from sklearn.model_selection import ShuffleSplit, check_cv
 
 from .._core.columns import Vector
 from ..data.checks import check
+from ..path import Mask
 from ..result import LassoPath
 from .criteria import INFORMATION_RULES, SCORE_RULES
-from .together import Mask, Rows
 
 #: Shares of the Lasso's coefficients that `relax=True` tries; the rest is the least-squares refit.
 BLENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -26,7 +26,7 @@ class Split(NamedTuple):
     """The samples that a fold is fitted on, and those that it is scored on."""
 
     kept: Mask
-    held_out: Rows
+    held_out: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 
 from .._core.columns import Vector
 from ..data.checks import check, is_count
-from ..data.inputs import as_data
 from ..options import check_seeded, options_of
+from ..path import Mask, solve_context
 from ..result import LassoPath
-from .together import Mask, path_and_subset_paths
+from .together import path_and_subset_paths
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ def stability_selection(
     check("n_subsamples", n_subsamples, is_count(n_subsamples), "an integer >= 1")
     check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
     check_seeded(options, "the subsamples")
-    data = as_data(X, y, feature_names=options.feature_names)
-    masks = _subsamples(data.design.n_samples, n_subsamples, fraction, options.random_state)
-    path, paths, _ = path_and_subset_paths(data, options, masks)
+    with solve_context(X, y, options, for_parts=True) as context:
+        masks = _subsamples(context.data.shape[0], n_subsamples, fraction, options.random_state)
+        path, paths, _ = path_and_subset_paths(context, masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
     supports = [it.coefs[:, :n_points] for it in complete]
