@@ -21,6 +21,7 @@ from sklearn.datasets import load_svmlight_file
 import libsvm_cases
 from fwlasso.data.progress import silent
 from fwlasso.datasets import Step, libsvm, libsvm_rows
+from fwlasso.datasets.libsvm_faults import Expected, first_misfit
 from libsvm_cases import (
     FINITE,
     HARD_NUMBERS,
@@ -306,51 +307,6 @@ def test_file_that_changes_meanwhile_is_noticed(file):
 
 # Odd files ---------------------------------------------------------------------------------------------------
 
-NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-INDEX = re.compile(rb"\+?([0-9]+):")
-WORD = re.compile(rb"[^ \t\n\r\x0b\x0c]+")
-
-
-class WrongError(Exception):
-    pass
-
-
-def read_plainly(data):
-    """Return targets and entries (row, index, value), or raise the place of the first error; no kernels."""
-    targets, entries = [], []
-    for n, line in enumerate(data.split(b"\n"), start=1):
-        words = [(match.start(), match[0]) for match in WORD.finditer(line.partition(b"#")[0])]
-        if not words:
-            continue
-
-        def wrong(place, n=n, line=line):
-            return WrongError(n, len(line[:place].decode("utf-8", "replace")) + 1)
-
-        (place, word), *rest = words
-        if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
-            raise wrong(place)
-        if rest and rest[0][1].startswith(b"qid:"):
-            place, query = rest.pop(0)
-            if any(sign < 32 for sign in query):
-                raise wrong(place)
-        seen = set()
-        for place, entry in rest:
-            index = INDEX.match(entry)
-            if index is None or int(index[1]) > MOST_COLUMNS:
-                raise wrong(place)
-            value = entry[index.end() :]
-            if not NUMBER.fullmatch(value):
-                raise wrong(place + index.end())
-            if int(index[1]) in seen:
-                raise wrong(place)
-            if not np.isfinite(float(value)):
-                raise wrong(place + index.end())
-            seen.add(int(index[1]))
-            entries.append((len(targets), int(index[1]), float(value)))
-        targets.append(float(word))
-    return targets, entries
-
-
 SIGNS = st.sampled_from([bytes([sign]) for sign in b"0123456789:::.    #\n\n\n\r\t+-eEqid_x\x00\x1f\x80\xff"])
 PIECES = st.sampled_from(
     [
@@ -375,18 +331,29 @@ ODD_FILES = st.one_of(
 @example(b"1 1:2\x00", 1, 1)
 @example(b"1 qid:\x00 1:2", 1, 1)
 def test_odd_files_are_read_or_refused_at_the_right_place(file, data, block, n_threads):
+    """By compiled code as by plain Python, which tells what is wrong: see MALFORMED of test_libsvm_errors."""
+    try:
+        wrong = first_misfit(data, Expected(0, MOST_COLUMNS))
+    except AssertionError:  # nothing is
+        wrong = None
     with small_pieces(block):
-        try:
-            targets, entries = read_plainly(data)
-        except WrongError as error:
-            with pytest.raises(ValueError, match=re.escape(f"{file}:{error.args[0]}:{error.args[1]}: expected ")):
+        if wrong is not None:
+            place = re.escape(f"{file}:{wrong.line + 1}:{wrong.column}: {wrong.what}")
+            with pytest.raises(ValueError, match=place):
                 load(file, data, n_threads=n_threads)
             return
         X, y = load(file, data, n_threads=n_threads)
-    shift = 1 if entries and min(index for _, index, _ in entries) > 0 else 0
+    rows = [words for line in data.split(b"\n") if (words := line.partition(b"#")[0].split())]
+    entries = [
+        (i, int(index), float(value))
+        for i, (_, *words) in enumerate(rows)
+        for index, value in (word.split(b":") for word in words if not word.startswith(b"qid:"))
+    ]
+    base = int(bool(entries) and min(index for _, index, _ in entries) > 0)
     values = np.array([value for _, _, value in entries], dtype=float)
-    places = ([row for row, _, _ in entries], [index - shift for _, index, _ in entries])
-    assert_same(X, y, sp.coo_array((values, places), shape=X.shape), np.array(targets, dtype=float))
+    places = [row for row, _, _ in entries], [index - base for _, index, _ in entries]
+    targets = np.array([float(words[0]) for words in rows], dtype=float)
+    assert_same(X, y, sp.coo_array((values, places), shape=X.shape), targets)
 
 
 # Memory and plain Python -------------------------------------------------------------------------------------

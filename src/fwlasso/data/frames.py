@@ -58,7 +58,7 @@ def frame_values(frame: Any) -> Any:
     """
     names = frame_names(frame) or ()
     dtypes = list(frame.dtypes if hasattr(frame, "dtypes") else frame.schema.types)
-    other = {name: str(dtype) for name, dtype in zip(names, dtypes, strict=True) if not _is_number(dtype)}
+    other = {name: str(dtype) for name, dtype in zip(names, dtypes, strict=True) if not is_number(dtype)}
     if other:
         raise ValueError(
             f"X has {len(other)} columns that are not numbers: {listed(list(other))}. {_remedy(set(other.values()))}"
@@ -115,7 +115,8 @@ def listed(names: Sequence[str | int]) -> str:
     return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
-def _is_number(dtype: Any) -> bool:
+def is_number(dtype: Any) -> bool:
+    """Tell whether a column of this type has numbers; pandas, polars and pyarrow have types of their own."""
     if hasattr(dtype, "is_numeric"):  # polars
         return bool(dtype.is_numeric() or str(dtype) == "Boolean")
     if hasattr(dtype, "num_fields"):  # pyarrow

@@ -11,7 +11,7 @@ import json
 import mmap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -103,16 +103,15 @@ def open_store(folder: str | Path) -> Store:
     """
     folder = Path(folder)
     for _ in range(_TRIES):
-        manifest, store, error = read_manifest(folder), None, None
+        manifest = read_manifest(folder)
         try:
             store = _map_store(folder, manifest)
-        except (ValueError, FileNotFoundError) as found:
-            error = found
-        if read_manifest(folder) != manifest:  # it was replaced meanwhile: never a mix of two stores
+        except (ValueError, FileNotFoundError):
+            if read_manifest(folder) == manifest:
+                raise
             continue
-        if error is not None:
-            raise error
-        return cast(Store, store)
+        if read_manifest(folder) == manifest:  # else it was replaced meanwhile: never a mix of two stores
+            return store
     raise ValueError(f"{folder} is replaced again and again while it is opened")
 
 

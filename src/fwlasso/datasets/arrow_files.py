@@ -9,13 +9,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.frames import is_number
 from ..data.progress import ProgressCallback, Step
 from .compressed import unpacked
 from .optional import optional
@@ -39,8 +39,8 @@ def open_csv(file: Path, wanted: Wanted, desk: Desk) -> Source:
             y.append(response)
             values.append(block.T)
             m += block.shape[1]
-    matrix = from_dense(values.map(_some_rows(file, m), len(columns.features)))
-    return _table(columns, matrix, y.map(m) if y.size else None, m, np.float64)
+    matrix = from_dense(values.map(m, len(columns.features)))
+    return _table(file, columns, matrix, y.map(m) if y.size else None, np.dtype(np.float64))
 
 
 #: Some rows: their numbers, a row of the array for every column, and the response.
@@ -71,13 +71,13 @@ def stream_parquet(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterat
     Of every column that is read, pyarrow has some megabytes in memory. So a row group is read by a few columns at a
     time, as it is stored, and unpacked to a temporary file unless it is small.
     """
-    with _open_parquet(file, memory_map=True) as table:
-        columns = Chosen.of(file, list(table.schema_arrow.names), wanted)
+    with _open_parquet(file, memory_map=True) as opened:
+        columns = Chosen.of(file, list(opened.schema_arrow.names), wanted)
 
         def blocks() -> Iterator[Block]:
             names, row = columns.names, 1
-            for group in range(table.num_row_groups):
-                n_rows = table.metadata.row_group(group).num_rows
+            for group in range(opened.num_row_groups):
+                n_rows = opened.metadata.row_group(group).num_rows
                 n_together = max(_COLUMNS_TOGETHER, _STREAM_BYTES // max(1, 8 * n_rows))
                 which = {"batch_size": _STREAM_ROWS, "row_groups": [group], "use_threads": False}
                 is_small = 8 * n_rows * len(names) <= _STREAM_BYTES
@@ -86,20 +86,20 @@ def stream_parquet(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterat
                     values = np.empty(shape) if scratch is None else np.memmap(scratch, np.float64, shape=shape)
                     for lo in range(0, len(names), n_together):
                         part = slice(lo, lo + n_together)
-                        _read_columns(file, table, names[part], values[part], row, **which)
+                        _read_columns(file, opened, names[part], values[part], row, **which)
                     yield values[:-1], values[-1]
                 row += n_rows
-                tell(Step(f"reading {file.name}", row - 1, table.metadata.num_rows))
+                tell(Step(f"reading {file.name}", row - 1, opened.metadata.num_rows))
 
         yield columns, blocks()
 
 
 def _read_columns(
-    file: Path, table: Any, names: list[str], values: NDArray[np.float64], first_row: int = 1, **which: Any
+    file: Path, opened: Any, names: list[str], values: NDArray[np.float64], first_row: int = 1, **which: Any
 ) -> None:
     """Fill the numbers of some columns, a row of `values` for each."""
     at = 0
-    for batch in table.iter_batches(columns=names, **which):
+    for batch in opened.iter_batches(columns=names, **which):
         for k, name in enumerate(names):
             values[k, at : at + batch.num_rows] = _numbers(file, batch, name, first_row + at)
         at += batch.num_rows
@@ -107,43 +107,33 @@ def _read_columns(
 
 def open_parquet(file: Path, wanted: Wanted, desk: Desk) -> Source:
     """Return a parquet file as a source, read by blocks of columns."""
-    table = desk.stack.enter_context(_open_parquet(file))
-    columns = Chosen.of(file, list(table.schema_arrow.names), wanted)
-    m = _some_rows(file, table.metadata.num_rows)
-    values = _ParquetColumns(file, table, columns.features, m)
-    y = None if columns.target is None else values.read([columns.target])[:, 0]
-    floats = {str(field.type) for field in table.schema_arrow if field.name in set(columns.features)}
-    return _table(columns, Rectangle(values, False), y, m, np.float32 if floats == {"float"} else np.float64)
+    opened = desk.stack.enter_context(_open_parquet(file))
+    columns = Chosen.of(file, list(opened.schema_arrow.names), wanted)
+    values = _ParquetColumns(file, opened, columns.names)
+    y = None if columns.target is None else values[:, [-1]][:, 0]
+    floats = {str(field.type) for field in opened.schema_arrow if field.name in set(columns.features)}
+    dtype = np.dtype(np.float32 if floats == {"float"} else np.float64)
+    return _table(file, columns, Rectangle(values, False), y, dtype)
 
 
-@dataclass(frozen=True)
 class _ParquetColumns:
-    """The columns of a parquet file, read when they are asked for."""
+    """Columns of a parquet file, read when they are asked for, by blocks of rows."""
 
-    file: Path
-    table: Any
-    features: tuple[str, ...]
-    m: int
+    def __init__(self, file: Path, opened: Any, names: list[str]) -> None:
+        self._file, self._opened, self._names = file, opened, names
+        self.shape = opened.metadata.num_rows, len(names)
 
     def __getitem__(self, places: Any) -> NDArray[np.float64]:
-        return self.read([self.features[j] for j in np.arange(len(self.features))[places[1]]])
-
-    def read(self, names: list[str]) -> NDArray[np.float64]:
-        """Return some columns, read by blocks of rows."""
-        values = np.empty((len(names), self.m))
-        _read_columns(self.file, self.table, names, values, batch_size=max(1, BLOCK_BYTES // (8 * len(names))))
+        names = [self._names[j] for j in np.arange(len(self._names))[places[1]]]
+        values = np.empty((len(names), self.shape[0]))
+        _read_columns(self._file, self._opened, names, values, batch_size=max(1, BLOCK_BYTES // (8 * len(names))))
         return values.T
 
 
-def _some_rows(file: Path, m: int) -> int:
-    if not m:
+def _table(file: Path, columns: "Chosen", matrix: Rectangle, y: NDArray[Any] | None, dtype: np.dtype[Any]) -> Source:
+    if not (m := matrix.values.shape[0]):
         raise ValueError(f"{file}: there are no rows")
-    return m
-
-
-def _table(columns: "Chosen", matrix: Rectangle, y: NDArray[Any] | None, m: int, dtype: Any) -> Source:
-    shape = m, len(columns.features)
-    return Source(shape, np.dtype(dtype), matrix, y, feature_names=columns.features, target=columns.target)
+    return Source((m, len(columns.features)), dtype, matrix, y, feature_names=columns.features, target=columns.target)
 
 
 class Chosen(NamedTuple):
@@ -305,19 +295,12 @@ def _open_parquet(file: Path, memory_map: bool = False) -> Any:
         raise ValueError(f"{file}: {error}") from error
 
 
-def _numbers(file: Path, table: Any, name: str, first_row: int) -> NDArray[np.float64]:
-    from pyarrow import types as kind
-
-    column = table.column(name)
+def _numbers(file: Path, batch: Any, name: str, first_row: int) -> NDArray[np.float64]:
+    column = batch.column(name)
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + first_row
         raise ValueError(f"{file}, row {row}, column {name!r}: there is no value; fill it, or {_LEAVE_OUT}")
-    if not (
-        kind.is_integer(column.type)
-        or kind.is_floating(column.type)
-        or kind.is_boolean(column.type)
-        or kind.is_decimal(column.type)
-    ):
+    if not is_number(column.type) and not str(column.type).startswith("decimal"):
         raise ValueError(
             f"{file}, column {name!r}: expected numbers, found {column.type}; make numbers of it, or {_LEAVE_OUT}"
         )

@@ -1,4 +1,4 @@
-"""Files that may be packed, told by the ending of the name."""
+"""Files that may be packed, told by the suffix."""
 
 import bz2
 import gzip
@@ -31,18 +31,14 @@ def _zstd() -> Any:
     return zstd
 
 
-def _open_zst(stream: BinaryIO, mode: str) -> Any:
-    return _zstd().open(stream, mode)
-
-
-#: What opens a packed file, by the ending of its name.
+#: What opens a packed file, by the suffix of its name.
 PACKINGS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {".gz": _open_gz, ".bz2": bz2.open, ".xz": lzma.open, ".zst": _open_zst}
+    {".gz": _open_gz, ".bz2": bz2.open, ".xz": lzma.open, ".zst": lambda *how: _zstd().open(*how)}
 )
 
 
 def is_packed(file: Path) -> bool:
-    """Tell whether a file is packed, by the ending of its name."""
+    """Tell whether a file is packed, by its suffix."""
     return file.suffix.lower() in PACKINGS
 
 

@@ -33,7 +33,7 @@ def convert(
 
     The store appears when it is complete, in one step; one that was there before goes a moment earlier. Text
     and packed files are unpacked beside it on the way, which takes as much space on the disk again;
-    the entries of Matrix Market text and of COO matrices are put in order in memory.
+    Matrix Market text and COO matrices are read into memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sparse matrices in text, unpacked block by block: LIBSVM and Matrix Market."""
+"""Matrices in text: LIBSVM, whose rows are spooled, and Matrix Market, which is read into memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from .binary_files import BESIDE, response_beside
 from .compressed import unpacked
 from .libsvm import expect_columns, read_libsvm
 from .libsvm_rows import first_index, stream_rows
-from .source import Desk, Entries, EntryBlocks, Rectangle, Source, Wanted, from_compressed, from_matrix
+from .source import Desk, Entries, EntryBlocks, Source, Wanted, from_compressed, from_table
 
 _BLOCK = 16 << 20  # bytes of text parsed at a time
 
@@ -69,42 +69,29 @@ def open_matrix_market(file: Path, wanted: Wanted, desk: Desk) -> Source:
     """
     y = response_beside(file, wanted)
     with file.open("rb") as packed, unpacked(packed, file) as stream:
-        source = _read_matrix_market(file, packed, stream, desk)
-    return source._replace(y=y, target=wanted.target or BESIDE)
+        header = _read_header(file, stream)
+        per_line = 1 if header.is_dense else 3 - header.is_pattern
+        blocks = list(_number_blocks(file, packed, stream, per_line, desk.tell))
+    numbers = np.concatenate([np.empty((0, per_line)), *blocks])
+    if len(numbers) != header.n_entries:
+        what = "numbers" if header.is_dense else "entries"
+        raise ValueError(f"{file}: expected {header.n_entries} {what}, found {len(numbers)}")
+    X = numbers.reshape(header.shape[::-1]).T if header.is_dense else _from_entries(file, header, numbers)
+    return from_table(Table(X, y, target=wanted.target or BESIDE))
 
 
-def _read_matrix_market(file: Path, packed: Any, stream: Any, desk: Desk) -> Source:
-    header = _read_header(file, stream)
-    m, p = header.shape
-    numbers = _number_blocks(file, packed, stream, 1 if header.is_dense else 3 - header.is_pattern, desk.tell)
-    if header.is_dense:
-        values = desk.spool("values", np.float64)
-        for block in numbers:
-            values.append(block)
-        if values.size != m * p:
-            raise ValueError(f"{file}: expected {m * p} numbers, found {values.size}")
-        return Source(header.shape, np.dtype(np.float64), Rectangle(values.map(p, m).T, False))
-    data = desk.spool("data", np.float64)
-    rows, columns = desk.spool("rows", np.int64), desk.spool("columns", np.int64)
-    n_found = 0
-    for block in numbers:
-        n_found += len(block)
-        places = block[:, :2]
-        if not ((places >= 1) & (places <= header.shape) & (places == np.floor(places))).all():
-            raise ValueError(f"{file}: an index is no number within the shape {header.shape}")
-        i, j = places.T.astype(np.int64) - 1
-        value = np.ones(len(block)) if header.is_pattern else block[:, 2]
-        for spool, part in ((rows, i), (columns, j), (data, value)):
-            spool.append(part)
-        if header.mirror:
-            off = i != j
-            for spool, part in ((rows, j[off]), (columns, i[off]), (data, header.mirror * value[off])):
-                spool.append(part)
-    if n_found != header.n_entries:
-        raise ValueError(f"{file}: expected {header.n_entries} entries, found {n_found}")
-    n = data.size
-    entries = sp.coo_array((data.map(n), (rows.map(n), columns.map(n))), shape=header.shape)
-    return from_matrix(entries.tocsc())  # in order, and those of one place summed
+def _from_entries(file: Path, header: _Header, numbers: NDArray[np.float64]) -> sp.csc_array:
+    """Return the matrix with these entries, those of one place summed."""
+    places = numbers[:, :2]
+    if not ((places >= 1) & (places <= header.shape) & (places == np.floor(places))).all():
+        raise ValueError(f"{file}: an index is no number within the shape {header.shape}")
+    i, j = places.T.astype(np.int64) - 1
+    values = np.ones(i.size) if header.is_pattern else numbers[:, 2]
+    if header.mirror:
+        off = i != j
+        values = np.append(values, header.mirror * values[off])
+        i, j = np.append(i, j[off]), np.append(j, i[off])
+    return sp.coo_array((values, (i, j)), shape=header.shape).tocsc()
 
 
 def _read_header(file: Path, stream: Any) -> _Header:
