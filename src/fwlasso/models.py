@@ -153,14 +153,14 @@ class LinearModel:
         named = bool(features) and "name" in features[0]
         is_genetic = bool(features) and Variant._fields[0] in features[0]
         return cls(
-            record["n_features"],
-            np.array([feature["index"] for feature in features], dtype=np.int64),
-            np.array([feature["coef"] for feature in features], dtype=np.float64),
-            float(record["intercept"]),
-            tuple(feature["name"] for feature in features) if named else None,
-            record["about"],
-            tuple(Variant(*(f[name] for name in Variant._fields)) for f in features) if is_genetic else None,
-            record.get("first_index"),
+            n_features=record["n_features"],
+            indices=np.array([feature["index"] for feature in features], dtype=np.int64),
+            coefs=np.array([feature["coef"] for feature in features], dtype=np.float64),
+            intercept=float(record["intercept"]),
+            feature_names=tuple(feature["name"] for feature in features) if named else None,
+            about=record["about"],
+            variants=tuple(Variant(*(f[name] for name in Variant._fields)) for f in features) if is_genetic else None,
+            first_index=record.get("first_index"),
         )
 
     def save(self, file: str | Path) -> None:
@@ -193,22 +193,21 @@ def _of_column(
     about: dict[str, Any],
     path: LassoPath | None,
 ) -> LinearModel:
+    """Return the model with these coefficients; the path tells what is known of the features."""
     column = sp.csc_array(coef)
     order = np.argsort(column.indices)
     order = order[column.data[order] != 0.0]
     indices = column.indices[order].astype(np.int64)
-    chosen = None if names is None else tuple(str(names[j]) for j in indices.tolist())
     known = path.variants if path is not None else {}
-    about = about if path is None or path.target is None else {**about, "target": path.target}
     return LinearModel(
-        int(column.shape[0]),
-        indices,
-        column.data[order].astype(np.float64),
-        intercept,
-        chosen,
-        about,
-        tuple(known[j] for j in indices.tolist()) if known else None,
-        None if path is None else path.first_index,
+        n_features=int(column.shape[0]),
+        indices=indices,
+        coefs=column.data[order].astype(np.float64),
+        intercept=intercept,
+        feature_names=None if names is None else tuple(str(names[j]) for j in indices.tolist()),
+        about=about if path is None or path.target is None else {**about, "target": path.target},
+        variants=tuple(known[j] for j in indices.tolist()) if known else None,
+        first_index=None if path is None else path.first_index,
     )
 
 

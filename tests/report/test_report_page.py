@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fwlasso import Status
 from fwlasso.report import write_report
 from fwlasso.report.call import call_text
 from made_paths import M, P, choose, solve, synthetic_path
@@ -87,12 +88,38 @@ def test_table_of_the_model_is_exact(page, path, chosen, title):
     assert browser.text("#intercept") == f"{path.intercepts[point]:.6g}"
 
 
-def test_names_and_title_are_text(page, path):
-    browser = page(path, title="</script><script>alert(2)</script>")
-    assert browser.text("h1") == "</script><script>alert(2)</script>"
+def test_names_title_and_settings_are_text(page, path):
+    nasty = "</script><script>alert(2)</script>"
+    browser = page(replace(path, settings=path.settings | {"note": nasty}), title=nasty)
+    assert browser.text("h1") == nasty
+    assert f"note={nasty}" in browser.text("#summary")
     assert browser.run("document.scripts.length") == 2
     legend = browser.run("[...document.querySelectorAll('#legend button')].map((button) => button.textContent)")
     assert set(NAMES[:4]) <= set(legend)
+
+
+def test_tables_tell_what_was_done(page, path):
+    choice = choose(path, HOME)
+    gaps = np.append(path.gaps[:-1], np.nan)
+    browser = page(replace(path, gaps=gaps, ending=Status.TIMED_OUT), choice=choice)
+    for k, row in enumerate(browser.rows("#points")):
+        numbers = [path.radii[k], path.alphas[k], path.n_active[k], path.r2[k], choice.scores[k], gaps[k]]
+        shown = [float("nan" if cell == "-" else cell) for cell in row[1:7]]
+        assert shown == pytest.approx(numbers, rel=0.06, abs=1e-4, nan_ok=True)
+        assert (row[0], row[7:]) == (str(k + 1), [str(path.counters.iterations[k]), path.statuses[k].value])
+    summary = dict(browser.rows("#summary"))
+    expected = {
+        "data": f"{M} samples, {P} features",
+        "path": f"7 points; {Status.TIMED_OUT.sentence}",
+        "choice": f"point {HOME + 1} by 1se (mean squared error)",
+        "points": path.summary_of_statuses(),
+        "iterations": f"{path.counters.iterations.sum():,}",
+        "dot products": f"{path.counters.dot_products:,}",
+        "features ever active": str(np.unique(path.coefs.indices).size),
+        "largest gap": f"{np.nanmax(gaps):.2e}",
+    }
+    assert expected.items() <= summary.items()
+    assert {"solver=certified", "stop=gap", "tol=0.0001"} <= set(summary["settings"].split(", "))
 
 
 def test_every_chart_is_drawn(page, path):
@@ -179,6 +206,7 @@ def test_slider_changes_readout_and_table(page, path, point):
 def test_refitted_model_is_not_a_point_of_the_path(page, path):
     choice = choose(path, HOME, blend=0.5)
     browser = page(path, choice=choice)
+    assert browser.text(".lede").endswith("refitted from one, and no gap is known of it.")
     model, told = browser.rows("#features"), readout(browser)
     expected = dict(zip(choice.coef.indices, choice.coef.data, strict=True))
     assert {int(row[1]): float(row[2]) for row in model} == pytest.approx(expected, rel=5e-6)

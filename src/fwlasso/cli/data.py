@@ -11,8 +11,8 @@ from rich.table import Table as RichTable
 from ..data.store import Store, verify_store
 from ..data.table import Table
 from .options import AsJson, Exclude, Quiet, Source, Target, Threads, ZeroBased
-from .read import names_in, read_data, tell_base
-from .show import Detail, put_json, steps_of, telling
+from .read import names_in, note_first_index, read_data
+from .show import Detail, noting_warnings, put_json, steps_of
 
 
 def convert(
@@ -40,7 +40,7 @@ def convert(
     from ..datasets import convert as convert_file
 
     detail = Detail(as_json, quiet)
-    with telling(detail), steps_of(detail) as tell:
+    with noting_warnings(detail), steps_of(detail) as show:
         made = convert_file(
             source,
             store,
@@ -50,9 +50,9 @@ def convert(
             exclude=names_in(exclude) or (),
             zero_based="auto" if zero_based is None else zero_based,
             dtype=dtype,
-            progress=tell,
+            progress=show,
         )
-    tell_base(made, source, detail, zero_based)
+    note_first_index(made, source, detail, zero_based)
     _print_store(made, "written", detail)
 
 
@@ -68,8 +68,8 @@ def verify(
     fwlasso verify train.store
     """
     detail = Detail(as_json, quiet)
-    with steps_of(detail) as tell:
-        checked = verify_store(store, tell)
+    with steps_of(detail) as show:
+        checked = verify_store(store, show)
     _print_store(checked, "as it was written", detail)
 
 

@@ -9,17 +9,26 @@ import typer
 from rich.markup import escape
 
 from .._core.columns import Vector
-from ..checkpoints.folder import REPORT, read_run
+from ..checkpoints.folder import MODEL, PATH, REPORT, read_run
 from ..data.checks import as_response
 from ..data.genotypes import Genotypes
 from ..data.scores import r2_scores, squared_errors
 from ..datasets.compressed import write_text
 from ..datasets.new_rows import Features, read_new_rows
+from ..models import LinearModel
 from ..report.page import write_report
+from ..result import LassoPath
 from . import options as given
-from .predictors import load_model, load_path
 from .save import load_choice
-from .show import Detail, put, put_json, telling
+from .show import Detail, noting_warnings, put, put_json
+
+# What to do in Python with a model of another kind.
+_ONNX = "a model in ONNX is for other programs: in Python, onnxruntime.InferenceSession(file).run predicts"
+_PICKLE = (
+    "a pickle runs any code that is in it, and is not opened here: in Python, joblib.load(file).predict(X) predicts, "
+    "and LinearModel.from_estimator(joblib.load(file)).save('model.json') makes a model of a Lasso"
+)
+_ELSEWHERE = {".onnx": _ONNX, ".joblib": _PICKLE, ".pkl": _PICKLE, ".pickle": _PICKLE}
 
 
 def predict(
@@ -54,8 +63,8 @@ def predict(
     detail = Detail(as_json, quiet)
     run = read_run(model) if model.is_dir() else None
     if run is not None and not run.is_kept:
-        detail.tell(f"{model}: this run ended early; --resume goes on", "yellow")
-    with telling(detail):
+        detail.note(f"{model}: this run ended early; --resume goes on", "yellow")
+    with noting_warnings(detail):
         rows = read_new_rows(data, target, features, zero_based)
         try:
             values = fitted.predict(rows)
@@ -107,3 +116,47 @@ def _as_csv(values: Vector) -> str:
 def _scores(y: Vector, values: Vector) -> dict[str, float]:
     predicted = values[:, np.newaxis]
     return {"r2": float(r2_scores(predicted, y)[0]), "rmse": math.sqrt(squared_errors(predicted, y)[0])}
+
+
+def load_path(source: Path) -> LassoPath:
+    """Read the path of a run, or a saved one."""
+    file = source / PATH if source.is_dir() else source
+    if not file.is_file() and source.is_dir() and (run := read_run(source)) is not None:
+        state = "complete" if run.is_complete else "not finished"
+        raise FileNotFoundError(
+            f"{source}: the run in it is {state}, and has no {PATH} yet: go on with it first, by the same command with "
+            f"--resume or, where lasso_path(checkpoint=...) or lasso_cv began it, by the same call in Python, whose "
+            "result write_report and save take"
+        )
+    if not file.is_file():
+        raise FileNotFoundError(f"{source}: no such run, or nothing is solved in it yet: there is no {file.name}")
+    return LassoPath.load(file)
+
+
+def load_model(source: Path, point: int | None, alpha: float | None) -> LinearModel:
+    """Read a model: of a path the one at a point, from 1, or at an alpha; of a run by default the chosen one."""
+    if point is not None and alpha is not None:
+        raise ValueError("give --point or --alpha, not both")
+    if not source.exists():
+        raise FileNotFoundError(f"{source}: no such model")
+    ending = source.suffix.lower()
+    wanted = point is not None or alpha is not None
+    if source.is_dir() or ending == ".npz":
+        if not wanted and (source / MODEL).is_file():
+            return LinearModel.load(source / MODEL)
+        return _on_path(load_path(source), source, point, alpha)
+    if ending != ".json":
+        raise ValueError(f"{source}: {_ELSEWHERE.get(ending, 'a model is a run, or ends in .json or .npz')}")
+    if wanted:
+        raise ValueError(f"--point and --alpha choose a model on a path, and {source} holds one model")
+    return LinearModel.load(source)
+
+
+def _on_path(path: LassoPath, source: Path, point: int | None, alpha: float | None) -> LinearModel:
+    if alpha is not None:
+        return LinearModel.from_path(path, alpha=alpha)
+    if point is None:
+        raise ValueError(f"{source} holds a path of {len(path)} models, and none was chosen: give --point or --alpha")
+    if not 1 <= point <= len(path):
+        raise ValueError(f"--point must be from 1 to {len(path)}, got {point}")
+    return LinearModel.from_path(path, point - 1)

@@ -25,7 +25,7 @@ from ..status import Status
 from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, RunFolder, Source, Threads
 from .read import read_data, read_sums, read_validation
 from .save import check_folder, clear_folder, save
-from .show import Detail, as_records, put_json, show_path, solving, telling
+from .show import Detail, as_records, noting_warnings, put_json, show_path, solving
 
 
 class Scored(NamedTuple):
@@ -76,7 +76,7 @@ def path(
     title = str(source.file)
     with resumable(folder.out, detail):
         result = solve(data, title, detail, options)
-        with telling(detail):
+        with noting_warnings(detail):
             scored = NOT_SCORED if validation is None else score(result, validation, held_out)
         # A complete run is left as it is, unless it is to be scored on other data.
         is_saved = is_saved and validation is None
@@ -146,7 +146,7 @@ def finish(
     more, choice = scored
     console = detail.aside()
     if is_saved:
-        detail.tell(f"{out} holds this run already, and it is complete: nothing to do")
+        detail.note(f"{out} holds this run already, and it is complete: nothing to do")
     if detail.as_json:
         put_json({**as_records(result, more, choice), "notices": detail.notices})
     elif not is_saved:

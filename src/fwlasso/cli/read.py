@@ -20,29 +20,27 @@ from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
 from ..options import Options
 from ..problem.route import GRAM
 from .options import Source
-from .show import Detail, shape_of, steps_of, telling
+from .show import Detail, noting_warnings, shape_of, steps_of
 
 #: Files of more than this share of the memory are summed up while they are read, unless they have too many columns.
 LARGE_FILE = 0.4
 
 
 def read_data(source: Source, detail: Detail) -> Store | Table:
-    """Open a store, or read a file, and tell what is to be known of it."""
-    file, target = source.file, source.target
-    with telling(detail):
-        if file.is_dir() and target is source.columns is source.exclude is None:
+    """Open a store, or read a file, and note what is to be known of it."""
+    file, target, columns, exclude, _ = source
+    with noting_warnings(detail):
+        if file.is_dir() and target is columns is exclude is None:
             data: Store | Table = open_store(file)
         else:
             data = read_table(file, target, **_chosen(source))
-        _warn_of_response(np.unique(data.y), len(data.y), data.target, file)
-        if not file.is_dir() and suffix_of(file) in TABLES:
-            _warn_of_names(data, source)
-    tell_base(data, file, detail, source.zero_based)
+        _warn_of_doubts(data, np.unique(data.y), source)
+    note_first_index(data, file, detail, source.zero_based)
     return data
 
 
 def read_sums(source: Source, detail: Detail, options: Options) -> SummedTable | None:
-    """Sum up a tall file that may be larger than memory, or that the solver asks for; None where there is no need to.
+    """Sum up a tall file that may be larger than memory, or that the solver asks for; None if there is no need to.
 
     A file that is not asked for by solver "gram" is read as others are if it has too many features.
     """
@@ -52,19 +50,16 @@ def read_sums(source: Source, detail: Detail, options: Options) -> SummedTable |
     is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
     if GRAM not in options.entry.routes or not (is_large or options.entry.routes == (GRAM,)):
         return None
-    with telling(detail), steps_of(detail) as show:
+    with noting_warnings(detail), steps_of(detail) as show:
         wanted = _chosen(source) | {"fit_intercept": options.fit_intercept, "n_threads": options.n_threads}
         try:
             data = sum_table(file, source.target, **wanted, progress=show)
         except TooManyFeaturesError:
-            if options.solver == GRAM:
+            if options.entry.routes == (GRAM,):
                 raise
             return None
-        if data.y_values:
-            _warn_of_response(np.array(data.y_values), data.shape[0], data.target, file)
-        if suffix_of(file) in TABLES:
-            _warn_of_names(data, source)
-    tell_base(data, file, detail, source.zero_based)
+        _warn_of_doubts(data, np.array(data.y_values), source)
+    note_first_index(data, file, detail, source.zero_based)
     return data
 
 
@@ -74,10 +69,10 @@ def _chosen(source: Source) -> dict[str, Any]:
     return {"zero_based": zero_based, "columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
 
 
-def tell_base(data: Store | Table | SummedTable, file: Path, detail: Detail, zero_based: bool | None) -> None:
-    """Tell what LIBSVM indices count from, where nobody told."""
+def note_first_index(data: Store | Table | SummedTable, file: Path, detail: Detail, zero_based: bool | None) -> None:
+    """Note what LIBSVM indices count from, if nobody said so."""
     if data.first_index == 1 and zero_based is None and not file.is_dir():
-        detail.tell("indices count from 1, as none of them is 0; with --zero-based from 0")
+        detail.note("indices count from 1, as none of them is 0; with --zero-based from 0")
 
 
 def read_validation(file: Path, data: Store | Table | SummedTable, source: Source, detail: Detail) -> Table:
@@ -85,7 +80,7 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Sourc
     target = source.target
     p, names = shape_of(data)[1], data.feature_names
     ending = None if file.is_dir() else suffix_of(file)
-    with telling(detail):
+    with noting_warnings(detail):
         if ending in LIBSVM and target is None:
             held_out = read_libsvm_rows(file, data.first_index, source.zero_based)
         elif ending in TABLES and names is not None:  # all by name, the response, too
@@ -120,21 +115,19 @@ def names_in(text: str | None) -> list[str] | None:
     return None if text is None else next(csv.reader([text], skipinitialspace=True)) or [""]
 
 
-def _warn_of_response(values: NDArray[np.float64], n_samples: int, target: str | None, file: Path) -> None:
-    """Warn of a response with two values, given those that are there."""
-    if values.size == 2 < n_samples:
+def _warn_of_doubts(data: Store | Table | SummedTable, responses: NDArray[np.float64], source: Source) -> None:
+    """Warn of a response with two values, given those that are there, and of columns that may not be meant."""
+    file, target = source.file, data.target
+    if responses.size == 2 < shape_of(data)[0]:
         what = f"the response {target!r}" if target else "the response"
-        warn_of_doubt(
-            f"{file}: {what} has two values, {values[0]:g} and {values[1]:g}: least squares, not classification"
-        )
-
-
-def _warn_of_names(data: Store | Table | SummedTable, source: Source) -> None:
-    file = source.file
-    names = (*(data.feature_names or ()), str(data.target))
+        values = f"{responses[0]:g} and {responses[1]:g}"
+        warn_of_doubt(f"{file}: {what} has two values, {values}: least squares, not classification")
+    if file.is_dir() or suffix_of(file) not in TABLES:
+        return
+    names = (*(data.feature_names or ()), str(target))
     if source.target is None:
         others = f"--target takes another of {listed(names)}"
-        warn_of_doubt(f"{file}: the response is {data.target!r}, the last column; {others}")
+        warn_of_doubt(f"{file}: the response is {target!r}, the last column; {others}")
     nameless = [name for name in names if not name or name.startswith(("Unnamed: ", "__index_level_"))]
     if nameless:
         warn_of_doubt(f"{file}: a column without a name is a feature; --exclude {nameless[0]!r} leaves out an index")

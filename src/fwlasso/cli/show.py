@@ -68,8 +68,8 @@ class Detail:
         """Return the console for what is said beside the result."""
         return Console(stderr=True, quiet=self.is_silent, highlight=False)
 
-    def tell(self, text: str, style: str | None = None) -> None:
-        """Tell something beside the result, to people or in the JSON."""
+    def note(self, text: str, style: str | None = None) -> None:
+        """Say something beside the result, to people or in the JSON."""
         self.notices.append(text)
         self.aside().print(escape(text), style=style, soft_wrap=True)
 
@@ -117,13 +117,13 @@ class _Phase(TextColumn):
 
 
 @contextmanager
-def telling(detail: Detail) -> Iterator[None]:
-    """Tell what was warned of, when it is over."""
+def noting_warnings(detail: Detail) -> Iterator[None]:
+    """Note what was warned of, when it is over."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        detail.tell(text, "yellow")
+        detail.note(text, "yellow")
 
 
 def shape_of(data: Store | Table | SummedTable) -> tuple[int, int]:
@@ -141,7 +141,7 @@ def solving(detail: Detail, title: str, data: Store | Table | SummedTable) -> It
     show_log(errors_only=detail.is_silent)
     columns = _Phase("{task.description}"), BarColumn(), MofNCompleteColumn()
     fields = TextColumn("active {task.fields[active]}"), TextColumn("gap {task.fields[gap]}"), TimeRemainingColumn()
-    with telling(detail), Bar(*columns, *fields, console=console) as bar:
+    with noting_warnings(detail), Bar(*columns, *fields, console=console) as bar:
         task = bar.add_task("preparing", total=None, active="-", gap="-")
 
         def show(now: Progress) -> None:

@@ -59,17 +59,17 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
     columns = design.columns
     lengths = _lengths(columns, p)
     return Description(
-        m,
-        p,
-        int(lengths.sum()),
-        type(columns).__name__.lower(),
-        str(columns[0].dtype),
-        sum(part.nbytes for part in columns if isinstance(part, np.ndarray)),
-        design.conversion,
-        _histogram(lengths),
-        p - varying.size,
-        varying.size - n_distinct,
-        BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
+        n_samples=m,
+        n_features=p,
+        n_entries=int(lengths.sum()),
+        kind=type(columns).__name__.lower(),
+        dtype=str(columns[0].dtype),
+        n_bytes=sum(part.nbytes for part in columns if isinstance(part, np.ndarray)),
+        conversion=design.conversion,
+        lengths=_histogram(lengths),
+        n_constant=p - varying.size,
+        n_copies=varying.size - n_distinct,
+        path_bytes=BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
     )
 
 
