@@ -83,13 +83,3 @@ def test_store_with_such_an_index_is_refused_before_it_is_multiplied(good, path,
     exit_code, _, told = call_main("predict", tmp_path / "path.npz", tmp_path / "store", "--point", 5)
     assert exit_code == BAD_INPUT
     assert f"{tmp_path / 'store'}: X is not a valid CSC matrix: an index is outside the shape" in told
-
-
-def test_file_with_such_an_index_is_refused_by_name(good, path, tmp_path, call_main):
-    X, y = good
-    sp.save_npz(tmp_path / "X.npz", with_index(X, "csr", 2**30))
-    np.save(tmp_path / "y.npy", y)
-    path.save(tmp_path / "path.npz")
-    exit_code, _, told = call_main("predict", tmp_path / "path.npz", tmp_path / "X.npz", "--point", 5)
-    assert (exit_code, "X.npz: X is not a valid CSR matrix" in told) == (BAD_INPUT, True)
-    assert call_main("path", tmp_path / "X.npz")[0] == BAD_INPUT

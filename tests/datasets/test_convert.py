@@ -110,20 +110,19 @@ def test_float32_stays_so(tmp_path):
     assert convert(tmp_path / "a.parquet", tmp_path / "store").X.dtype == np.float32
 
 
-@pytest.mark.parametrize(("kind", "sign"), [("symmetric", 1.0), ("skew-symmetric", -1.0)])
-def test_matrix_market_that_tells_half_of_it(tmp_path, kind, sign):
-    text = f"%%MatrixMarket matrix coordinate integer {kind}\n% a comment\n\n3 3 2\n2 1 5\n3 2 7\n"
-    (tmp_path / "a.mtx").write_text(text)
+@pytest.mark.parametrize(
+    ("kind", "entries", "expected"),
+    [
+        ("integer symmetric", "2 1 5\n3 2 7\n2 2 1\n3 3 0", [[0, 5, 0], [5, 1, 7], [0, 7, 0]]),
+        ("real skew-symmetric", "2 1 5\n3 2 7\n\n3 1 -.5e0\n1 1 0", [[0, -5, 0.5], [5, 0, -7], [-0.5, 7, 0]]),
+        ("pattern general", "2 3\n1 1\n2 3\n1 3", [[1, 0, 1], [0, 0, 2], [0, 0, 0]]),
+    ],
+)
+def test_matrix_market_of_every_kind(tmp_path, kind, entries, expected):
+    """Half of it is told, or places alone; entries of one place are added."""
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix coordinate {kind}\n% a comment\n\n3 3 4\n{entries}\n")
     np.save(tmp_path / "y.npy", np.arange(3.0))
-    lower = np.array([[0, 0, 0], [5, 0, 0], [0, 7, 0]])
-    np.testing.assert_array_equal(dense(convert(tmp_path / "a.mtx", tmp_path / "s").X), lower + sign * lower.T)
-
-
-def test_matrix_market_pattern_with_repeated_places(tmp_path):
-    text = "%%MatrixMarket matrix coordinate pattern general\n2 3 4\n2 3\n1 1\n2 3\n1 3\n"
-    (tmp_path / "a.mtx").write_text(text)
-    np.save(tmp_path / "y.npy", np.arange(2.0))
-    assert dense(convert(tmp_path / "a.mtx", tmp_path / "s").X).tolist() == [[1, 0, 1], [0, 0, 2]]
+    assert dense(convert(tmp_path / "a.mtx", tmp_path / "s").X).tolist() == expected
 
 
 def test_progress_comes_to_its_end(file, tmp_path):

@@ -250,7 +250,8 @@ def _map_store(folder: Path, manifest: dict[str, Any]) -> Store:
         # The constructor would copy int64 indices to int32.
         X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], indptr
     digests = {name: entry["sha256"] for name, entry in files.items()}
-    return Store(folder, X, arrays["y"], names, manifest.get("target"), manifest.get("first_index"), digests)
+    known = {name: manifest.get(name) for name in ("target", "first_index")}
+    return Store(folder, X, arrays["y"], names, digests=digests, **known)
 
 
 def _map_file(folder: Path, name: str, n_bytes: int) -> NDArray[Any]:

@@ -272,7 +272,7 @@ def _open_csv(file: Path) -> Iterator[_Csv]:
         # Where semicolons are between numbers, a comma is within one.
         decimal = "," if delimiter == ";" and b"," in plain.readline() else "."
         plain.seek(begin)
-        yield _Csv(file, packed, n_bytes, plain, names, delimiter, decimal)
+        yield _Csv(file, packed, n_bytes, plain, names, delimiter=delimiter, decimal=decimal)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..data.progress import Step, silent
 from ..data.table import Table
 from .optional import optional
-from .source import Desk, Rectangle, Source, Wanted, float_type, from_compressed
+from .source import Desk, EntryBlocks, Rectangle, Source, Wanted, float_type, from_compressed
 
 #: The file of the response beside a matrix.
 BESIDE = "y.npy"
@@ -98,14 +98,19 @@ def open_h5ad(file: Path, wanted: Wanted, desk: Desk) -> Source:
     X, y = group["X"], _response(file, group["obs"], wanted)
     features, samples = (_names(group[part]) for part in ("var", "obs"))
     if hasattr(X, "dtype"):
-        shape, dtype = X.shape, _real(file, X.dtype)
-        return Source(shape, dtype, Rectangle(X, by_rows=True), y, features, samples, wanted.target)
-    kind = str(X.attrs.get("encoding-type", X.attrs.get("h5sparse_format", ""))).removesuffix("_matrix")
-    if kind not in _COMPRESSED:
-        raise ValueError(f"{file}: X must be an array, csr or csc, found {kind!r}")
-    m, p = map(int, X.attrs["shape"] if "shape" in X.attrs else X.attrs["h5sparse_shape"])
-    matrix = from_compressed(X["data"], X["indices"], X["indptr"][:], by_rows=_COMPRESSED[kind])
-    return Source((m, p), _real(file, X["data"].dtype), matrix, y, features, samples, wanted.target)
+        shape, numbers = X.shape, X
+        matrix: Rectangle | EntryBlocks = Rectangle(X, by_rows=True)
+    else:
+        kind = str(X.attrs.get("encoding-type", X.attrs.get("h5sparse_format", ""))).removesuffix("_matrix")
+        if kind not in _COMPRESSED:
+            raise ValueError(f"{file}: X must be an array, csr or csc, found {kind!r}")
+        m, p = map(int, X.attrs["shape"] if "shape" in X.attrs else X.attrs["h5sparse_shape"])
+        shape, numbers = (m, p), X["data"]
+        matrix = from_compressed(numbers, X["indices"], X["indptr"][:], by_rows=_COMPRESSED[kind])
+    if numbers.dtype.kind not in "biuf":
+        raise ValueError(f"{file}: X must have real numbers, found {numbers.dtype}")
+    source = Source(shape, float_type(numbers.dtype), matrix, y, target=wanted.target)
+    return source._replace(feature_names=features, sample_names=samples)
 
 
 def _response(file: Path, obs: Any, wanted: Wanted) -> NDArray[Any] | None:
@@ -118,12 +123,6 @@ def _response(file: Path, obs: Any, wanted: Wanted) -> NDArray[Any] | None:
             f"{file}: target must be a column of obs with numbers, got {wanted.target!r}; there are {there}"
         )
     return np.asarray(obs[wanted.target][:])
-
-
-def _real(file: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    if dtype.kind not in "biuf":
-        raise ValueError(f"{file}: X must have real numbers, found {dtype}")
-    return float_type(dtype)
 
 
 def _names(frame: Any) -> tuple[str, ...] | None:
