@@ -9,16 +9,19 @@ import scipy.sparse as sp
 
 from ._core.draws import draw, make_sampler
 from ._core.iterate import zero
+from ._core.losses import Squared
 from ._core.oracle import parallel_scan
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
-from ._core.subproblem.rounds import AFTER, LOOK, Plan, Task, first_round
+from ._core.subproblem.rounds import AFTER, LOOK, Aim, Plan, first_round
 from ._core.threads import FEWEST_BYTES, Workers
 from .certified.nodes import Start
+from .certified.objectives import make_objective
 from .certified.working_set import WorkingSet
 from .data.design import as_design
 from .path import lasso_path
 from .problem.build import build_problem
+from .problem.passes import LocalPass
 from .problem.route import GRAM
 from .selection.cross_validation import lasso_cv
 from .solvers.frank_wolfe import VARIANTS, take_step
@@ -88,7 +91,7 @@ def _warm_up_full(X: Any, y: Any, fit_intercept: bool, folds: bool) -> None:
     with Workers(1) as workers:
         for kept in (None, np.arange(_N_ROWS) < 10) if folds else (None,):
             problem = build_problem(as_design(X), y, fit_intercept, False, workers, kept)
-            WorkingSet(problem, workers).places(np.arange(4))
+            _working_set(problem, workers).places(np.arange(4))
 
 
 def _warm_up_tall(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
@@ -103,12 +106,16 @@ def _warm_up_tall(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None
 def _large_working_set(problem: Problem, workers: Workers) -> None:
     """Take every step that compiled code leaves to others, where there are many entries or many active columns."""
     columns = np.arange(4)
-    working_set = WorkingSet(problem, workers)
-    task = Task(0.1, -1.0, 0.0, 1, 1)
+    working_set = _working_set(problem, workers)
+    aim = Aim(0.1, -1.0, 0.0, 1, 1)
     for step in AFTER.keys() - {LOOK}:
         places = working_set.start_at(Start(columns, np.ones(4), problem.y.copy()))
-        working_set.take(first_round(step)._replace(plan=Plan(places, 0.0, 1.0)), places, task)
-    working_set.penalty(places)
+        working_set.subproblem.take(first_round(step)._replace(plan=Plan(places, 0.0, 1.0)), places, aim)
+    working_set.subproblem.lam(places)
+
+
+def _working_set(problem: Problem, workers: Workers) -> WorkingSet:
+    return WorkingSet(make_objective(problem, Squared(), 0.0), LocalPass(problem, workers), workers)
 
 
 def _large_samples(problem: Problem, workers: Workers) -> None:

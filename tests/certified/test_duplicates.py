@@ -6,16 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import UNITS, make_case, random_values
+from fwlasso._core.threads import Workers
 from fwlasso.certified import duplicates
 from fwlasso.certified.duplicates import Duplicates
+from fwlasso.problem.passes import LocalPass
 
 
 def case_of(values, storage="dense64", units="raw"):
     return make_case(values, np.arange(values.shape[0], dtype=float), storage, units)
 
 
+def _duplicates(case):
+    return Duplicates(LocalPass(case.problem, Workers(1)))
+
+
 def distinct(case, columns):
-    return Duplicates(case.problem).distinct(np.asarray(columns, np.int64)).tolist()
+    return _duplicates(case).distinct(np.asarray(columns, np.int64)).tolist()
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def test_columns_may_come_in_any_order_and_are_returned_in_theirs(base):
 
 def test_what_was_once_a_copy_stays_out(base):
     X = np.column_stack([base[:, 0], base[:, 1], base[:, 0], -base[:, 1]])
-    found = Duplicates(case_of(X).problem)
+    found = _duplicates(case_of(X))
     assert found.distinct(np.arange(4)).tolist() == [0, 1]
     assert found.distinct(np.array([2, 3])).tolist() == []
     assert found.distinct(np.array([1, 2])).tolist() == [1]
@@ -72,13 +78,13 @@ def test_a_column_that_is_opposite_in_part_only_is_not_a_copy():
 
 
 def test_the_same_hash_is_not_trusted(some_storage, some_units, base, monkeypatch):
-    monkeypatch.setattr(duplicates, "_hashes", lambda problem, probe, columns: np.ones(columns.size))
+    monkeypatch.setattr(duplicates, "_hashes", lambda X, columns, vector: np.ones(columns.size))
     X = np.column_stack([base, -base[:, 0], base[:, 0]])
     assert np.isin(range(6), distinct(case_of(X, some_storage, some_units), range(8))).all()
 
 
 def test_a_collision_does_not_hide_other_copies_of_the_first(base, monkeypatch):
-    monkeypatch.setattr(duplicates, "_hashes", lambda problem, probe, columns: np.ones(columns.size))
+    monkeypatch.setattr(duplicates, "_hashes", lambda X, columns, vector: np.ones(columns.size))
     X = np.column_stack([base[:, 0], base[:, 1], base[:, 0], -base[:, 0]])
     assert distinct(case_of(X), range(4)) == [0, 1]
 

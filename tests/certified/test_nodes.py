@@ -8,12 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import STORAGES, UNITS, Case, all_coefs, held, make_case, random_values
+from copied import least_squares
 from fwlasso._core.iterate import at
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
-from fwlasso.certified.nodes import Node, extend, make_node, make_span, mix_coefs, zero_node
+from fwlasso.certified.nodes import Node, extend, make_span, mix_coefs, zero_node
+from fwlasso.certified.targets import AlphaTargets, RadiusTargets
 from fwlasso.problem.certificate import max_correlations, prove, residual
+from fwlasso.problem.passes import LocalPass
 from judge import exact, recomputed_gap, untold
+
+
+def columns_of(case: Case) -> LocalPass:
+    return LocalPass(case.problem, Workers(1))
 
 
 def node_of(case: Case, lam: float, a: np.ndarray, *, slack: float = 1.0) -> Node:
@@ -21,7 +28,7 @@ def node_of(case: Case, lam: float, a: np.ndarray, *, slack: float = 1.0) -> Nod
     columns = np.flatnonzero(a)
     r = residual(case.problem, at(case.problem, columns, a[columns]))
     largest = slack * float(max_correlations(case.problem.X, [r], Workers(1))[0])
-    return make_node(case.problem, lam, columns, a[columns], r, largest)
+    return least_squares(case.problem).node(lam, columns, a[columns], case.problem.sizes(columns), r, largest)
 
 
 def plain_coefs(node: Node, p: int) -> np.ndarray:
@@ -47,7 +54,7 @@ def random_span(seed, m=12, p=9, slack=1.0, storage="dense64", units="centred"):
     left, right = (
         node_of(case, w, 0.2 * random_coefs(rng, p), slack=slack) for w in (rng.uniform(2, 3), rng.uniform(0.5, 1))
     )
-    return exact(values, y, *UNITS[units]), case, make_span(left, right)
+    return exact(values, y, *UNITS[units]), case, make_span(least_squares(case.problem), left, right)
 
 
 @settings(max_examples=150)
@@ -55,12 +62,12 @@ def random_span(seed, m=12, p=9, slack=1.0, storage="dense64", units="centred"):
 def test_the_gap_of_a_mix_is_never_understated(seed, share, slack, units):
     given, case, span = random_span(seed, slack=slack, units=units)
     a = (1 - share) * plain_coefs(span.left, 9) + share * plain_coefs(span.right, 9)
-    mix, known = span.mix(case.problem, share)
+    mix, known = span.mix(share)
     for penalty in (L1(span.lam(share)), L1(0.1), L1Ball(np.abs(a).sum()), L1Ball(1.5 * np.abs(a).sum() + 0.1)):
         a = plain_coefs(mix, 9)
         true = recomputed_gap(given, penalty, a) * given.half_yy
         unknown = untold(given, penalty, a) * given.half_yy
-        claimed = span.gap(case.problem, penalty, share)
+        claimed = span.gap(penalty, share)
         assert claimed >= true - unknown
         # The point itself knows its l1 norm, the span only a bound of it.
         of_the_mix, rounding = prove(case.problem, penalty, known)
@@ -72,7 +79,7 @@ def test_the_gap_of_a_mix_is_never_understated(seed, share, slack, units):
 @given(st.integers(0, 2**32 - 1), st.floats(0.0, 1.0), st.sampled_from(list(STORAGES)), st.sampled_from(list(UNITS)))
 def test_the_numbers_of_a_mix_are_those_of_its_coefficients(seed, share, storage, units):
     _, case, span = random_span(seed, storage=storage, units=units)
-    mix, known = span.mix(case.problem, share)
+    mix, known = span.mix(share)
     plain = node_of(case, span.lam(share), (1 - share) * plain_coefs(span.left, 9) + share * plain_coefs(span.right, 9))
     columns, coefs, *_ = mix
     np.testing.assert_array_equal(columns, plain.columns)
@@ -91,37 +98,37 @@ def test_the_numbers_of_a_mix_are_those_of_its_coefficients(seed, share, storage
 def test_the_ends_of_a_span_are_its_nodes():
     _, case, span = random_span(3)
     for share, node in ((0.0, span.left), (1.0, span.right)):
-        mix, known = span.mix(case.problem, share)
+        mix, known = span.mix(share)
         np.testing.assert_array_equal(mix.columns, node.columns)
         np.testing.assert_array_equal(mix.coefs, node.coefs)
         assert span.lam(share) == pytest.approx(node.lam, rel=1e-15)
         assert known == node.known
-        assert mix[2:] == node.solution(case.problem)[2:]
+        assert mix[2:] == least_squares(case.problem).solution(node.columns, node.coefs, node.known)[2:]
         for penalty in (L1(node.lam), L1Ball(node.known.l1)):
-            assert span.gap(case.problem, penalty, share) == prove(case.problem, penalty, node.known).gap
+            assert span.gap(penalty, share) == prove(case.problem, penalty, node.known).gap
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.0, 1.0))
 def test_shares_and_forms_belong_together(seed, share):
-    _, case, span = random_span(seed)
-    assert span.share(L1(span.lam(share))) == pytest.approx(share, abs=1e-12)
+    _, _, span = random_span(seed)
+    assert AlphaTargets([L1(1.0)]).position(span, L1(span.lam(share))) == pytest.approx(share, abs=1e-12)
     near, far = span.left.known.l1, span.right.known.l1
     if far > near * (1 + 1e-6):
         radius = (1 - share) * near + share * far
-        assert span.share(L1Ball(radius)) == pytest.approx(share, abs=1e-8)
-        inside = min(1.0, max(0.0, span.share(L1Ball(radius))))
-        assert span.mix(case.problem, inside)[0].l1 <= radius * (1 + 1e-12)
-        assert span.share(L1Ball(far)) == 1.0
-        assert span.share(L1Ball(2 * far)) > 1.0
+        assert RadiusTargets([]).position(span, L1Ball(radius)) == pytest.approx(share, abs=1e-8)
+        inside = min(1.0, max(0.0, RadiusTargets([]).position(span, L1Ball(radius))))
+        assert span.mix(inside)[0].l1 <= radius * (1 + 1e-12)
+        assert RadiusTargets([]).position(span, L1Ball(far)) == 1.0
+        assert RadiusTargets([]).position(span, L1Ball(2 * far)) > 1.0
     else:
-        assert span.share(L1Ball(0.5)) == math.inf or far > near
+        assert RadiusTargets([]).position(span, L1Ball(0.5)) == math.inf or far > near
 
 
 def test_penalties_outside_a_span_have_shares_outside():
     _, _, span = random_span(5)
-    assert span.share(L1(2 * span.left.lam)) < 0.0
-    assert span.share(L1(0.5 * span.right.lam)) > 1.0
-    assert span.share(L1(span.right.lam)) == 1.0
+    assert AlphaTargets([L1(1.0)]).position(span, L1(2 * span.left.lam)) < 0.0
+    assert AlphaTargets([L1(1.0)]).position(span, L1(0.5 * span.right.lam)) > 1.0
+    assert AlphaTargets([L1(1.0)]).position(span, L1(span.right.lam)) == 1.0
 
 
 @settings(max_examples=150)
@@ -153,7 +160,7 @@ def test_an_extension_is_the_line_without_changes_of_sign(seed, weight, storage)
     rng = np.random.default_rng(seed)
     case = make_case(held(storage, random_values(rng, 6, 15)), rng.standard_normal(6), storage, "centred")
     before, last = (node_of(case, w, random_coefs(rng, 15, 0.6)) for w in (2.0, 1.0))
-    columns, coefs, r = extend(case.problem, before, last, weight)
+    columns, coefs, r = extend(columns_of(case), before, last, weight)
     share = 2.0 - weight
     a, b = plain_coefs(before, 15), plain_coefs(last, 15)
     line = (1 - share) * a + share * b
@@ -171,14 +178,14 @@ def test_an_extension_is_the_line_without_changes_of_sign(seed, weight, storage)
 def test_with_one_node_the_extension_is_the_node():
     case = make_case(np.eye(4), np.ones(4))
     last = node_of(case, 1.0, np.array([0.0, 1.0, 0.0, -2.0]))
-    columns, coefs, r = extend(case.problem, None, last, 0.5)
+    columns, coefs, r = extend(columns_of(case), None, last, 0.5)
     assert columns.tolist() == [1, 3]
     assert coefs.tolist() == [1.0, -2.0]
     assert r is last.residual
 
 
 def test_the_zero_node_is_the_solution_at_the_largest_penalty(case):
-    node = zero_node(case.problem)
+    node = zero_node(least_squares(case.problem), columns_of(case))
     assert node.columns.size == node.coefs.size == 0
     assert node.lam == node.known.max_corr == pytest.approx(np.abs(case.Z.T @ case.y).max())
     np.testing.assert_allclose(node.residual[:-1], case.y, atol=1e-12)

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso as ReferenceLasso
 
 from conftest import UNITS, Case, make_case, random_values
-from copied import copied
+from copied import copied, least_squares, working_set
 from fwlasso._core.penalties import L1
-from fwlasso._core.subproblem.descent import Work, descend, price, refresh
+from fwlasso._core.subproblem.descent import SubIterate, descend, price, refresh
 from fwlasso._core.subproblem.newton import newton_by_qr
 from fwlasso._core.subproblem.products import MANY_ENTRIES
 from fwlasso._core.subproblem.rounds import DONE, first_round
 from fwlasso._core.threads import Workers
 from fwlasso.certified.nodes import Start
-from fwlasso.certified.working_set import WorkingSet
 from fwlasso.data.design import as_design
 from fwlasso.problem.build import build_problem
 from fwlasso.status import Status
@@ -36,11 +35,11 @@ def solved(case: Case, columns, weight: float, tol: float, *, start=None, max_ro
     """Solve on `columns`; return the coefficients of all columns, what was said of them, and the node."""
     columns = np.asarray(columns, np.int64)
     with Workers(1) as workers:
-        work = WorkingSet(case.problem, workers)
+        work = working_set(case.problem, workers)
         members = work.places(columns)
         if start is not None:
             work.start_at(Start(*start))
-        result = work.solve(members, weight, radius, tol * 0.5 * case.problem.yy, max_rounds, look)
+        result = work.solve(members, work.aim(weight, radius, tol * 0.5 * case.problem.yy, max_rounds), look)
         node = work.node(members, weight)
     a = np.zeros(case.problem.xty.size)
     a[node.columns] = node.coefs
@@ -73,7 +72,7 @@ def test_a_node_has_the_numbers_of_its_coefficients(case):
     assert (np.diff(node.columns) > 0).all()
     assert (node.coefs != 0.0).all()
     np.testing.assert_allclose(node.residual[:-1], case.y - q, atol=1e-10 * np.linalg.norm(case.y))
-    point = node.solution(case.problem)
+    point = least_squares(case.problem).solution(node.columns, node.coefs, node.known)
     assert point.qq == pytest.approx(q @ q, rel=1e-9)
     assert point.qy == pytest.approx(q @ case.y, rel=1e-9)
     assert point.l1 == pytest.approx(np.abs(a).sum(), rel=1e-12)
@@ -86,11 +85,11 @@ def test_only_members_are_worked_with(rng):
     case = make_case(rng.standard_normal((30, 10)), rng.standard_normal(30), units="centred")
     weight = 0.01 * case.problem.lambda_max
     with Workers(1) as workers:
-        work = WorkingSet(case.problem, workers)
+        work = working_set(case.problem, workers)
         everything = work.places(np.arange(10))
         np.testing.assert_array_equal(work.places(np.arange(10)), everything)
         some = everything[[1, 4, 7]]
-        result = work.solve(some, weight, PENALIZED, 1e-9 * case.problem.yy, 1000, look)
+        result = work.solve(some, work.aim(weight, PENALIZED, 1e-9 * case.problem.yy, 1000), look)
         node = work.node(some, weight)
     assert result.status is Status.CERTIFIED
     assert set(node.columns) <= {1, 4, 7}
@@ -255,8 +254,8 @@ def test_a_gap_below_rounding_ends_by_precision(rng):
 def test_no_members_are_solved_by_zero(rng):
     case = make_case(rng.standard_normal((30, 6)), rng.standard_normal(30))
     with Workers(1) as workers:
-        work = WorkingSet(case.problem, workers)
-        result = work.solve(work.places(NOTHING), 1.0, PENALIZED, 1e-6, 100, look)
+        work = working_set(case.problem, workers)
+        result = work.solve(work.places(NOTHING), work.aim(1.0, PENALIZED, 1e-6, 100), look)
         node = work.node(NOTHING, 1.0)
     assert result.gap <= 1e-12
     assert node.columns.size == 0
@@ -276,12 +275,16 @@ def test_short_bursts_make_progress_and_the_look_between_them_can_end_the_work(m
         assert len(looks) < 10_000, "no progress"
 
     with Workers(1) as workers:
-        work = WorkingSet(case.problem, workers)
+        work = working_set(case.problem, workers)
         members = work.places(np.arange(60))
         with pytest.raises(KeyboardInterrupt):
-            work.solve(members, 0.01 * case.problem.lambda_max, PENALIZED, 1e-12 * case.problem.yy, 1000, ending)
+            work.solve(
+                members, work.aim(0.01 * case.problem.lambda_max, PENALIZED, 1e-12 * case.problem.yy, 1000), ending
+            )
         assert [n for n, _ in looks] == sorted(n for n, _ in looks)
-        result = work.solve(members, 0.01 * case.problem.lambda_max, PENALIZED, 1e-9 * case.problem.yy, 1000, ending)
+        result = work.solve(
+            members, work.aim(0.01 * case.problem.lambda_max, PENALIZED, 1e-9 * case.problem.yy, 1000), ending
+        )
     assert result.status is Status.CERTIFIED
 
 
@@ -295,12 +298,11 @@ def test_more_active_columns_than_cosines_are_kept_for(units):
     y = X @ rng.standard_normal(p) + 0.1 * rng.standard_normal(m)
     with Workers(1) as workers:
         problem = build_problem(as_design(X), y, *UNITS[units], workers)
-        work = WorkingSet(problem, workers)
+        work = working_set(problem, workers)
         members = work.places(np.arange(p))
         weight = 1e-4 * problem.lambda_max
-        result = work.solve(
-            members, weight, PENALIZED, 1e-7 * 0.5 * problem.yy, 10_000, lambda *seen: looks.append(seen)
-        )
+        aim = work.aim(weight, PENALIZED, 1e-7 * 0.5 * problem.yy, 10_000)
+        result = work.solve(members, aim, lambda *seen: looks.append(seen))
         node = work.node(members, weight)
     assert node.columns.size > 1500
     assert looks  # these steps are long: the clock is looked at after each
@@ -323,9 +325,9 @@ def test_columns_of_many_entries_are_priced_on_threads_and_the_threads_change_no
     coefs = []
     for n_threads in (1, 2, 3):
         with Workers(n_threads) as workers:
-            work = WorkingSet(case.problem, workers)
+            work = working_set(case.problem, workers)
             members = work.places(np.arange(120))
-            result = work.solve(members, weight, PENALIZED, 1e-9 * 0.5 * case.problem.yy, 100, look)
+            result = work.solve(members, work.aim(weight, PENALIZED, 1e-9 * 0.5 * case.problem.yy, 100), look)
             node = work.node(members, weight)
         assert result.status is Status.CERTIFIED
         coefs.append(np.zeros(120))
@@ -369,7 +371,7 @@ def test_nearly_equal_columns_are_told_apart_by_qr(storage, monkeypatch, rng):
     weight = 1e-20 * case.problem.lambda_max
     copies, members = copied(case.problem), np.arange(2)
     best = np.linalg.lstsq(values, case.y, rcond=1e-16)[0]
-    work = Work(0.5 * best, np.zeros(2), np.zeros(21))
+    work = SubIterate(0.5 * best, np.zeros(2), np.zeros(21))
     refresh(copies, work, members)
     _, before = price(copies, work, members, weight, PENALIZED)
     assert newton_by_qr(copies, work, members, weight) > 0
@@ -384,17 +386,19 @@ def test_numbers_that_are_not_finite_never_look_like_a_solution(rng):
     case = make_case(rng.standard_normal((20, 6)), rng.standard_normal(20))
     copies, members = copied(case.problem), np.arange(6)
     for coefs in (np.zeros(6), np.ones(6)):
-        work = Work(coefs.copy(), np.zeros(6), np.full(21, np.nan))
+        work = SubIterate(coefs.copy(), np.zeros(6), np.full(21, np.nan))
         gap, objective = price(copies, work, members, 0.1, PENALIZED)
         assert np.isnan(gap)
         assert np.isnan(objective)
         descend(copies, work, members, 0.1, 0.0, 1.0)
         np.testing.assert_array_equal(work.coefs, coefs)  # no step was taken
     with Workers(1) as workers:
-        work = WorkingSet(case.problem, workers)
+        work = working_set(case.problem, workers)
         members = work.places(members)
         work.start_at(Start(NOTHING, np.empty(0), np.full(21, np.nan)))
-        result = work.solve(members, 0.1 * case.problem.lambda_max, PENALIZED, 1e-9 * case.problem.yy, 100, look)
+        result = work.solve(
+            members, work.aim(0.1 * case.problem.lambda_max, PENALIZED, 1e-9 * case.problem.yy, 100), look
+        )
         node = work.node(members, 0.1 * case.problem.lambda_max)
     assert np.isfinite(node.residual).all()
     assert result.status is Status.CERTIFIED
@@ -406,7 +410,7 @@ def test_stalling_is_told_from_rounding(rng, monkeypatch):
     _, result, _ = solved(case, np.arange(60), weight, 0.0)
     assert result.status is not Status.STALLED
     with Workers(1) as workers:
-        work = WorkingSet(case.problem, workers)
+        work = working_set(case.problem, workers)
         members = work.places(np.arange(60))
         ended = first_round(DONE)  # at once, with a gap that is large
 
@@ -414,6 +418,6 @@ def test_stalling_is_told_from_rounding(rng, monkeypatch):
             price(copies, work, members, weight, PENALIZED)
             return ended
 
-        monkeypatch.setattr("fwlasso.certified.working_set.advance", end)
-        result = work.solve(members, weight, PENALIZED, 1e-6, 100, look)
+        monkeypatch.setattr("fwlasso._core.subproblem.solve.advance", end)
+        result = work.solve(members, work.aim(weight, PENALIZED, 1e-6, 100), look)
     assert result.status is Status.STALLED

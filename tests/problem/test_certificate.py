@@ -59,7 +59,7 @@ def test_a_gap_is_never_reported_below_zero(rng):
     case = make_case(rng.standard_normal((6, 3)), rng.standard_normal(6))
     iterate = zero(case.problem)._replace(qq=1.0, qy=1.0 + 1e-15)
     assert estimate_gap(case.problem, L1Ball(0.0), iterate, 1.0) == 0.0
-    known = examine(case.problem, np.array([0]), np.array([1e-9]), case.problem.y, 1e-30)
+    known = examine(case.problem, case.problem.sizes(np.array([0])), np.array([1e-9]), case.problem.y, 1e-30)
     assert prove(case.problem, L1Ball(0.0), known._replace(yr=2.0 * known.rr)).gap == 0.0
 
 
@@ -69,18 +69,18 @@ def test_of_a_point_that_is_not_a_number_nothing_is_known(case: Case):
     with Workers(2) as workers:
         largest = max_correlations(case.problem.X, residuals, workers)
     assert (np.isfinite(largest) == [True, False, False]).all()
-    one, nothing = np.array([1]), np.empty(0, np.int64)
+    one = np.array([1])
     for penalty in (L1Ball(1.0), L1(0.5)):
         assert estimate_gap(case.problem, penalty, zero(case.problem), largest[1]) == np.inf
-        known = examine(case.problem, nothing, np.empty(0), residuals[0], float(largest[0]))
+        known = examine(case.problem, np.empty(0), np.empty(0), residuals[0], float(largest[0]))
         assert np.isfinite(prove(case.problem, penalty, known).gap)
         for field in known._fields:
             for bad in (np.nan, np.inf):
                 assert prove(case.problem, penalty, known._replace(**{field: bad})) == (np.inf, 0.0)
         for r in residuals[1:]:  # even if somebody passed over what is not a number
-            assert prove(case.problem, penalty, examine(case.problem, nothing, np.empty(0), r, 1.0)).gap == np.inf
+            assert prove(case.problem, penalty, examine(case.problem, np.empty(0), np.empty(0), r, 1.0)).gap == np.inf
         for bad in (np.nan, np.inf):
-            known = examine(case.problem, one, np.array([bad]), residuals[0], 1.0)
+            known = examine(case.problem, case.problem.sizes(one), np.array([bad]), residuals[0], 1.0)
             assert prove(case.problem, penalty, known).gap == np.inf
 
 

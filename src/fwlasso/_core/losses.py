@@ -1,7 +1,7 @@
 """The losses: a NamedTuple of its parameters each, and functions of one sample; eta is the linear predictor.
 
-Another loss is another NamedTuple that is registered with the first five functions. What goes over all samples is a
-loop over these, unless a loss has a way of its own.
+Another loss is another NamedTuple that is registered with the first five functions and its smoothness. What goes over
+all samples is a loop over these, unless a loss has a way of its own.
 """
 
 import math
@@ -47,6 +47,11 @@ def dual_range(loss: Loss, y: float) -> tuple[float, float]:
 @by_type
 def is_quadratic(loss: Loss) -> bool:
     """Tell whether the curvature is one everywhere: sums tell the objective then."""
+
+
+@by_type
+def smoothness(loss: Loss) -> float:
+    """Return the largest curvature that there is."""
 
 
 @by_type
@@ -102,6 +107,11 @@ def _(loss, y):
 @is_quadratic.register(Squared)
 def _(loss):
     return True
+
+
+@smoothness.register(Squared)
+def _(loss):
+    return 1.0
 
 
 @is_quadratic.otherwise

@@ -7,13 +7,14 @@ means of columns.
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift, shape, storage_of
-from .._core.csc import Csc
+from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift
 from .._core.jit import kernel, part_of_kernel
 from .._core.problem import Problem
 from .._core.samples import weight_vector
-from .._core.subproblem.copies import Copies, Indices
+from .._core.subproblem.copies import Copies
+from .._core.sweeps import Indices
 from .._core.threads import Workers, even_cuts, physical_memory
+from ..problem.passes import Summary, Taken
 from ..problem.points import SolvedPoint
 
 #: Bytes that the copies of a path may take: so many, and at most this share of the machine's memory.
@@ -37,31 +38,44 @@ class NoRoom(Exception):  # noqa: N818
 class Copier:
     """Copies columns of a problem to places, within the bytes that copies may take."""
 
-    def __init__(self, problem: Problem, workers: Workers) -> None:
-        self._X, self._workers = problem.X, workers
+    def __init__(self, problem: Problem, summary: Summary, bend: float, workers: Workers) -> None:
+        self._workers = workers
+        self._n_columns = summary.n_columns
         self._n_entries = 0  # that are in use, up to the last
         m = problem.y.size - 1
-        stored = storage_of(problem.X)
         self.most_bytes = min(MOST_BYTES, int(_MOST_OF_MEMORY * physical_memory()))
         nothing, no_places = np.empty(0), np.empty(0, np.int64)
         self.copies = Copies(
-            np.empty((0, m)), nothing, np.empty(0, np.int32), no_places, no_places, nothing, nothing, nothing,
-            np.array(problem.y), weight_vector(problem.samples), problem.yy, shape(problem.X)[0], problem.centred,
-            not isinstance(stored, Csc) or stored.data.size > _FULL * m * (stored.indptr.size - 1),
-        )  # fmt: skip
+            rows=np.empty((0, m)),
+            data=nothing,
+            indices=np.empty(0, np.int32),
+            starts=no_places,
+            stops=no_places,
+            shifts=nothing,
+            norms2=nothing,
+            xty=nothing,
+            y=np.array(problem.y),
+            roots=weight_vector(summary.samples),
+            yy=problem.yy,
+            total=float(problem.n_samples),
+            n_samples=problem.n_samples,
+            bend=bend,
+            centred=problem.centred,
+            dense=summary.n_entries > _FULL * m * summary.n_columns,
+        )
 
     @property
     def room(self) -> int:
         """How many places there is room for."""
         return self.copies.starts.size
 
-    def fits(self, columns: Indices) -> bool:
+    def fits(self, taken: Taken) -> bool:
         """Tell whether more columns fit beside those that are there."""
         copies = self.copies
         if copies.dense:
-            n_more = 8 * (copies.y.size - 1) * columns.size
+            n_more = 8 * (copies.y.size - 1) * taken.at.size
         else:
-            n_more = _BYTES_PER_ENTRY * int(_lengths(self._X, columns, copies).sum())
+            n_more = _BYTES_PER_ENTRY * int(_lengths(taken, copies).sum())
         return self.nbytes + n_more <= self.most_bytes
 
     @property
@@ -74,18 +88,18 @@ class Copier:
         """Forget the columns of some places."""
         self.copies.starts[places] = self.copies.stops[places] = 0
 
-    def copy(self, columns: Indices, places: Indices) -> None:
+    def copy(self, taken: Taken, places: Indices) -> None:
         """Copy columns to places that are free."""
         n_places = int(places.max(initial=-1)) + 1
         if n_places > self.room:
             self._add_places(n_places)
-        copies, X = self.copies, self._X
+        copies, X, columns = self.copies, taken.X, taken.at
         m = copies.y.size - 1
         if copies.dense:
             cuts = even_cuts(columns.size, 16 * m * columns.size)
             self._workers.run(lambda lo, hi: _copy_dense(X, columns, places, copies, lo, hi), cuts)
             return
-        lengths = _lengths(X, columns, copies)
+        lengths = _lengths(taken, copies)
         n_more = int(lengths.sum())
         if self._n_entries + n_more > copies.data.size:
             self._add_entries(n_more)
@@ -99,7 +113,7 @@ class Copier:
         copies, old = self.copies, self.room
         per_row = 8 * (copies.y.size - 1)
         first = max(256, min(_FIRST_BYTES, self.most_bytes) // per_row) if copies.dense else 256
-        room = max(n_least, min(max(first, 2 * old), shape(self._X)[1]))
+        room = max(n_least, min(max(first, 2 * old), self._n_columns))
         rows, more = copies.rows, np.zeros(room - old)
         if copies.dense:
             rows = np.empty((room, rows.shape[1]))
@@ -140,21 +154,18 @@ def _is_full(n_entries: int, copies: Copies) -> bool:
     return copies.centred and n_entries > _FULL * copies.n_samples
 
 
-@kernel
-def _lengths(X: Columns, columns: Indices, copies: Copies) -> Indices:
+def _lengths(taken: Taken, copies: Copies) -> Indices:
     """Return how many entries compressed copies of some columns may have."""
-    lengths = np.empty(columns.size, np.int64)
-    for c in range(columns.size):
-        n = column_entries(X, columns[c])
-        lengths[c] = copies.n_samples if _is_full(n, copies) else n
-    return lengths
+    n_entries = taken.n_entries
+    return np.where(copies.centred & (n_entries > _FULL * copies.n_samples), copies.n_samples, n_entries)
 
 
 @kernel
 def _copy_dense(X: Columns, columns: Indices, places: Indices, copies: Copies, lo: int, hi: int) -> None:
     for c in range(lo, hi):
         k = places[c]
-        copies.norms2[k], copies.xty[k] = _fill_row(X, columns[c], copies, copies.rows[k])
+        norm2, copies.xty[k] = _fill_row(X, columns[c], copies, copies.rows[k])
+        copies.norms2[k] = norm2 + copies.bend
         copies.starts[k], copies.stops[k] = 0, copies.y.size - 1
 
 
@@ -163,17 +174,17 @@ def _fill_row(X: Columns, j: int, copies: Copies, row: Vector) -> tuple[float, f
     """Fill in z_j; return z_j'z_j and z_j'y."""
     shift = column_shift(X, j)
     for i in range(row.size):
-        row[i] = -shift * copies.kept[i]
+        row[i] = -shift * copies.roots[i]
     total = 0.0
     for e in range(column_entries(X, j)):
         i, value = column_entry(X, j, e)
-        row[i] = (value - shift) * copies.kept[i]
+        row[i] = (value - shift) * copies.roots[i]
     for i in range(row.size):
         total += row[i]
     rest = total / copies.n_samples if copies.centred else 0.0  # what rounding has left of the mean
     norm2 = xty = 0.0
     for i in range(row.size):
-        row[i] -= rest * copies.kept[i]
+        row[i] -= rest * copies.roots[i]
         norm2 += row[i] * row[i]
         xty += row[i] * copies.y[i]
     return norm2, xty
@@ -189,9 +200,10 @@ def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copi
         at = copies.starts[k]
         if _is_full(column_entries(X, j), copies):
             copies.shifts[k] = 0.0
-            copies.norms2[k], copies.xty[k] = _fill_row(X, j, copies, row)
+            norm2, copies.xty[k] = _fill_row(X, j, copies, row)
+            copies.norms2[k] = norm2 + copies.bend
             for i in range(m):
-                if copies.kept[i] > 0.0:
+                if copies.roots[i] > 0.0:
                     copies.indices[at] = i
                     copies.data[at] = row[i]
                     at += 1
@@ -200,7 +212,7 @@ def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copi
         total = norm2 = xty = 0.0
         for e in range(column_entries(X, j)):
             i, value = column_entry(X, j, e)
-            if copies.kept[i] > 0.0:
+            if copies.roots[i] > 0.0:
                 copies.indices[at] = i
                 copies.data[at] = value
                 total += value
@@ -211,5 +223,5 @@ def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copi
             xty += copies.data[e] * copies.y[copies.indices[e]]
         copies.stops[k] = at
         copies.shifts[k] = shift
-        copies.norms2[k] = norm2 + (n_samples - (at - copies.starts[k])) * shift**2
+        copies.norms2[k] = norm2 + (n_samples - (at - copies.starts[k])) * shift**2 + copies.bend
         copies.xty[k] = xty - shift * copies.y[m]

@@ -1,13 +1,13 @@
-"""Exact copies of columns, with either sign: only the first of them is worked with."""
+"""Copies of columns: only the first of them is worked with."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Vector, add_column, dot_column, samples
+from .._core.columns import Columns, Vector, add_column, dot_column
 from .._core.jit import kernel
-from .._core.problem import Problem
-from .._core.samples import sample_vector, weight
-from .._core.subproblem.copies import Indices
+from .._core.samples import sample_vector, weight_vector
+from .._core.sweeps import Indices
+from ..problem.passes import ColumnPass
 
 
 class Duplicates:
@@ -17,24 +17,36 @@ class Duplicates:
     have, the hash is their product with a fixed random vector. A match is verified number by number.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._probe = sample_vector(_restrict(problem, np.random.default_rng(0).standard_normal(problem.y.size - 1)))
-        self._is_copy = np.zeros(problem.xty.size, np.bool_)
+    def __init__(self, columns: ColumnPass) -> None:
+        weights = weight_vector(columns.summary.samples)
+        self._columns = columns
+        self._hash_vector = sample_vector(np.random.default_rng(0).standard_normal(weights.size) * weights)
+        self._copies = np.empty(0, np.int64)  # in increasing order
 
     def distinct(self, columns: Indices) -> Indices:
         """Return `columns` in increasing order, without zero columns and without copies of earlier ones.
 
         Copies are found if their original is among `columns`, too.
         """
-        problem = self._problem
-        columns = np.sort(columns[~self._is_copy[columns] & (problem.norms2[columns] > 0.0)])
-        alike, _ = _ties(columns, np.abs(problem.xty[columns]))
+        columns = self._without_copies(np.sort(columns))
+        taken = self._columns.take(columns)
+        columns, xty = columns[taken.norms2 > 0.0], taken.xty[taken.norms2 > 0.0]
+        alike, _ = _ties(columns, np.abs(xty))
         if alike.size == 0:
             return columns
-        alike, follows = _ties(alike, _hashes(problem, self._probe, alike))
-        self._is_copy[alike[_copies(problem, alike, follows)]] = True
-        return columns[~self._is_copy[columns]]
+        taken = self._columns.take(alike)
+        alike, follows = _ties(alike, _hashes(taken.X, taken.at, self._hash_vector))
+        taken = self._columns.take(alike)
+        is_copy = _copies(taken.X, taken.at, follows, self._hash_vector.size)
+        self._copies = np.union1d(self._copies, alike[is_copy])
+        return self._without_copies(columns)
+
+    def _without_copies(self, columns: Indices) -> Indices:
+        if self._copies.size == 0:
+            return columns
+        at = np.minimum(np.searchsorted(self._copies, columns), self._copies.size - 1)
+        rest: Indices = columns[self._copies[at] != columns]
+        return rest
 
 
 def _ties(columns: Indices, hashes: Vector) -> tuple[Indices, NDArray[np.bool_]]:
@@ -47,34 +59,26 @@ def _ties(columns: Indices, hashes: Vector) -> tuple[Indices, NDArray[np.bool_]]
 
 
 @kernel
-def _restrict(problem: Problem, values: Vector) -> Vector:
-    """Return `values`, zero for samples that are not in the problem."""
-    for i in range(values.size):
-        values[i] *= weight(samples(problem.X), i)
-    return values
-
-
-@kernel
-def _hashes(problem: Problem, probe: Vector, columns: Indices) -> Vector:
+def _hashes(X: Columns, columns: Indices, vector: Vector) -> Vector:
     """Return |z_j'w| for random w."""
     hashes = np.empty(columns.size)
     for k in range(columns.size):
-        hashes[k] = abs(dot_column(problem.X, columns[k], probe))
+        hashes[k] = abs(dot_column(X, columns[k], vector))
     return hashes
 
 
 @kernel
-def _copies(problem: Problem, columns: Indices, follows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _copies(X: Columns, columns: Indices, follows: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
     """Tell which columns are copies of the first of their hash, given which follow another of the same hash."""
     copies = np.zeros(columns.size, np.bool_)
-    original, other = np.zeros(problem.y.size), np.zeros(problem.y.size)
+    original, other = np.zeros(n), np.zeros(n)
     for k in range(columns.size):
         if not follows[k]:
             original[:] = 0.0
-            add_column(problem.X, columns[k], 1.0, original)
+            add_column(X, columns[k], 1.0, original)
             continue
         other[:] = 0.0
-        add_column(problem.X, columns[k], 1.0, other)
+        add_column(X, columns[k], 1.0, other)
         n_unequal = n_unopposed = 0
         for i in range(other.size):
             n_unequal += other[i] != original[i]

@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, cut_columns, dot_each, side_by_side
 from .._core.iterate import Iterate, sums_at
@@ -69,15 +68,18 @@ class Claim(NamedTuple):
     rounding: float  # between the gap and the smallest that it may be in truth
 
 
-def examine(problem: Problem, columns: NDArray[np.int64], coefs: Vector, residual: Vector, max_corr: float) -> Evidence:
-    """Return what is known of coefficients, given their residual, a sample vector that was computed from them."""
+def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, max_corr: float) -> Evidence:
+    """Return what is known of coefficients, given their residual, a sample vector that was computed from them.
+
+    Sizes are those of their columns, before these are centred.
+    """
     m = problem.n_samples
     with np.errstate(over="ignore", invalid="ignore"):
         rr, yr = inner(problem.samples, residual, residual), inner(problem.samples, problem.y, residual)
         l1 = float(np.sum(np.abs(coefs)))
-        size = float(problem.sizes(columns) @ np.abs(coefs))
+        size = float(sizes @ np.abs(coefs))
     r_size = math.sqrt(rr) * (1.0 + 1e-8)
-    n_ops = columns.size + 12 + (m if problem.units.standardized else 0)
+    n_ops = coefs.size + 12 + (m if problem.units.standardized else 0)
     error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8) * r_size
     return Evidence(rr, yr, l1, error, r_size, max_corr)
 
@@ -180,7 +182,8 @@ def certify_iterates(
     """Return what is proved for some points, whose fitted values must be fresh, in one pass over the data."""
     residuals = [residual(problem, iterate) for iterate in iterates]
     largest = max_correlations(problem.X, residuals, workers)
-    return [
-        prove(problem, penalty, examine(problem, *iterate.coefs(), r, max_corr))
-        for penalty, iterate, r, max_corr in zip(penalties, iterates, residuals, largest.tolist(), strict=True)
-    ]
+    claims = []
+    for penalty, iterate, r, max_corr in zip(penalties, iterates, residuals, largest.tolist(), strict=True):
+        columns, coefs = iterate.coefs()
+        claims.append(prove(problem, penalty, examine(problem, problem.sizes(columns), coefs, r, max_corr)))
+    return claims

@@ -14,6 +14,7 @@ from ..data.checks import as_response, check_indices
 from ..data.design import as_design
 from ..data.table import Table
 from ..problem.build import build_problem
+from ..problem.passes import LocalPass
 
 # Of a certified path, for the cosines of active columns and their factor.
 _BYTES_FOR_COSINES = 2 * 8 * 1500**2
@@ -54,7 +55,7 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
     with Workers(resolve_threads(n_threads)) as workers:
         problem = build_problem(design, y, fit_intercept=True, standardize=True, workers=workers)
         varying = np.flatnonzero(problem.norms2 > 0.0)
-        n_distinct = Duplicates(problem).distinct(varying).size
+        n_distinct = Duplicates(LocalPass(problem, workers)).distinct(varying).size
     m, p = problem.shape
     columns = design.columns
     lengths = _lengths(columns, p)

@@ -5,17 +5,18 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import UNITS, make_case, random_values
-from copied import copied
+from copied import copied, make_copier, working_set
 from fwlasso._core.problem import Problem
 from fwlasso._core.subproblem.copies import Copies, entries_of
 from fwlasso._core.subproblem.products import Products
 from fwlasso._core.threads import Workers
 from fwlasso.certified import copier as copying
-from fwlasso.certified.copier import Copier, NoRoom
+from fwlasso.certified.copier import NoRoom
 from fwlasso.certified.nodes import Start
 from fwlasso.certified.working_set import WorkingSet
 from fwlasso.data.design import as_design
 from fwlasso.problem.build import build_problem
+from fwlasso.problem.passes import LocalPass
 from fwlasso.status import Status
 
 
@@ -84,8 +85,8 @@ def test_the_same_copies_for_any_number_of_threads(monkeypatch, case):
     found = []
     for n_threads in (1, 3):
         with Workers(n_threads) as workers:
-            copier = Copier(case.problem, workers)
-            copier.copy(np.arange(40), np.arange(40))
+            copier = make_copier(case.problem, workers)
+            copier.copy(LocalPass(case.problem, workers).take(np.arange(40)), np.arange(40))
         found.append(columns_of(copier.copies, 40))
     np.testing.assert_array_equal(found[0], found[1])
 
@@ -96,13 +97,13 @@ def test_places_are_used_again_and_entries_of_dropped_columns_make_room(rng, den
     values[0] = 1.0
     problem = make_case(values, rng.standard_normal(40), "dense64" if density == 1.0 else "csc64").problem
     with Workers(1) as workers:
-        copier = Copier(problem, workers)
+        copier, columns = make_copier(problem, workers), LocalPass(problem, workers)
         held = np.full(60, -1)
         for _ in range(40):
             places = rng.permutation(60)[:20]
             copier.drop(places[held[places] >= 0])
             held[places] = rng.permutation(300)[:20]
-            copier.copy(held[places], places)
+            copier.copy(columns.take(held[places]), places)
             there = np.flatnonzero(held >= 0)
             rows = [Products(copier.copies, np.array([k]), workers).combine(np.ones(1))[:-1] for k in there]
             np.testing.assert_allclose(np.array(rows), values[:, held[there]].T, atol=1e-15)
@@ -117,7 +118,7 @@ def test_places_are_used_again_and_entries_of_dropped_columns_make_room(rng, den
 def solve(work: WorkingSet, problem: Problem, columns: np.ndarray, share: float) -> np.ndarray:
     work.start_at(Start(np.empty(0, np.int64), np.empty(0)))
     weight, members = share * problem.lambda_max, work.together(work.places(columns))
-    result = work.solve(members, weight, -1.0, 1e-10 * problem.yy, 1000, lambda *_: None)
+    result = work.solve(members, work.aim(weight, -1.0, 1e-10 * problem.yy, 1000), lambda *_: None)
     assert result.status is Status.CERTIFIED
     node = work.node(members, weight)
     a = np.zeros(problem.xty.size)
@@ -130,16 +131,16 @@ def test_columns_that_were_not_asked_for_in_two_strides_are_forgotten(rng, stora
     case = make_case(random_values(rng, 30, 200, 0.4), rng.standard_normal(30), storage, "centred")
     problem = case.problem
     with Workers(1) as workers:
-        work = WorkingSet(problem, workers)
+        work = working_set(problem, workers)
         nbytes = []
         for stride in range(12):
             work.next_stride()
             columns = np.arange(15 * stride, 15 * stride + 30) if stride < 11 else np.arange(30)
             with_old = solve(work, problem, columns, 0.1)
-            fresh = solve(WorkingSet(problem, workers), problem, columns, 0.1)
+            fresh = solve(working_set(problem, workers), problem, columns, 0.1)
             np.testing.assert_allclose(with_old, fresh, atol=1e-7)
             nbytes.append(work._copier.nbytes)
-        assert work._copies.norms2.size <= 200
+        assert work.subproblem.copies.norms2.size <= 200
         assert max(nbytes[3:]) <= 1.6 * min(nbytes[2:])  # of three strides, 60 columns or so
         assert work._columns[work.places(np.arange(30))].tolist() == list(range(30))
 
@@ -148,10 +149,10 @@ def test_columns_that_were_not_asked_for_in_two_strides_are_forgotten(rng, stora
 def test_more_columns_than_the_budget_has_room_for_are_refused(rng, storage, monkeypatch):
     problem = make_case(random_values(rng, 30, 60, 0.4), rng.standard_normal(30), storage).problem
     with Workers(1) as workers:
-        room = Copier(problem, workers)
-        room.copy(np.arange(20), np.arange(20))
+        room = make_copier(problem, workers)
+        room.copy(LocalPass(problem, workers).take(np.arange(20)), np.arange(20))
         monkeypatch.setattr(copying, "MOST_BYTES", room.nbytes)
-        work = WorkingSet(problem, workers)
+        work = working_set(problem, workers)
         places = work.places(np.arange(20))
         with pytest.raises(NoRoom):
             work.places(np.arange(40))
@@ -162,4 +163,4 @@ def test_more_columns_than_the_budget_has_room_for_are_refused(rng, storage, mon
             work.together(work.places(np.arange(10)), work.places(np.arange(10, 50)))
         work.next_stride()
         solve(work, problem, np.arange(25, 35), 0.1)  # older ones make room
-        np.testing.assert_allclose(solve(WorkingSet(problem, workers), problem, np.arange(20), 0.1), before)
+        np.testing.assert_allclose(solve(working_set(problem, workers), problem, np.arange(20), 0.1), before)

@@ -53,15 +53,6 @@ def problem(rng):
     return make_case(random_values(rng, 30, 20, density=0.8), rng.standard_normal(30))
 
 
-def test_cosines_do_not_depend_on_the_scale_of_columns(rng):
-    values = rng.standard_normal((15, 8))
-    scales = 10.0 ** np.array([-8, 8, -90, 90, 0, 3, -3, 1])
-    plain, scaled = (
-        gram_of(make_case(X, rng.standard_normal(15), units="centred"), np.arange(8)) for X in (values, values * scales)
-    )
-    np.testing.assert_allclose(cosines_between(scaled, np.arange(8)), cosines_between(plain, np.arange(8)), atol=1e-12)
-
-
 @pytest.mark.parametrize("mean", [0.0, 1e6])
 @pytest.mark.parametrize("order", [1, -1])
 def test_cosines_of_sparse_columns_are_exact_beside_a_full_one_with_a_mean(mean, order, rng):
@@ -95,20 +86,6 @@ def test_a_factor_keeps_its_rows_before_the_first_that_is_gone(problem):
     assert_factor(gram, unit_columns(problem, columns), [0, 1])
 
 
-def test_cosines_that_are_asked_for_later_fit_to_the_others(problem):
-    columns = np.arange(20)
-    gram = gram_of(problem, columns, [3, 7, 1])
-    factorize(gram, np.array([3, 1]))
-    with Workers(1) as workers:
-        for places in ([7, 2], [0, 1, 2, 3, 4, 5], list(range(20))):
-            gram = with_cosines(copied(problem.problem), gram, np.array(places), workers)
-            unit = unit_columns(problem, places)
-            np.testing.assert_allclose(cosines_between(gram, np.array(places)), unit.T @ unit, rtol=0, atol=1e-11)
-    assert_factor(gram, unit_columns(problem, columns), [3, 1])
-    append(gram, 15)
-    assert_factor(gram, unit_columns(problem, columns), [3, 1, 15])
-
-
 def test_cosines_beyond_the_cap_are_forgotten_and_those_asked_for_are_there(problem, monkeypatch):
     monkeypatch.setattr(grams, "LARGEST_GRAM", 8)
     columns, gram = np.arange(20), gram_of(problem, np.arange(20), [0, 1, 2, 3, 4])
@@ -120,17 +97,6 @@ def test_cosines_beyond_the_cap_are_forgotten_and_those_asked_for_are_there(prob
     assert (gram.slot_of[[0, 1, 3, 4]] == -1).all()
     factorize(gram, places)
     assert_factor(gram, unit_columns(problem, columns), places.tolist())
-
-
-def test_the_same_cosines_for_any_number_of_threads(monkeypatch, problem):
-    monkeypatch.setattr("fwlasso._core.threads._CHUNK_BYTES", 512)
-    found = []
-    for n_threads in (1, 3):
-        with Workers(n_threads) as workers:
-            empty = with_places(empty_gram(30), 20)
-            gram = with_cosines(copied(problem.problem), empty, np.arange(20), workers)
-        found.append(cosines_between(gram, np.arange(20)))
-    np.testing.assert_array_equal(found[0], found[1])
 
 
 @settings(max_examples=100)

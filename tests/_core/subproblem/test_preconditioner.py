@@ -2,21 +2,18 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from conftest import Case, make_case
 from copied import copied
 from fwlasso._core.problem import Problem
-from fwlasso._core.subproblem import preconditioner, products, rows
+from fwlasso._core.subproblem import preconditioner, rows
 from fwlasso._core.subproblem.conjugate import Equations, newton_without_factor
 from fwlasso._core.subproblem.copies import Copies
-from fwlasso._core.subproblem.descent import Work, price, refresh
+from fwlasso._core.subproblem.descent import SubIterate, price, refresh
 from fwlasso._core.subproblem.preconditioner import Preconditioner
 from fwlasso._core.subproblem.products import Products
-from fwlasso._core.subproblem.rows import SparseRows, by_rows, cut_rows, multiply_twice, no_rows
+from fwlasso._core.subproblem.rows import SparseRows, by_rows, cut_rows, no_rows
 from fwlasso._core.threads import Workers
-from fwlasso.data.design import as_design
-from fwlasso.problem.build import build_problem
 
 RIDGE, ONE_THREAD = 1e-7, Workers(1)
 
@@ -50,25 +47,6 @@ def factor_of(given: SparseRows, n: int) -> np.ndarray:
     return L
 
 
-def test_products_by_rows_leave_out_masked_samples(rng):
-    values = (rng.random((80, 30)) < 0.2) * rng.standard_normal((80, 30))
-    kept = np.arange(80) % 3 > 0
-    design = as_design(sp.csc_array(values))
-    problem = build_problem(design, rng.standard_normal(80), True, True, Workers(1), kept)
-    columns = np.flatnonzero(problem.norms2 > 0.0)
-    d = rng.standard_normal(columns.size)
-    image = multiply_twice(rows_of(copied(problem), columns), d, 0, 80)
-    U = values[kept][:, columns]
-    U = (U - U.mean(axis=0)) / np.linalg.norm(U - U.mean(axis=0), axis=0)
-    np.testing.assert_allclose(image, U.T @ (U @ d), atol=1e-12)
-
-
-def test_more_entries_than_there_is_room_for_are_not_copied(case, monkeypatch):
-    monkeypatch.setattr(rows, "_MOST_ENTRIES", 100)
-    by_rows_now = getattr(by_rows, "py_func", by_rows)
-    assert by_rows_now(copied(case.problem), np.arange(90), 0, 90).starts.size == 0
-
-
 def check_that_it_eases(case: Case, places: np.ndarray, made: SparseRows) -> None:
     """Every row solves the equations of its own columns, and together they make those of all of them easier."""
     L = factor_of(made, places.size)
@@ -94,32 +72,6 @@ def test_columns_come_and_go(case, rng):
         assert np.linalg.cond(kept_L @ cosines @ kept_L.T) < 2.0 * np.linalg.cond(new_L @ cosines @ new_L.T)
 
 
-def test_only_what_has_changed_is_made_anew(case, monkeypatch):
-    kept, places, copies = Preconditioner(Workers(1)), np.arange(90), copied(case.problem)
-    given = rows_of(copies, places)
-    made = kept.factor(copies, places, given)
-    n_made = []
-    monkeypatch.setattr(preconditioner, "_make_rows", lambda copies, given, made, todo: n_made.append(todo.size))
-    again = kept.factor(copies, places, given)
-    assert sum(n_made) == 0
-    assert all(np.array_equal(old, new) for old, new in zip(made, again, strict=True))
-    in_rows = np.bincount(made.columns)
-    fewer = places[places != in_rows.argmax()]
-    kept.factor(copies, fewer, rows_of(copies, fewer))
-    assert 0 < sum(n_made) == in_rows.max() - 1  # its own row is gone, the others have to do without it
-    n_made.clear()
-    monkeypatch.undo()
-    kept.factor(copies, fewer, rows_of(copies, fewer))
-    monkeypatch.setattr(preconditioner, "_make_rows", lambda copies, given, made, todo: n_made.append(todo.size))
-    kept.factor(copies, places, given)
-    assert sum(n_made) == 1  # it comes last: no other row has it
-
-
-def test_where_it_takes_too_many_products_it_is_the_identity(case, monkeypatch):
-    monkeypatch.setattr(preconditioner, "_MOST_PRODUCTS", 0.5)
-    assert factor(case.problem, np.arange(90)).starts.size == 0
-
-
 def test_it_saves_iterations(case, rng):
     columns, aim = np.arange(90), rng.standard_normal(90)
     _, plain = equations(case.problem, columns, eased=False).solve(aim, RIDGE)
@@ -139,26 +91,10 @@ def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch):
     assert solutions[0].tobytes() == solutions[1].tobytes()
 
 
-def test_by_columns_threads_do_not_change_a_bit_either(case, rng, monkeypatch):
-    """They are combined in a few parts."""
-    monkeypatch.setattr(products, "_BYTES_PER_ENTRY", 1 << 20)
-    columns, aim, ridge = np.arange(90), rng.standard_normal(90), 0.1
-    copies = copied(case.problem)
-    norms = np.sqrt(copies.norms2)
-    solutions = []
-    for workers in (Workers(1), Workers(3)):
-        with workers:
-            by_columns = Products(copies, columns, workers)
-            solutions.append(Equations(by_columns, norms, no_rows(), no_rows(), workers).solve(aim, ridge)[0])
-    left = aim - cosines_of(case, columns) @ solutions[0] - ridge * solutions[0]
-    assert np.linalg.norm(left) <= 0.1 * np.linalg.norm(aim)
-    assert solutions[0].tobytes() == solutions[1].tobytes()
-
-
 def test_a_step_lets_the_objective_fall(case, rng):
     """However many signs change: there are more columns than the response has parts."""
     problem, copies, members = case.problem, copied(case.problem), np.arange(90)
-    work = Work(rng.standard_normal(90), np.zeros(90), np.zeros(len(case.y) + 1))
+    work = SubIterate(rng.standard_normal(90), np.zeros(90), np.zeros(len(case.y) + 1))
     weight = 0.01 * problem.lambda_max
     refresh(copies, work, members)
     _, before = price(copies, work, members, weight, -1.0)
@@ -180,7 +116,7 @@ def test_a_step_lets_the_objective_fall(case, rng):
 def test_more_columns_than_samples_leave_one_by_one(rng):
     case = make_case(rng.standard_normal((5, 12)), rng.standard_normal(5))
     problem, copies, members = case.problem, copied(case.problem), np.arange(12)
-    work = Work(np.sign(problem.xty) * 0.01, np.zeros(12), np.zeros(6))
+    work = SubIterate(np.sign(problem.xty) * 0.01, np.zeros(12), np.zeros(6))
     weight = 1e-3 * problem.lambda_max
     refresh(copies, work, members)
     _, before = price(copies, work, members, weight, -1.0)

@@ -4,13 +4,14 @@ import numpy as np
 
 from ..columns import Matrix, Vector
 from ..jit import kernel
+from ..sweeps import Indices
 from ..threads import Workers
-from .copies import Copies, Indices, entries_of, rank_bound
-from .descent import Work, active_places, correlate
+from .copies import Copies, entries_of, rank_bound
+from .descent import SubIterate, active_places, correlate
 from .newton import limit_step, right_side
 from .preconditioner import Preconditioner, are_rows_full
 from .products import Products
-from .rows import SparseRows, by_length, by_rows, cut_rows, multiply_twice, no_rows
+from .rows import SparseRows, by_rows, cut_rows, multiply_twice, no_rows
 
 # A solution is as exact as this, relative to the right-hand side, or what so many iterations make of it.
 _ACCURACY, _MOST_ITERATIONS = 1e-1, 60
@@ -20,30 +21,29 @@ _RIDGES = (1e-7, 1e-3, 1e-2, 1e-1)
 
 
 def newton_without_factor(
-    copies: Copies, work: Work, preconditioner: Preconditioner, active: Indices, weight: float, workers: Workers
+    copies: Copies, iterate: SubIterate, preconditioner: Preconditioner, active: Indices, lam: float, workers: Workers
 ) -> int:
     """Take a Newton step on the active columns, see `newton`, more if they are dependent; return the dot products."""
     n_dependent = max(0, active.size - rank_bound(copies))
     n_dots = 0
     for _ in range(1 + n_dependent):  # the dependent leave one by one
-        aim, norms = right_side(copies.norms2, work, active, weight)
+        aim, norms = right_side(copies.norms2, iterate, active, lam)
         # To put columns by rows takes as long as some ten iterations: it pays where a preconditioner may.
         is_full = are_rows_full(copies.y.size - 1, entries_of(copies, active))
         rows = no_rows() if is_full else by_rows(copies, active, 0, active.size)
-        factor = by_length(preconditioner.factor(copies, active, rows))
-        rows = by_length(rows)
+        factor = preconditioner.factor(copies, active, rows)
         equations = Equations(Products(copies, active, workers), norms, rows, factor, workers)
-        n_flips, dots = _take_step(copies, work, active, weight, aim, equations)
+        n_flips, dots = _take_step(copies, iterate, active, lam, aim, equations)
         n_dots += dots
-        active = active_places(work, active)
+        active = active_places(iterate, active)
         if n_flips == 0 or n_dependent == 0 or active.size == 0:
             break
-        correlate(copies, work, active)
+        correlate(copies, iterate, active)
     return n_dots
 
 
 def _take_step(
-    copies: Copies, work: Work, active: Indices, weight: float, aim: Vector, equations: "Equations"
+    copies: Copies, iterate: SubIterate, active: Indices, lam: float, aim: Vector, equations: "Equations"
 ) -> tuple[int, int]:
     """Take a step; return how many signs would have changed, and the dot products."""
     are_dependent = active.size > rank_bound(copies)
@@ -54,10 +54,10 @@ def _take_step(
         step = x / equations.norms
         if not np.isfinite(step).all():
             continue
-        n_flips = limit_step(copies, work, active, step, weight, are_dependent or ridge == _RIDGES[-1])
+        n_flips = limit_step(copies, iterate, active, step, lam, are_dependent or ridge == _RIDGES[-1])
         if n_flips >= 0:
-            work.coefs[active] += step
-            work.residual[:] -= equations.products.combine(step)
+            iterate.coefs[active] += step
+            iterate.residual[:] -= equations.products.combine(step)
             break
     return n_flips, n_dots
 
@@ -90,8 +90,11 @@ class Equations:
     def _multiply(self, d: Vector) -> Matrix:
         """Return the cosines times d, as rows that are to be added up."""
         if self._rows.starts.size > 0:
-            return np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
-        return self.products.correlate(self.products.combine(d / self.norms))[np.newaxis] / self.norms
+            parts = np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
+        else:
+            parts = self.products.correlate(self.products.combine(d / self.norms))[np.newaxis] / self.norms
+        bend = self.products.copies.bend
+        return np.vstack([parts, bend / self.norms**2 * d]) if bend > 0.0 else parts
 
 
 @kernel

@@ -5,20 +5,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import (
-    Matrix,
-    Vector,
-)
+from ..columns import Matrix, Vector
 from ..instructions import gathered_sum
 from ..jit import kernel, part_of_kernel
-
-Indices = NDArray[np.int64]
+from ..sweeps import Indices
 
 
 class Copies(NamedTuple):
     """Columns by place, as dense rows or compressed, and the response; samples that are masked are zero, or left out.
 
-    Dense rows are z_j. Compressed columns are z_j + shift 1 in memory: see columns.py.
+    All of it is multiplied by the roots of the samples' weights, w, so that sums of squares are weighted ones. Dense
+    rows are z_j. Compressed columns are z_j + shift roots in memory: see columns.py. Every column has one entry more,
+    sqrt(bend), in a row of its own, which is not stored: the residual has -sqrt(bend) a_j there.
     """
 
     rows: Matrix  # by place, then by sample; no rows if columns are compressed
@@ -27,19 +25,21 @@ class Copies(NamedTuple):
     starts: Indices  # by place, as what follows: from where on entries are, and up to where; in a dense row all
     stops: Indices
     shifts: Vector
-    norms2: Vector  # z_j'z_j
+    norms2: Vector  # z_j'z_j + bend
     xty: Vector  # z_j'y
-    y: Vector  # a sample vector
-    kept: Vector  # by sample: 1 for those that are there, else 0
+    y: Vector  # a sample vector: its last place has the sum of its entries times the roots
+    roots: Vector  # of the weights by sample: 1 for those that are there, else 0, if they have no other weights
     yy: float
+    total: float  # the sum of the weights
     n_samples: int  # that are there
+    bend: float
     centred: bool
     dense: bool
 
 
 @part_of_kernel
 def dot(copies: Copies, k: int, v: Vector) -> float:
-    """Return z_k'v, for a sample vector v."""
+    """Return z_k'v, for a sample vector v; what the bend adds to correlations is left to `correlate`."""
     m = v.size - 1
     if not copies.dense:
         total: float = gathered_sum(copies.data, copies.indices, v, 0, 1, copies.starts[k], copies.stops[k])
@@ -52,7 +52,7 @@ def dot(copies: Copies, k: int, v: Vector) -> float:
 
 @part_of_kernel
 def add(copies: Copies, k: int, a: float, v: Vector) -> None:
-    """Add a z_k to a sample vector, up to a multiple of 1 for compressed columns that are centred."""
+    """Add a z_k to a sample vector, up to a multiple of the roots for compressed columns that are centred."""
     m = v.size - 1
     if copies.dense:
         for i in range(m):
@@ -60,23 +60,26 @@ def add(copies: Copies, k: int, a: float, v: Vector) -> None:
     else:
         for e in range(np.uintp(copies.starts[k]), np.uintp(copies.stops[k])):
             v[np.uintp(copies.indices[e])] += a * copies.data[e]
-        v[m] += a * copies.shifts[k] * copies.n_samples
+        v[m] += a * copies.shifts[k] * copies.total
 
 
 @kernel
 def center(copies: Copies, v: Vector) -> None:
     """Take the constant part out of a sum of columns; carried along, it costs digits in every dot product."""
     m = v.size - 1
-    constant = v[m] / copies.n_samples
+    constant = v[m] / copies.total
     for i in range(m):
-        v[i] -= constant * copies.kept[i]
+        v[i] -= constant * copies.roots[i]
     v[m] = 0.0
 
 
 @kernel
 def rank_bound(copies: Copies) -> int:
-    """Return how many columns can be independent: as many as there are samples, less one for the intercept."""
-    return int(copies.n_samples - copies.centred)
+    """Return how many columns can be independent: as many as there are samples, less one for the intercept.
+
+    With a bend all can.
+    """
+    return int(copies.norms2.size if copies.bend > 0.0 else copies.n_samples - copies.centred)
 
 
 @kernel
@@ -91,3 +94,66 @@ def entries_of(copies: Copies, places: Indices) -> int:
 def count_entries(copies: Copies, places: Indices) -> Indices:
     """Return how many numbers the column of each of some places has."""
     return copies.stops[places] - copies.starts[places]
+
+
+def weigh(copies: Copies, members: Indices, roots: Vector, response: Vector) -> Copies:
+    """Return the columns of some places, and a response, in the metric of other weights; the copies have none."""
+    shape = (copies.norms2.size, roots.size) if copies.dense else (0, roots.size)
+    weighted = copies._replace(
+        rows=np.empty(shape),
+        data=np.empty(copies.data.size),
+        shifts=np.zeros(copies.shifts.size),
+        norms2=np.zeros(copies.norms2.size),
+        xty=np.zeros(copies.xty.size),
+        y=np.zeros(copies.y.size),
+        roots=roots,
+        total=float(np.sum(roots**2)),
+    )
+    _weigh_response(response, weighted)
+    _weigh_columns(copies, members, weighted)
+    return weighted._replace(yy=float(np.sum(weighted.y[:-1] ** 2)))
+
+
+@kernel
+def _weigh_response(response: Vector, weighted: Copies) -> None:
+    """Fill in a response, without its weighted mean if columns are centred."""
+    y, roots, m = weighted.y, weighted.roots, weighted.roots.size
+    total = 0.0
+    for i in range(m):
+        total += roots[i] ** 2 * response[i]
+    mean = total / weighted.total if weighted.centred else 0.0
+    for i in range(m):
+        y[i] = roots[i] * (response[i] - mean)
+        y[m] += roots[i] * y[i]
+
+
+@kernel
+def _weigh_columns(copies: Copies, members: Indices, weighted: Copies) -> None:
+    """Fill in columns that have their old means in memory, or none: weighted ones are taken off them."""
+    roots, m = weighted.roots, weighted.roots.size
+    for k in members:
+        total = within = norm2 = xty = 0.0
+        if copies.dense:
+            for i in range(m):
+                total += roots[i] ** 2 * copies.rows[k, i]
+            mean = total / weighted.total if copies.centred else 0.0
+            for i in range(m):
+                value = roots[i] * (copies.rows[k, i] - mean)
+                weighted.rows[k, i] = value
+                norm2 += value * value
+                xty += value * weighted.y[i]
+        else:
+            for e in range(copies.starts[k], copies.stops[k]):
+                root = roots[copies.indices[e]]
+                weighted.data[e] = root * copies.data[e]
+                total += root * weighted.data[e]
+                within += root * root
+                xty += weighted.data[e] * weighted.y[copies.indices[e]]
+            mean = total / weighted.total if copies.centred else 0.0
+            for e in range(copies.starts[k], copies.stops[k]):
+                norm2 += (weighted.data[e] - mean * roots[copies.indices[e]]) ** 2
+            norm2 += (weighted.total - within) * mean**2
+            xty -= mean * weighted.y[m]
+            weighted.shifts[k] = mean
+        weighted.norms2[k] = norm2 + copies.bend
+        weighted.xty[k] = xty

@@ -9,7 +9,8 @@ from ..jit import kernel
 from ..losses import Squared
 from ..objective import duality_gap
 from ..penalties import L1, Sums, minimise_1d
-from .copies import Copies, Indices, add, dot
+from ..sweeps import Indices
+from .copies import Copies, add, dot
 
 #: Epochs before columns that became zero are left out; signs are known if one changes no more than this share of them.
 EPOCHS, _SETTLED = 5, 0.01
@@ -20,7 +21,7 @@ _FEW, _WORST = 4, 0.5
 _NEGLIGIBLE = 1e-3
 
 
-class Work(NamedTuple):
+class SubIterate(NamedTuple):
     """The coefficients by place, and the residual: what moves."""
 
     coefs: Vector
@@ -29,14 +30,14 @@ class Work(NamedTuple):
 
 
 @kernel
-def refresh(copies: Copies, work: Work, members: Indices) -> None:
+def refresh(copies: Copies, iterate: SubIterate, members: Indices) -> None:
     """Compute the residual anew."""
-    residual = work.residual
+    residual = iterate.residual
     for i in range(residual.size):
         residual[i] = 0.0
     for k in members:
-        if work.coefs[k] != 0.0:
-            add(copies, k, -work.coefs[k], residual)
+        if iterate.coefs[k] != 0.0:
+            add(copies, k, -iterate.coefs[k], residual)
     add_response(copies, residual)
 
 
@@ -53,142 +54,142 @@ def add_response(copies: Copies, residual: Vector) -> None:
     if copies.centred:
         total = 0.0
         for i in range(m):
-            total += residual[i]
-        constant = total / copies.n_samples
+            total += residual[i] * copies.roots[i]
+        constant = total / copies.total
         for i in range(m):
-            residual[i] -= constant * copies.kept[i]
-            residual[m] += residual[i]
+            residual[i] -= constant * copies.roots[i]
+            residual[m] += residual[i] * copies.roots[i]
 
 
 @kernel
-def are_known(copies: Copies, work: Work, active: Indices, before: Vector, goal: float) -> bool:
+def are_known(copies: Copies, iterate: SubIterate, active: Indices, before: Vector, goal: float) -> bool:
     """Tell whether correlations with the residual `before` will do for the one now, that was computed anew.
 
     z_j'r differs by ||z_j|| ||r - r_before|| at most, and so the gap by twice the sum of |a_j| times this.
     """
     m = before.size - 1
-    constant = (before[m] - work.residual[m]) / copies.n_samples
+    constant = (before[m] - iterate.residual[m]) / copies.total
     reach = change2 = 0.0
     for i in range(m):
-        change2 += (before[i] - work.residual[i] - constant * copies.kept[i]) ** 2
+        change2 += (before[i] - iterate.residual[i] - constant * copies.roots[i]) ** 2
     for k in active:
-        reach += abs(work.coefs[k]) * np.sqrt(copies.norms2[k])
+        reach += abs(iterate.coefs[k]) * np.sqrt(copies.norms2[k])
     return bool(2.0 * reach * np.sqrt(change2) <= _NEGLIGIBLE * goal)
 
 
 @kernel
-def price(copies: Copies, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
+def price(copies: Copies, iterate: SubIterate, members: Indices, lam: float, radius: float) -> tuple[float, float]:
     """Compute the correlations of `members`; return the gap over them and the objective."""
-    correlate(copies, work, members)
-    return appraise(copies, work, members, weight, radius)
+    correlate(copies, iterate, members)
+    return appraise(copies, iterate, members, lam, radius)
 
 
 @kernel
-def appraise(copies: Copies, work: Work, members: Indices, weight: float, radius: float) -> tuple[float, float]:
+def appraise(copies: Copies, iterate: SubIterate, members: Indices, lam: float, radius: float) -> tuple[float, float]:
     """Return the gap over `members`, whose correlations are known, and the objective.
 
     q'q = q'y - q'r. Of the other columns no more will be known than that |z_j'r| <= lambda, so that no smaller bound
     is used here. For a path over radii (`radius` is not negative) it is the larger one of the gaps of both forms: for
     the penalty, and for a ball of this radius or up to where we stand.
     """
-    qy, qr, l1, largest = totals(copies.xty, work, members, weight)
-    gap = duality_gap(Squared(), L1(weight), Sums(copies.yy, max(qy - qr, 0.0), qy, l1), largest)
-    objective = 0.5 * (copies.yy - qy - qr) + weight * l1
+    qy, qr, l1, largest = totals(copies.xty, iterate, members, lam)
+    gap = duality_gap(Squared(), L1(lam), Sums(copies.yy, max(qy - qr, 0.0), qy, l1), largest)
+    objective = 0.5 * (copies.yy - qy - qr) + lam * l1
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
     return 0.0 if gap < 0.0 else gap, objective  # what rounding leaves of a difference
 
 
 @kernel
-def correlate(copies: Copies, work: Work, places: Indices) -> None:
+def correlate(copies: Copies, iterate: SubIterate, places: Indices) -> None:
     """Compute the correlations of some places with the residual."""
     for k in places:
-        work.corrs[k] = dot(copies, k, work.residual)
+        iterate.corrs[k] = dot(copies, k, iterate.residual) - copies.bend * iterate.coefs[k]
 
 
 @kernel
-def totals(xty: Vector, work: Work, members: Indices, weight: float) -> tuple[float, float, float, float]:
+def totals(xty: Vector, iterate: SubIterate, members: Indices, lam: float) -> tuple[float, float, float, float]:
     """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|), from priced `members`.
 
     If one of the correlations is not a number, none of these is.
     """
     qy = qr = l1 = 0.0
-    largest = weight
+    largest = lam
     for k in members:
-        a, size = work.coefs[k], abs(work.corrs[k])
+        a, size = iterate.coefs[k], abs(iterate.corrs[k])
         if not size <= largest:
             largest = size
             if np.isnan(size):
                 return size, size, size, size
         if a != 0.0:
             qy += a * xty[k]
-            qr += a * work.corrs[k]
+            qr += a * iterate.corrs[k]
             l1 += abs(a)
     return qy, qr, l1, largest
 
 
 @kernel
-def active_places(work: Work, members: Indices) -> Indices:
+def active_places(iterate: SubIterate, members: Indices) -> Indices:
     """Return the members with a nonzero coefficient."""
     active = np.empty(members.size, np.int64)
     n = 0
     for k in members:
-        if work.coefs[k] != 0.0:
+        if iterate.coefs[k] != 0.0:
             active[n] = k
             n += 1
     return active[:n]
 
 
 @kernel
-def listed_places(rank: int, work: Work, members: Indices, weight: float) -> tuple[Indices, float]:
+def listed_places(rank: int, iterate: SubIterate, members: Indices, lam: float) -> tuple[Indices, float]:
     """Return the members that are active or should be, and the largest violation of the optimality conditions.
 
     Of more columns than can be independent, `rank`, those are taken that should be active most: the dependent ones
     would have to leave again, one by one.
     """
     n_active = n_violate = 0
-    largest, violation = weight, 0.0
+    largest, violation = lam, 0.0
     for k in members:
-        if work.coefs[k] != 0.0:
+        if iterate.coefs[k] != 0.0:
             n_active += 1
-            violation = max(violation, abs(work.corrs[k] - weight * np.sign(work.coefs[k])))
-        elif abs(work.corrs[k]) > weight:
+            violation = max(violation, abs(iterate.corrs[k] - lam * np.sign(iterate.coefs[k])))
+        elif abs(iterate.corrs[k]) > lam:
             n_violate += 1
-            largest = max(largest, abs(work.corrs[k]))
+            largest = max(largest, abs(iterate.corrs[k]))
     n_most = max(n_active + _FEW, rank)
-    least = weight
+    least = lam
     listed = np.empty(n_active + n_violate, np.int64)
     while True:  # some sixty times at most: then nothing is between `least` and `largest`
         n = 0
         for k in members:
-            size = abs(work.corrs[k])
-            if work.coefs[k] != 0.0 or (size > weight and size >= least):
+            size = abs(iterate.corrs[k])
+            if iterate.coefs[k] != 0.0 or (size > lam and size >= least):
                 listed[n] = k
                 n += 1
         more = _WORST * (largest - least)
         if n <= n_most or least + more == least:
-            return listed[:n], max(violation, largest - weight)
+            return listed[:n], max(violation, largest - lam)
         least += more
 
 
 @kernel
 def descend(
-    copies: Copies, work: Work, listed: Indices, weight: float, enough: float, n_left: float
+    copies: Copies, iterate: SubIterate, listed: Indices, lam: float, enough: float, n_left: float
 ) -> tuple[int, float, bool]:
     """Take epochs of coordinate descent, until violations of optimality are small enough.
 
     They end early where hardly a sign changes, and more than `n_left` epochs would be needed at the rate of the last.
     Return the number of epochs, the largest violation that was met in the last one, and whether they ended so.
     """
-    coefs, residual = work.coefs, work.residual
+    coefs, residual = iterate.coefs, iterate.residual
     violation = np.inf
     for epoch in range(EPOCHS):
         n_flips = 0
         last, violation = violation, 0.0
         for k in listed:
             norm2 = copies.norms2[k]
-            aim = coefs[k] * norm2 + dot(copies, k, residual)
-            new = minimise_1d(L1(weight), aim, norm2)
+            aim = coefs[k] * norm2 + (dot(copies, k, residual) - copies.bend * coefs[k])
+            new = minimise_1d(L1(lam), aim, norm2)
             if new != coefs[k] and np.isfinite(aim):
                 violation = max(violation, abs(new - coefs[k]) * norm2)
                 add(copies, k, coefs[k] - new, residual)

@@ -12,8 +12,9 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from ..columns import Matrix, Vector
 from ..jit import kernel, part_of_kernel
+from ..sweeps import Indices
 from ..threads import Workers, n_chunks
-from .copies import Copies, Indices, add, center, dot, entries_of
+from .copies import Copies, add, center, dot, entries_of
 from .rows import SparseRows, by_rows, no_rows
 
 #: Cosines of at most this many columns are kept: 18 MB, and as much again for their factor.
@@ -192,7 +193,7 @@ def fill_cosines(copies: Copies, gram: Gram, n_old: int, rows: SparseRows, lo: i
     Columns by rows meet only where both have entries: the cosine is that of the columns in memory, less what centring
     takes off it. Otherwise a new column is spread over a vector, and multiplied with all others.
     """
-    m, n_all = copies.n_samples, gram.size[1]
+    total, n_all = copies.total, gram.size[1]
     places, cosines = gram.places, gram.cosines
     others = by_rows(copies, places, lo, hi) if rows.starts.size > 0 else no_rows()
     if others.starts.size > 0:
@@ -200,7 +201,9 @@ def fill_cosines(copies: Copies, gram: Gram, n_old: int, rows: SparseRows, lo: i
         for slot in range(lo, hi):
             for new in range(max(n_old, slot + 1), n_all):
                 at, shift = new - n_old, others.shifts[slot - lo]
-                cosines[slot, new] = cosines[new, slot] = _cosine(products[at, slot - lo] - m * shift * rows.shifts[at])
+                cosines[slot, new] = cosines[new, slot] = _cosine(
+                    products[at, slot - lo] - total * shift * rows.shifts[at]
+                )
     else:
         v = np.empty(copies.y.size)
         for new in range(max(n_old, lo + 1), n_all):

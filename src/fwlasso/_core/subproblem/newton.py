@@ -5,8 +5,9 @@ from scipy.linalg import qr, solve_triangular
 
 from ..columns import Matrix, Vector
 from ..jit import kernel
-from .copies import Copies, Indices, add, center, entries_of, rank_bound
-from .descent import Work, active_places, correlate, refresh
+from ..sweeps import Indices
+from .copies import Copies, add, center, entries_of, rank_bound
+from .descent import SubIterate, active_places, correlate, refresh
 from .gram import LARGEST_GRAM, Gram, append, delete, fill_cosines, rows_of_new, spread, substitute, take_slots
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, or all of it, where
@@ -23,7 +24,7 @@ _SHORTEST = 0.05
 
 
 @kernel
-def newton(copies: Copies, work: Work, gram: Gram, members: Indices, weight: float) -> tuple[int, int]:
+def newton(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, lam: float) -> tuple[int, int]:
     """Take Newton steps on the active columns, as far as no sign changes or as the objective falls.
 
     With c = X_A'r a step goes to a + d, G_AA d = c - lambda sign(a): the minimum where the signs are right. The
@@ -34,20 +35,22 @@ def newton(copies: Copies, work: Work, gram: Gram, members: Indices, weight: flo
     Return what is asked for, and the dot products. The correlations of the active columns must be those of r.
     """
     n_dots = n_steps = 0
-    n_most = _STEPS + max(0, active_places(work, members).size - rank_bound(copies))  # the dependent leave one by one
+    n_most = _STEPS + max(
+        0, active_places(iterate, members).size - rank_bound(copies)
+    )  # the dependent leave one by one
     while n_steps < n_most:
         n_steps += 1
-        active = active_places(work, members)
+        active = active_places(iterate, members)
         if active.size == 0:
             break
         if active.size > LARGEST_GRAM:
             return NO_FACTOR, n_dots
-        asked = _prepare(copies, work, gram, active)
+        asked = _prepare(copies, iterate, gram, active)
         if asked != NEWTON_DONE:
             return asked, n_dots
         for row in range(active.size):
             active[row] = gram.place_of[row]
-        step, norms = right_side(copies.norms2, work, active, weight)
+        step, norms = right_side(copies.norms2, iterate, active, lam)
         substitute(gram, step)
         total = 0.0
         for i in range(active.size):
@@ -58,18 +61,18 @@ def newton(copies: Copies, work: Work, gram: Gram, members: Indices, weight: flo
                 gram.row_of[gram.place_of[row]] = -1
             gram.size[0] = 0
             break
-        n_flips = limit_step(copies, work, active, step, weight, True)
+        n_flips = limit_step(copies, iterate, active, step, lam, True)
         for i in range(active.size):
-            add(copies, active[i], -step[i], work.residual)
-            work.coefs[active[i]] += step[i]
+            add(copies, active[i], -step[i], iterate.residual)
+            iterate.coefs[active[i]] += step[i]
         n_dots += 2 * active.size
         if n_flips == 0:
             break
-        correlate(copies, work, active_places(work, active))
+        correlate(copies, iterate, active_places(iterate, active))
     return NEWTON_DONE, n_dots
 
 
-def newton_by_qr(copies: Copies, work: Work, members: Indices, weight: float) -> int:
+def newton_by_qr(copies: Copies, iterate: SubIterate, members: Indices, lam: float) -> int:
     """Take Newton steps as `newton` does, with a factor of the columns and not of their products.
 
     With U = Q R, columns of unit norm and a ridge below them, a step is R^-1 (Q'r - R^-T lambda s): it suffers from the
@@ -77,23 +80,27 @@ def newton_by_qr(copies: Copies, work: Work, members: Indices, weight: float) ->
     """
     n_dots = 0
     for _ in range(_STEPS):
-        active = active_places(work, members)
+        active = active_places(iterate, members)
         n, m = active.size, copies.y.size - 1
         if not 0 < n * m <= _MOST_NUMBERS:
             break
         norms = np.sqrt(copies.norms2[active])
         unit = np.zeros((m + n, n), order="F")
         spread_units(copies, active, unit.T)
-        unit[m + np.arange(n), np.arange(n)] = _ROOT_OF_RIDGE
+        root = np.sqrt(copies.bend)
+        unit[m + np.arange(n), np.arange(n)] = np.maximum(root / norms, _ROOT_OF_RIDGE)
         Q, R = qr(unit, mode="economic", overwrite_a=True, check_finite=False)
-        side = solve_triangular(R, weight * np.sign(work.coefs[active]) / norms, trans="T", check_finite=False)
-        step = solve_triangular(R, Q[:m].T @ work.residual[:m] - side, check_finite=False) / norms
+        side = solve_triangular(R, lam * np.sign(iterate.coefs[active]) / norms, trans="T", check_finite=False)
+        aim = Q[:m].T @ iterate.residual[:m] - side
+        if root > 0.0:
+            aim -= Q[m:].T @ (root * iterate.coefs[active])
+        step = solve_triangular(R, aim, check_finite=False) / norms
         if not np.isfinite(step).all():
             break
-        correlate(copies, work, active)
-        n_flips = limit_step(copies, work, active, step, weight, True)
-        work.coefs[active] += step
-        refresh(copies, work, members)
+        correlate(copies, iterate, active)
+        n_flips = limit_step(copies, iterate, active, step, lam, True)
+        iterate.coefs[active] += step
+        refresh(copies, iterate, members)
         n_dots += (n + 3) * n
         if n_flips == 0:
             break
@@ -111,38 +118,40 @@ def spread_units(copies: Copies, places: Indices, rows: Matrix) -> None:
 
 
 @kernel
-def limit_step(copies: Copies, work: Work, active: Indices, step: Vector, weight: float, at_any_rate: bool) -> int:
+def limit_step(
+    copies: Copies, iterate: SubIterate, active: Indices, step: Vector, lam: float, at_any_rate: bool
+) -> int:
     """Shorten a step along which signs change, and let it end at zero there; return how many would have changed.
 
     Unless it is to be taken `at_any_rate`, a step that leads nowhere, but to the first zero, is not to be taken: -1.
     """
     n_flips = 0
     for i in range(active.size):
-        a = work.coefs[active[i]]
+        a = iterate.coefs[active[i]]
         n_flips += a * (a + step[i]) < 0.0
-    if n_flips > 0 and not _shorten(copies, work, active, step, weight) and not at_any_rate:
+    if n_flips > 0 and not _shorten(copies, iterate, active, step, lam) and not at_any_rate:
         return -1
     for i in range(active.size):
-        a = work.coefs[active[i]]
+        a = iterate.coefs[active[i]]
         if a * (a + step[i]) <= 0.0:
             step[i] = -a
     return n_flips
 
 
 @kernel
-def right_side(norms2: Vector, work: Work, active: Indices, weight: float) -> tuple[Vector, Vector]:
+def right_side(norms2: Vector, iterate: SubIterate, active: Indices, lam: float) -> tuple[Vector, Vector]:
     """Return Newton's right-hand side for columns of unit norm, (c - lambda sign(a)) / ||z||, and the norms."""
     n = active.size
     side, norms = np.empty(n), np.empty(n)
     for i in range(n):
         k = active[i]
         norms[i] = np.sqrt(norms2[k])
-        side[i] = (work.corrs[k] - weight * np.sign(work.coefs[k])) / norms[i]
+        side[i] = (iterate.corrs[k] - lam * np.sign(iterate.coefs[k])) / norms[i]
     return side, norms
 
 
 @kernel
-def _prepare(copies: Copies, work: Work, gram: Gram, active: Indices) -> int:
+def _prepare(copies: Copies, iterate: SubIterate, gram: Gram, active: Indices) -> int:
     """Bring the factor to the active columns, or ask for what it takes."""
     n_new = 0
     first = n_missing = int(np.int64(0))  # for a literal number numba would compile once more
@@ -156,12 +165,12 @@ def _prepare(copies: Copies, work: Work, gram: Gram, active: Indices) -> int:
             return COSINES
         take_slots(copies, gram, active)
         fill_cosines(copies, gram, n_old, rows_of_new(copies, gram, n_old), first, gram.size[1])
-    n_stay, n_gone, to_delete = _leaving(work, gram)
+    n_stay, n_gone, to_delete = _leaving(iterate, gram)
     one_by_one, in_batch = 0.13 * n_new * active.size**2, _batch_time(gram.size[0] - n_gone, active.size)
     if _batch_time(n_stay, active.size) < to_delete + min(one_by_one, in_batch):
         return FACTOR
     for row in range(gram.size[0] - 1, n_stay - 1, -1):
-        if work.coefs[gram.place_of[row]] == 0.0:
+        if iterate.coefs[gram.place_of[row]] == 0.0:
             delete(gram, row)
     if in_batch < one_by_one:
         return FACTOR
@@ -175,12 +184,12 @@ def _prepare(copies: Copies, work: Work, gram: Gram, active: Indices) -> int:
 
 
 @kernel
-def _leaving(work: Work, gram: Gram) -> tuple[int, int, float]:
+def _leaving(iterate: SubIterate, gram: Gram) -> tuple[int, int, float]:
     """Return how many rows of the factor are before the first that leaves, how many leave, and the time that takes."""
     n = gram.size[0]
     n_stay, n_gone, time = n, 0, 0.0
     for row in range(n - 1, -1, -1):
-        if work.coefs[gram.place_of[row]] == 0.0:
+        if iterate.coefs[gram.place_of[row]] == 0.0:
             n_stay, n_gone, time = row, n_gone + 1, time + 0.26 * n * (n - row)
     return n_stay, n_gone, time
 
@@ -193,45 +202,46 @@ def _batch_time(n_stay: int, n: int) -> float:
 
 
 @kernel
-def _shorten(copies: Copies, work: Work, active: Indices, step: Vector, weight: float) -> bool:
+def _shorten(copies: Copies, iterate: SubIterate, active: Indices, step: Vector, lam: float) -> bool:
     """Shorten a step along which signs change, until the objective falls; at last to the first change.
 
     Tell whether it falls before that.
     """
     first, share = -1, np.inf
     for i in range(active.size):
-        a = work.coefs[active[i]]
+        a = iterate.coefs[active[i]]
         if a * (a + step[i]) < 0.0 and -a / step[i] < share:
             first, share = i, -a / step[i]
     # Along dependent columns X a hardly changes, and a step is as long as the ridge is small: no share of it will do.
     least = _SHORTEST if active.size <= rank_bound(copies) else 1.0
     factor = 1.0
     while factor > share and factor > least:
-        if _falls(copies, work, active, step, weight):
+        if _falls(copies, iterate, active, step, lam):
             return True
         factor *= 0.5
         for i in range(active.size):
             step[i] *= 0.5
     for i in range(active.size):
         step[i] *= share / factor
-    step[first] = -work.coefs[active[first]]
+    step[first] = -iterate.coefs[active[first]]
     return False
 
 
 @kernel
-def _falls(copies: Copies, work: Work, active: Indices, step: Vector, weight: float) -> bool:
+def _falls(copies: Copies, iterate: SubIterate, active: Indices, step: Vector, lam: float) -> bool:
     """Tell whether the objective falls after `step`, with zero where the sign changes.
 
-    It changes by 1/2 ||X d||^2 - c'd + lambda (||a + d||_1 - ||a||_1).
+    It changes by 1/2 (||X d||^2 + bend ||d||^2) - c'd + lambda (||a + d||_1 - ||a||_1).
     """
-    v = np.zeros(work.residual.size)
+    v = np.zeros(iterate.residual.size)
     change = 0.0
     for i in range(active.size):
         k = active[i]
-        a = work.coefs[k]
+        a = iterate.coefs[k]
         after = a + step[i] if a * (a + step[i]) > 0.0 else 0.0
         add(copies, k, after - a, v)
-        change += weight * (abs(after) - abs(a)) - work.corrs[k] * (after - a)
+        change += lam * (abs(after) - abs(a)) - iterate.corrs[k] * (after - a)
+        change += 0.5 * copies.bend * (after - a) ** 2
     center(copies, v)
     for i in range(v.size):
         change += 0.5 * v[i] * v[i]

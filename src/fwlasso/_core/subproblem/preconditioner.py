@@ -12,8 +12,9 @@ import numpy as np
 
 from ..columns import Matrix, Vector
 from ..jit import kernel
+from ..sweeps import Indices
 from ..threads import Workers, even_cuts
-from .copies import Copies, Indices, count_entries
+from .copies import Copies, count_entries
 from .rows import SparseRows, no_rows
 
 # Columns are close beyond this cosine; at most so many are taken, with a ridge.
@@ -133,7 +134,7 @@ def _gather(made: Rows, active: Indices) -> SparseRows:
         for k in range(made.lengths[active[i]]):
             columns[starts[i] + k] = position_of[made.names[active[i], k]]
             values[starts[i] + k] = made.values[active[i], k]
-    return SparseRows(starts, columns, values, np.zeros(n))
+    return SparseRows(starts, columns, values, np.zeros(n), np.ones(n))
 
 
 @kernel
@@ -167,7 +168,7 @@ def _find_close(
     close: Indices,
 ) -> int:
     """Fill in which of the columns given, of smaller rank, are closest to the i-th of them; return how many."""
-    m, rank, k, rows = copies.n_samples, ranks[i], given.places[i], given.rows
+    total, rank, k, rows = copies.total, ranks[i], given.places[i], given.rows
     n_seen = 0
     for at in range(copies.starts[k], copies.stops[k]):
         row, value = copies.indices[at], copies.data[at] / given.norms[i]
@@ -177,7 +178,7 @@ def _find_close(
                 continue
             if seen_by[other] != i:
                 seen_by[other] = i
-                products[other] = -m * rows.shifts[i] * rows.shifts[other]
+                products[other] = -total * rows.shifts[i] * rows.shifts[other]
                 seen[n_seen] = other
                 n_seen += 1
             products[other] += value * rows.values[e]
@@ -198,17 +199,17 @@ def _find_close(
 @kernel
 def _fill_cosines(copies: Copies, given: Given, chosen: Indices, spread: Vector, cosines: Matrix) -> None:
     """Fill in the lower triangle of the cosines of some of the columns given; `spread` is zero before and after."""
-    m, shifts = copies.n_samples, given.rows.shifts
+    total, shifts = copies.total, given.rows.shifts
     for a in range(chosen.size):
         first = given.places[chosen[a]]
         for e in range(copies.starts[first], copies.stops[first]):
             spread[copies.indices[e]] = copies.data[e] / given.norms[chosen[a]]
         cosines[a, a] = 1.0 + _RIDGE
         for b in range(a + 1, chosen.size):
-            other, total = given.places[chosen[b]], 0.0
+            other, product = given.places[chosen[b]], 0.0
             for e in range(copies.starts[other], copies.stops[other]):
-                total += copies.data[e] * spread[copies.indices[e]]
-            cosines[b, a] = total / given.norms[chosen[b]] - m * shifts[chosen[a]] * shifts[chosen[b]]
+                product += copies.data[e] * spread[copies.indices[e]]
+            cosines[b, a] = product / given.norms[chosen[b]] - total * shifts[chosen[a]] * shifts[chosen[b]]
         for e in range(copies.starts[first], copies.stops[first]):
             spread[copies.indices[e]] = 0.0
 

@@ -4,8 +4,9 @@ import numpy as np
 
 from ..columns import Vector
 from ..jit import kernel
+from ..sweeps import Indices
 from ..threads import FEWEST_BYTES, Workers, n_chunks
-from .copies import Copies, Indices, add, center, count_entries, dot
+from .copies import Copies, add, center, count_entries, dot
 
 # Columns are combined in so many parts at most, each of them a vector over samples.
 _MOST_PARTS = 4
@@ -19,7 +20,7 @@ class Products:
     """Products with the columns z_i of some places."""
 
     def __init__(self, copies: Copies, places: Indices, workers: Workers) -> None:
-        self._copies = copies
+        self.copies = copies
         self._places = places
         self._workers = workers
         ends = np.cumsum(count_entries(copies, places))
@@ -28,7 +29,7 @@ class Products:
 
     def combine(self, coefs: Vector) -> Vector:
         """Return the sum of coefs_i z_i, without a constant part if columns are centred."""
-        copies, places = self._copies, self._places
+        copies, places = self.copies, self._places
         parts = self._workers.run(lambda lo, hi: _combine(copies, places, coefs, lo, hi), self._cuts)
         total: Vector = np.sum(parts, axis=0)
         center(copies, total)
@@ -36,7 +37,7 @@ class Products:
 
     def correlate(self, v: Vector) -> Vector:
         """Return z_i'v of all columns."""
-        copies, places = self._copies, self._places
+        copies, places = self.copies, self._places
         return np.concatenate(self._workers.run(lambda lo, hi: _correlate(copies, places, v, lo, hi), self._cuts))
 
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import kernel
-from .copies import Copies, Indices, entries_of, rank_bound
-from .descent import EPOCHS, Work, active_places, appraise, are_known, correlate, descend, listed_places, refresh
+from ..sweeps import Indices
+from .copies import Copies, entries_of, rank_bound
+from .descent import EPOCHS, SubIterate, active_places, appraise, are_known, correlate, descend, listed_places, refresh
 from .gram import LARGEST_GRAM, Gram
 from .newton import COSINES, FACTOR, NEWTON_DONE, NO_FACTOR, newton
 from .preconditioner import are_rows_full
@@ -44,10 +45,10 @@ _EPOCHS_PER_STEP, _EPOCHS_PER_PLAIN_STEP = 20.0, 3.0
 _ENOUGH, _SHARE = 0.7, 0.1
 
 
-class Task(NamedTuple):
+class Aim(NamedTuple):
     """What is asked for: a gap over the members of a working set."""
 
-    weight: float
+    lam: float
     radius: float  # see `appraise`
     goal: float
     max_rounds: int
@@ -87,45 +88,45 @@ def first_round(step: int) -> Rounds:
 
 
 @kernel
-def advance(copies: Copies, work: Work, gram: Gram, members: Indices, task: Task, rounds: Rounds) -> Rounds:
+def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, aim: Aim, rounds: Rounds) -> Rounds:
     """Take steps to the end, or up to one that is to be taken elsewhere; return where that is."""
     step, n_dots, progress, plan = rounds
-    weight = task.weight
+    lam = aim.lam
     on_threads = entries_of(copies, members) >= MANY_ENTRIES
     while not (on_threads and step in _LARGE):
-        if step == PRICE and n_dots - rounds.n_dots > task.n_dots_in_burst:
+        if step == PRICE and n_dots - rounds.n_dots > aim.n_dots_in_burst:
             step = LOOK
         elif step == PRICE:
-            correlate(copies, work, members)
+            correlate(copies, iterate, members)
             step = APPRAISE
         elif step == APPRAISE:
             n_dots += members.size
-            progress, plan, step = _plan(copies, work, gram, members, task, progress)
+            progress, plan, step = _plan(copies, iterate, gram, members, aim, progress)
         elif step == DESCEND:
             listed, enough, n_left = plan
-            n_epochs, violation, is_slow = descend(copies, work, listed, weight, enough, n_left)
-            plan = Plan(active_places(work, listed), enough, n_left - n_epochs)
+            n_epochs, violation, is_slow = descend(copies, iterate, listed, lam, enough, n_left)
+            plan = Plan(active_places(iterate, listed), enough, n_left - n_epochs)
             n_dots += n_epochs * listed.size + is_slow * plan.listed.size
             step = PRICE if violation <= enough or plan.listed.size == 0 else CORRELATE if is_slow else DESCEND
         elif step == ENTER:
-            refresh(copies, work, members)
-            descend(copies, work, plan.listed, weight, 0.0, 0.0)
-            plan = Plan(active_places(work, members), 0.0, 0.0)
+            refresh(copies, iterate, members)
+            descend(copies, iterate, plan.listed, lam, 0.0, 0.0)
+            plan = Plan(active_places(iterate, members), 0.0, 0.0)
             n_dots += 2 * plan.listed.size
             step = CORRELATE if progress.n_idle <= _BY_QR else BY_QR
         elif step == CORRELATE:
-            correlate(copies, work, plan.listed)
+            correlate(copies, iterate, plan.listed)
             step = NEWTON
         elif step == NEWTON:
-            asked, dots = newton(copies, work, gram, members, weight)
+            asked, dots = newton(copies, iterate, gram, members, lam)
             n_dots += dots
             step = PRICE if asked == NEWTON_DONE else asked
         elif step == FINISH:
-            n_dots += _finish(copies, work, members, task.goal)
+            n_dots += _finish(copies, iterate, members, aim.goal)
             step = CERTIFY
         elif step == CERTIFY:
             n_rounds, _, best, least, n_idle = progress
-            gap, _ = appraise(copies, work, members, weight, task.radius)
+            gap, _ = appraise(copies, iterate, members, lam, aim.radius)
             progress = Progress(n_rounds, gap, best, least, n_idle)
             step = DONE
         else:
@@ -135,7 +136,7 @@ def advance(copies: Copies, work: Work, gram: Gram, members: Indices, task: Task
 
 @kernel
 def _plan(
-    copies: Copies, work: Work, gram: Gram, members: Indices, task: Task, progress: Progress
+    copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, aim: Aim, progress: Progress
 ) -> tuple[Progress, Plan, int]:
     """Plan a round on priced members: return how far we are, where epochs end that are worth it, and the next step.
 
@@ -144,64 +145,64 @@ def _plan(
     epochs would cost more.
     """
     n, _, best, least, n_idle = progress
-    gap, objective = appraise(copies, work, members, task.weight, task.radius)
+    gap, objective = appraise(copies, iterate, members, aim.lam, aim.radius)
     if not objective <= copies.yy:  # twice that of a = 0, or not a number: what was computed is rounding
         for k in members:
-            work.coefs[k] = 0.0
-        refresh(copies, work, members)
-        correlate(copies, work, members)
-        gap, objective = appraise(copies, work, members, task.weight, task.radius)
+            iterate.coefs[k] = 0.0
+        refresh(copies, iterate, members)
+        correlate(copies, iterate, members)
+        gap, objective = appraise(copies, iterate, members, aim.lam, aim.radius)
         n_idle = _MAX_IDLE if n > 0 else n_idle  # it would come to this again
-    rounding = _UNIT * (copies.yy + max(0.0, task.radius) * task.weight)  # of the numbers that a gap is the rest of
+    rounding = _UNIT * (copies.yy + max(0.0, aim.radius) * aim.lam)  # of the numbers that a gap is the rest of
     n_idle += 1
     if objective < best - _PROGRESS * gap or gap < 0.5 * least:  # the gap bounds what there is to gain
         n_idle = 0
         best, least = min(best, objective), min(least, gap)
-    if gap <= max(task.goal, rounding) or n >= task.max_rounds or n_idle > _MAX_IDLE:
+    if gap <= max(aim.goal, rounding) or n >= aim.max_rounds or n_idle > _MAX_IDLE:
         return Progress(n, gap, best, least, n_idle), Plan(members, 0.0, 0.0), FINISH
     if n_idle > _ONE_BY_ONE:
-        return Progress(n + 1, gap, best, least, n_idle), Plan(_worst(work, members, task.weight), 0.0, 0.0), ENTER
-    listed, violation = listed_places(rank_bound(copies), work, members, task.weight)
-    enough = max(_ENOUGH * task.goal / gap, _SHARE) * violation
-    n_affordable = _affordable_epochs(copies, work, gram, listed)
+        return Progress(n + 1, gap, best, least, n_idle), Plan(_worst(iterate, members, aim.lam), 0.0, 0.0), ENTER
+    listed, violation = listed_places(rank_bound(copies), iterate, members, aim.lam)
+    enough = max(_ENOUGH * aim.goal / gap, _SHARE) * violation
+    n_affordable = _affordable_epochs(copies, iterate, gram, listed)
     # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
-    step = NEWTON if n_affordable < EPOCHS and active_places(work, listed).size == listed.size else DESCEND
+    step = NEWTON if n_affordable < EPOCHS and active_places(iterate, listed).size == listed.size else DESCEND
     return Progress(n + 1, gap, best, least, n_idle), Plan(listed, enough, n_affordable), step
 
 
 @kernel
-def _worst(work: Work, members: Indices, weight: float) -> Indices:
+def _worst(iterate: SubIterate, members: Indices, lam: float) -> Indices:
     """Return the place that violates the optimality conditions most, if it is one that is not active."""
     worst, violation = np.empty(0, np.int64), 0.0
     for k in members:
-        if work.coefs[k] != 0.0:
-            size = abs(work.corrs[k] - weight * np.sign(work.coefs[k]))
+        if iterate.coefs[k] != 0.0:
+            size = abs(iterate.corrs[k] - lam * np.sign(iterate.coefs[k]))
         else:
-            size = abs(work.corrs[k]) - weight
+            size = abs(iterate.corrs[k]) - lam
         if size > violation:
             violation = size
-            worst = np.empty(0 if work.coefs[k] != 0.0 else 1, np.int64)
+            worst = np.empty(0 if iterate.coefs[k] != 0.0 else 1, np.int64)
             worst[:] = k
     return worst
 
 
 @kernel
-def _finish(copies: Copies, work: Work, members: Indices, goal: float) -> int:
+def _finish(copies: Copies, iterate: SubIterate, members: Indices, goal: float) -> int:
     """Compute the residual anew, and the correlations of active columns if they differ; return the dot products.
 
     Of the other columns no more will be used than what their last price was.
     """
-    before = work.residual.copy()
-    refresh(copies, work, members)
-    active = active_places(work, members)
-    if are_known(copies, work, active, before, goal):
+    before = iterate.residual.copy()
+    refresh(copies, iterate, members)
+    active = active_places(iterate, members)
+    if are_known(copies, iterate, active, before, goal):
         return 0
-    correlate(copies, work, active)
+    correlate(copies, iterate, active)
     return active.size
 
 
 @kernel
-def _affordable_epochs(copies: Copies, work: Work, gram: Gram, listed: Indices) -> float:
+def _affordable_epochs(copies: Copies, iterate: SubIterate, gram: Gram, listed: Indices) -> float:
     """Return for how many epochs coordinate descent costs no more than a Newton step, roughly.
 
     In nanoseconds: of an epoch, some per column and per entry; of Newton's step, the cosines of new columns and a

@@ -11,25 +11,26 @@ from numpy.typing import NDArray
 
 from ..columns import Vector
 from ..jit import kernel, kernel_in_order
+from ..sweeps import Indices
 from ..threads import even_cuts
-from .copies import Copies, Indices
+from .copies import Copies
 
-# Columns are put by rows if no more than this share of their numbers is stored, and at most so many: 80 MB, and as much
-# again while rows are put in order.
+# Columns are put by rows if no more than this share of their numbers is stored, and at most so many: 80 MB.
 _SPARSE, _MOST_ENTRIES = 0.25, 1 << 23
-# The time to multiply twice by an entry, in rows by length, is that to read so many bytes.
+# The time to multiply twice by an entry is that to read so many bytes.
 _BYTES_PER_ENTRY = 25
 # So many columns can be named with 16 bits.
 _MOST_COLUMNS = 1 << 16
 
 
 class SparseRows(NamedTuple):
-    """A sparse matrix by rows: of columns u_i + shift_i 1 with u_i orthogonal to 1, or without shifts."""
+    """A sparse matrix by rows: of columns u_i + shift_i roots with u_i orthogonal to the roots, or without shifts."""
 
     starts: Indices
     columns: NDArray[np.uint16]
     values: Vector
     shifts: Vector  # by column
+    roots: Vector  # by row
 
 
 @kernel
@@ -64,41 +65,13 @@ def by_rows(copies: Copies, places: Indices, lo: int, hi: int) -> SparseRows:
                 names[at] = i
                 values[at] = copies.data[e] * factor
                 ends[sample] += 1
-    return SparseRows(starts, names, values, shifts)
+    return SparseRows(starts, names, values, shifts, copies.roots)
 
 
 @kernel
 def no_rows() -> SparseRows:
     """Return what stands for rows where they would not pay."""
-    return SparseRows(np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0), np.empty(0))
-
-
-@kernel
-def by_length(rows: SparseRows) -> SparseRows:
-    """Return the rows in order of their lengths, the longest first: processors foresee where a loop over one ends."""
-    n = rows.starts.size - 1
-    if n < 0:
-        return rows
-    lengths = rows.starts[1:] - rows.starts[:-1]
-    first = np.zeros(np.max(lengths) + 1 if n > 0 else 1, np.int64)
-    for length in lengths:
-        first[length] += 1
-    total = 0
-    for length in range(first.size - 1, -1, -1):
-        first[length], total = total, total + first[length]
-    order = np.empty(n, np.int64)
-    for row in range(n):
-        order[first[lengths[row]]] = row
-        first[lengths[row]] += 1
-    starts, columns, values = np.zeros(n + 1, np.int64), np.empty_like(rows.columns), np.empty_like(rows.values)
-    at = 0
-    for i in range(n):
-        for k in range(rows.starts[order[i]], rows.starts[order[i] + 1]):
-            columns[at] = rows.columns[k]
-            values[at] = rows.values[k]
-            at += 1
-        starts[i + 1] = at
-    return SparseRows(starts, columns, values, rows.shifts)
+    return SparseRows(np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0), np.empty(0), np.empty(0))
 
 
 def cut_rows(rows: SparseRows) -> list[int]:
@@ -117,9 +90,9 @@ def multiply_twice(rows: SparseRows, d: Vector, lo: int, hi: int) -> Vector:
         constant += rows.shifts[i] * d[i]
     for row in range(lo, hi):
         start, stop = np.uintp(rows.starts[row]), np.uintp(rows.starts[row + 1])
-        v = -constant
+        v = -constant * rows.roots[row]
         for k in range(start, stop):
             v += rows.values[k] * d[np.uintp(rows.columns[k])]
-        for k in range(start, stop):  # v is orthogonal to 1: it takes no shifts
+        for k in range(start, stop):  # v is orthogonal to the roots: it takes no shifts
             image[np.uintp(rows.columns[k])] += rows.values[k] * v
     return image

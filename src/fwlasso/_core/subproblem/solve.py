@@ -1,0 +1,130 @@
+"""Least squares with a penalty on a few columns: the loop of rounds, and the steps that compiled code leaves to it."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..columns import Vector
+from ..sweeps import Indices
+from ..threads import Workers
+from .conjugate import newton_without_factor
+from .copies import Copies, rank_bound
+from .descent import SubIterate, active_places, add_response, are_known, listed_places, price, refresh, totals
+from .gram import empty_gram, factorize, forget, with_cosines, with_places
+from .newton import COSINES, FACTOR, NO_FACTOR, newton_by_qr
+from .preconditioner import Preconditioner
+from .products import Products
+from .rounds import AFTER, BY_QR, CORRELATE, DONE, FINISH, PRICE, REFRESH, Aim, Rounds, advance, first_round
+
+# What is at most so many times its rounding cannot be made smaller.
+_TIMES_ROUNDING = 10.0
+#: Called between bursts with the rounds and the gap so far; ends the work by raising.
+Look = Callable[[int, float], None]
+
+
+class Reached(NamedTuple):
+    """How far a solution has come."""
+
+    gap: float  # over the members
+    n_rounds: int
+    n_dots: int
+
+
+class Subproblem:
+    """The columns of a working set, what moves, and what is known of their products."""
+
+    def __init__(self, copies: Copies, iterate: SubIterate, workers: Workers) -> None:
+        self.copies = copies
+        self.iterate = iterate
+        self._gram = with_places(empty_gram(copies.y.size - 1), copies.starts.size)
+        self._preconditioner = Preconditioner(workers)
+        self._workers = workers
+
+    def resize(self, copies: Copies) -> None:
+        """Go on with copies that may have more places."""
+        self.copies = copies
+        n_more = copies.starts.size - self.iterate.coefs.size
+        if n_more > 0:
+            coefs, corrs = (np.append(old, np.zeros(n_more)) for old in self.iterate[:2])
+            self.iterate = self.iterate._replace(coefs=coefs, corrs=corrs)
+            self._gram = with_places(self._gram, copies.starts.size)
+
+    def forget(self, places: Indices) -> None:
+        """Forget the products of some places, where other columns will be."""
+        self.iterate.coefs[places] = 0.0
+        forget(self._gram, places)
+        self._preconditioner.forget(places)
+
+    def solve(self, members: Indices, aim: Aim, look: Look, *, knows_residual: bool) -> Reached:
+        """Minimise over `members` from where we stand, until the gap over them is small enough; see `appraise`."""
+        rounds = first_round(PRICE if knows_residual else REFRESH)
+        n_seen = 0
+        while (rounds := advance(self.copies, self.iterate, self._gram, members, aim, rounds)).step != DONE:
+            asked, rounds = rounds.step, self.take(rounds, members, aim)
+            if asked == NO_FACTOR or rounds.n_dots - n_seen > aim.n_dots_in_burst:
+                n_seen = rounds.n_dots
+                look(rounds.progress.n_rounds, rounds.progress.gap)
+        return Reached(rounds.progress.gap, rounds.progress.n_rounds, rounds.n_dots)
+
+    def is_rounding(self, gap: float, members: Indices, aim: Aim) -> bool:
+        """Tell whether the gap, or what violates the optimality conditions, is no more than some roundings.
+
+        The residual is off by e, ||e|| <= gamma_{n+3} (||y|| + sum |a_k| ||z_k||) + 2 gamma_m ||r||, and correlations
+        by 3 gamma_{m+3} ||z_k|| ||r||, besides what e does to them.
+        """
+        copies, iterate, u = self.copies, self.iterate, 2.0**-53
+        active = active_places(iterate, members)
+        m, n, coefs = copies.y.size - 1, active.size, np.abs(iterate.coefs[active])
+        l1, reach = coefs.sum(), coefs @ np.sqrt(copies.norms2[active])
+        longest, y = math.sqrt(copies.norms2[members].max(initial=0.0)), math.sqrt(copies.yy)
+        r = math.sqrt(np.sum(iterate.residual[:-1] ** 2))
+        e = u * ((n + 3) * (y + reach) + 2 * m * r)
+        of_corrs = longest * (e + 3.0 * u * (m + 3) * r)
+        of_gap = e * (r + 0.5 * e) + l1 * of_corrs + u * ((m + 4) * r * (2.0 * r + y) + n * aim.lam * l1)
+        if aim.radius >= 0.0:
+            of_gap += (max(aim.radius, l1) + l1) * of_corrs
+        _, violation = listed_places(rank_bound(copies), iterate, members, aim.lam)
+        return bool(gap <= _TIMES_ROUNDING * of_gap or violation <= _TIMES_ROUNDING * of_corrs)
+
+    def take(self, rounds: Rounds, members: Indices, aim: Aim) -> Rounds:
+        """Take a step that compiled code does not."""
+        copies, iterate, step = self.copies, self.iterate, rounds.step
+        places = active_places(iterate, members)
+        if step in (PRICE, CORRELATE):
+            self.correlate(members if step == PRICE else rounds.plan.listed)
+        elif step in (REFRESH, FINISH):
+            before = iterate.residual.copy()
+            np.negative(self.combine(places), out=iterate.residual)
+            add_response(copies, iterate.residual)
+            if step == FINISH and not are_known(copies, iterate, places, before, aim.goal):
+                self.correlate(places)
+                rounds = rounds._replace(n_dots=rounds.n_dots + places.size)
+        elif step == COSINES:
+            self._gram = with_cosines(copies, self._gram, places, self._workers)
+        elif step == FACTOR:  # those that are likely to leave come last: rows before the first that leaves stay
+            sizes = np.abs(iterate.coefs[places]) * np.sqrt(copies.norms2[places])
+            factorize(self._gram, places[np.argsort(-sizes, kind="stable")])
+        elif step == BY_QR:
+            rounds = rounds._replace(n_dots=rounds.n_dots + newton_by_qr(copies, iterate, members, aim.lam))
+        elif step == NO_FACTOR:
+            n_dots = newton_without_factor(copies, iterate, self._preconditioner, places, aim.lam, self._workers)
+            rounds = rounds._replace(n_dots=rounds.n_dots + n_dots)
+        return rounds._replace(step=AFTER[step])
+
+    def lam(self, members: Indices) -> float:
+        """Return the penalty that the coefficients belong to, a'X'r / ||a||_1."""
+        refresh(self.copies, self.iterate, members)
+        price(self.copies, self.iterate, members, 0.0, -1.0)
+        _, qr, l1, _ = totals(self.copies.xty, self.iterate, members, 0.0)
+        return float(qr / l1)
+
+    def combine(self, places: Indices) -> Vector:
+        """Return the sum of a_k z_k over some places, a sample vector."""
+        return Products(self.copies, places, self._workers).combine(self.iterate.coefs[places])
+
+    def correlate(self, places: Indices) -> None:
+        """Compute the correlations of some places with the residual."""
+        corrs = Products(self.copies, places, self._workers).correlate(self.iterate.residual)
+        self.iterate.corrs[places] = corrs - self.copies.bend * self.iterate.coefs[places]

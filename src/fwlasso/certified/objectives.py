@@ -1,0 +1,260 @@
+"""What is minimised, and what is known of a point: of least squares some numbers, of other losses two vectors.
+
+The penalty is lam ||a||_1 + bend / 2 ||a||^2. The bend is what one row sqrt(bend) e_j more for every column j adds to
+least squares, where y is zero and the residual is -sqrt(bend) a: it is part of the squares of residuals and of sizes.
+"""
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .._core.columns import Vector
+from .._core.jit import kernel
+from .._core.losses import (
+    Loss,
+    conjugate_value,
+    fill_curvature,
+    fill_residual,
+    is_quadratic,
+    loss_value,
+    range_scale,
+    smoothness,
+)
+from .._core.moments import rounding_bound as gamma
+from .._core.penalties import L1, Penalty
+from .._core.problem import Problem
+from .._core.samples import sample_vector
+from .._core.sweeps import Indices
+from ..problem.certificate import Evidence, examine, prove, proved_gap
+from ..problem.points import Solution
+from .nodes import Node
+
+# Fraction of the largest curvature.
+_LEAST_CURVATURE = 0.01
+
+
+class Objective(Protocol):
+    """A loss and the bend of a penalty, for one problem."""
+
+    problem: Problem
+    loss: Loss
+    bend: float
+
+    def zero(self) -> tuple[Vector, Vector | None]:
+        """Return the linear predictor or the residual of a = 0, see `node`, and its residual unless that is y."""
+
+    def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Vector, max_corr: float) -> Node:
+        """Return a solved lambda, given sizes of its columns, and its residual or what `fit` stands for here."""
+
+    def gap(self, penalty: Penalty, known: Any) -> float:
+        """Return the duality gap that is proved."""
+
+    def rounding(self, penalty: Penalty, known: Any) -> float:
+        """Return how much of that gap is rounding."""
+
+    def cross(self, left: Node, right: Node) -> float:
+        """Return what mixes of two nodes take, beside what is known of each."""
+
+    def mix(self, left: Node, right: Node, t: float, cross: float) -> Any:
+        """Return what is known of (1 - t) left + t right."""
+
+    def solution(self, columns: Indices, coefs: Vector, known: Any) -> Solution:
+        """Return a point with its sums."""
+
+
+def make_objective(problem: Problem, loss: Loss, bend: float) -> Objective:
+    """Return the objective of a problem."""
+    return LeastSquares(problem, loss, bend) if is_quadratic(loss) else ConvexLoss(problem, loss, bend)
+
+
+class LeastSquares:
+    """1/2 ||y - X a||^2: six numbers tell all of a point, and those of a mix follow from those of its ends."""
+
+    def __init__(self, problem: Problem, loss: Loss, bend: float) -> None:
+        self.problem = problem._replace(largest=math.hypot(problem.largest, math.sqrt(bend))) if bend else problem
+        self.loss, self.bend = loss, bend
+
+    def zero(self) -> tuple[Vector, Vector | None]:
+        """Return y, the residual of a = 0."""
+        return np.array(self.problem.y), None
+
+    def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Vector, max_corr: float) -> Node:
+        """Return a solved lambda; `fit` is its residual."""
+        sizes = np.hypot(sizes, math.sqrt(self.bend)) if self.bend else sizes
+        known = examine(self.problem, sizes, coefs, fit, max_corr)
+        if self.bend:
+            rr = known.rr + self.bend * float(np.sum(coefs**2))
+            known = known._replace(rr=rr, r_size=math.sqrt(rr) * (1.0 + 1e-8))
+        return Node(lam, columns, coefs, fit, known)
+
+    def gap(self, penalty: Penalty, known: Evidence) -> float:
+        """Return the duality gap that is proved: with a bend, that of the Lasso with more rows."""
+        return proved_gap(self.problem, L1(penalty.lam) if self.bend else penalty, known)
+
+    def rounding(self, penalty: Penalty, known: Evidence) -> float:
+        """Return how much of that gap is rounding."""
+        return prove(self.problem, L1(penalty.lam) if self.bend else penalty, known).rounding
+
+    def cross(self, left: Node, right: Node) -> float:
+        """Return the inner product of the residuals."""
+        cross = float(left.residual[:-1] @ right.residual[:-1])
+        if self.bend:
+            _, here, there = np.intersect1d(left.columns, right.columns, assume_unique=True, return_indices=True)
+            cross += self.bend * float(np.sum(left.coefs[here] * right.coefs[there]))
+        return cross
+
+    def mix(self, left: Node, right: Node, t: float, cross: float) -> Evidence:
+        """Return what is known of (1 - t) left + t right."""
+        known: Evidence = left.known.mix(right.known, t, cross)
+        return known
+
+    def solution(self, columns: Indices, coefs: Vector, known: Evidence) -> Solution:
+        """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""
+        qy = self.problem.yy - known.yr
+        qq = max(0.0, qy - known.yr + known.rr)
+        return Solution(columns, coefs, qq, qy, known.l1)
+
+
+class Witness(NamedTuple):
+    """What is known of a point: its linear predictor, and a dual direction, the residual of the loss there."""
+
+    eta: Vector  # sample vectors, as they are stored
+    theta: Vector  # without a constant part if there is an intercept
+    l1: float  # ||a||_1
+    squares: float  # bend ||a||^2
+    error: float  # at least the distance of eta from what its coefficients make
+    max_corr: float  # ||X'theta||_inf up to rounding, or a bound of it
+
+    def mix(self, other: "Witness", t: float) -> "Witness":
+        """Return what is known of (1 - t) a + t a': the mix of dual points is feasible for that of their lambdas."""
+        pairs: Any = zip(self, other, strict=True)
+        return Witness(*((1.0 - t) * mine + t * its for mine, its in pairs))
+
+
+class ConvexLoss:
+    """A sum of convex functions of the linear predictor eta = X a + b0; the dual point is a multiple of their slopes.
+
+    Rounding. With gamma as in problem/certificate.py, eta is off by e, so that the loss is by at most ||theta|| e and
+    half its smoothness times e^2; correlations are off by gamma(4 m + 32) largest ||theta||, and the sums that a gap is
+    the rest of by gamma(m + 32) of the sizes of their terms, among which is what is left of a constant part of theta.
+    """
+
+    def __init__(self, problem: Problem, loss: Loss, bend: float) -> None:
+        self.problem, self.loss, self.bend = problem, loss, bend
+
+    def zero(self) -> tuple[Vector, Vector | None]:
+        """Return the linear predictor of a = 0, with the best intercept, and its residual."""
+        eta = sample_vector(np.zeros(self.problem.y.size - 1))
+        if self.problem.centred:
+            eta[:-1] += _best_constant(self.loss, self.problem.y)
+        return eta, self.residual(eta)
+
+    def residual(self, eta: Vector) -> Vector:
+        """Return the residual of the loss; with an intercept, without a constant part."""
+        theta = np.empty(eta.size)
+        _residual(self.loss, self.problem.y, eta, self.problem.centred, theta)
+        return theta
+
+    def value(self, eta: Vector) -> float:
+        """Return the loss."""
+        return float(_value(self.loss, self.problem.y, eta))
+
+    def quadratic(self, eta: Vector) -> tuple[Vector, Vector]:
+        """Return least squares with the same slope and curvature at eta: roots of weights, and the response.
+
+        Curvatures are kept above a hundredth of the largest that there is, or a step would go anywhere.
+        """
+        weights, theta = np.empty(eta.size - 1), np.empty(eta.size)
+        _model(self.loss, self.problem.y, eta, weights, theta)
+        np.maximum(weights, _LEAST_CURVATURE * smoothness(self.loss), out=weights)
+        return np.sqrt(weights), eta[:-1] + theta[:-1] / weights
+
+    def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Vector, max_corr: float) -> Node:
+        """Return a solved lambda; `fit` is its linear predictor."""
+        theta, m = self.residual(fit), self.problem.n_samples
+        size = float(np.hypot(sizes, math.sqrt(self.bend)) @ np.abs(coefs)) + math.sqrt(np.sum(fit[:-1] ** 2))
+        squares = self.bend * float(np.sum(coefs**2))
+        error, l1 = gamma(columns.size + m + 12) * size, float(np.sum(np.abs(coefs)))
+        return Node(lam, columns, coefs, theta, Witness(fit, theta, l1, squares, error, max_corr))
+
+    def gap(self, penalty: Penalty, known: Witness) -> float:
+        """Return the duality gap that is proved."""
+        return self._gap(penalty, known, self.rounding(penalty, known))
+
+    def rounding(self, penalty: Penalty, known: Witness) -> float:
+        """Return how much of that gap is rounding, but for correlations."""
+        theta, y, m = math.sqrt(np.sum(known.theta[:-1] ** 2)), math.sqrt(self.problem.yy), self.problem.n_samples
+        value = self.value(known.eta) + penalty.lam * known.l1 + known.squares
+        of_eta = (theta + 0.5 * smoothness(self.loss) * known.error) * known.error
+        return float(of_eta + gamma(m + 32) * (value + theta * (theta + y)))
+
+    def _gap(self, penalty: Penalty, known: Witness, noise: float) -> float:
+        theta = math.sqrt(np.sum(known.theta[:-1] ** 2) + known.squares)
+        largest = math.hypot(self.problem.largest, math.sqrt(self.bend))
+        max_corr = known.max_corr + gamma(4 * self.problem.n_samples + 32) * largest * theta
+        gap = noise + float(_gap(self.loss, penalty.lam, known._replace(max_corr=max_corr), self.problem.y))
+        return max(0.0, gap) if math.isfinite(gap) else math.inf
+
+    def cross(self, left: Node, right: Node) -> float:
+        """Mixes take the vectors themselves."""
+        return 0.0
+
+    def mix(self, left: Node, right: Node, t: float, cross: float) -> Witness:
+        """Return what is known of (1 - t) left + t right."""
+        known: Witness = left.known.mix(right.known, t)
+        if self.bend:  # ||a||^2 is convex as well, but what interpolation gains is the difference
+            _, here, there = np.intersect1d(left.columns, right.columns, assume_unique=True, return_indices=True)
+            both = self.bend * float(np.sum(left.coefs[here] * right.coefs[there]))
+            parts = (1.0 - t) ** 2 * left.known.squares, 2.0 * t * (1.0 - t) * both, t**2 * right.known.squares
+            known = known._replace(squares=sum(parts))
+        return known
+
+    def solution(self, columns: Indices, coefs: Vector, known: Witness) -> Solution:
+        """Return a point: sums are those of its linear predictor."""
+        eta, y = known.eta[:-1], self.problem.y[:-1]
+        return Solution(columns, coefs, float(np.sum(eta * eta)), float(np.sum(eta * y)), known.l1)
+
+
+@kernel
+def _gap(loss: Loss, lam: float, known: Witness, y: Vector) -> float:
+    """Return the objective at eta, less that of the longest multiple of theta that is dual feasible, at most theta."""
+    scale = range_scale(loss, y, known.theta)
+    if known.max_corr > 0.0:
+        scale = min(scale, lam / known.max_corr)
+    scale *= 1.0 - 1e-12  # what rounding leaves of a constant part of theta
+    value = loss_value(loss, y, known.eta) + lam * known.l1 + 0.5 * (1.0 + scale * scale) * known.squares
+    return float(value + conjugate_value(loss, y, known.theta, scale))
+
+
+@kernel
+def _value(loss: Loss, y: Vector, eta: Vector) -> float:
+    return float(loss_value(loss, y, eta))
+
+
+@kernel
+def _model(loss: Loss, y: Vector, eta: Vector, curvatures: Vector, theta: Vector) -> None:
+    fill_curvature(loss, y, eta, curvatures)
+    fill_residual(loss, y, eta, theta)
+
+
+@kernel
+def _residual(loss: Loss, y: Vector, eta: Vector, centred: bool, theta: Vector) -> None:
+    fill_residual(loss, y, eta, theta)
+    m = y.size - 1
+    if centred:
+        constant = theta[m] / m
+        theta[m] = 0.0
+        for i in range(m):
+            theta[i] -= constant
+            theta[m] += theta[i]
+
+
+def _best_constant(loss: Loss, y: Vector) -> float:
+    """Return the b that minimises the loss of eta = b, where slopes add up to zero, by bisection."""
+    low, high = float(y[:-1].min()), float(y[:-1].max())
+    theta, m = np.empty(y.size), y.size - 1
+    while low < (middle := 0.5 * (low + high)) < high:
+        _residual(loss, y, np.full(m + 1, middle), False, theta)
+        low, high = (middle, high) if theta[m] > 0.0 else (low, middle)
+    return middle

@@ -1,0 +1,113 @@
+"""The lazy exact oracle: which columns can matter, told from residuals whose correlations are known.
+
+Anchors are residuals r_k at penalties lambda_k whose correlations with all columns were computed. Of those, a
+*ceiling* is kept, max_k |z_j'r_k| / lambda_k for every column j. At a penalty lambda = (1 - t) lambda_1 + t lambda_2
+between two anchors any residual r is the mix (1 - t) r_1 + t r_2 plus some e, so that
+
+    |z_j'r| <= (1 - t) |z_j'r_1| + t |z_j'r_2| + ||z_j|| ||e|| <= lambda (ceiling_j + ||z_j|| ||e|| / lambda).
+
+Below the last anchor it is that one plus some e, with |z_j'r_k| <= lambda ceiling_j lambda_k / lambda. One sweep over p
+numbers, without touching X, leaves the *survivors*, columns that could exceed lambda; all others are proved not to. The
+sweep serves all points at once, with the largest e and the largest lambda_k / lambda among them, the *growth*.
+
+A bend b > 0 of the penalty is a row sqrt(b) e_j more for every column j, where residuals are -sqrt(b) a: correlations
+are z_j'r - b a_j, squares of norms ||z_j||^2 + b, and ||e||^2 is larger by b times the square of the same mix of a.
+
+Rounding. With u = 2^-53, the dot product of m terms computed in any order is off by at most
+m u / (1 - m u) ||x_j|| ||r||, and centring, z = f (x - mu 1), by no more again; the norms of the columns as given
+are at most `mean_ratio` times those of z_j, except for columns that survive always (their norm is infinite). The
+mix, e and lambda are off by a few u ||r||. Together that is less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, added to
+||e|| in `Screening.distance`. The ceiling is kept in float32: the ratio is off by 2^-24 of itself, or by 2^-150, and
+is scaled up by more than that in the sweep. Norms are rounded up likewise. The sweep itself is in float64.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._core.columns import Vector
+from .._core.jit import kernel
+from .._core.sweeps import Indices
+from ..problem.passes import ColumnPass, Correlated, Probe
+from .nodes import Node, sum_of_squares
+
+
+class Screening:
+    """Nodes whose correlations with all columns are known, from a knot to the next, and what they prove."""
+
+    def __init__(self, columns: ColumnPass, zero: Node, bend: float, n_samples: int) -> None:
+        """Start at a = 0, whose correlations the pass knows."""
+        self.has_read = False
+        self._columns = columns
+        self._bend = bend
+        norm = math.sqrt(np.sum(zero.residual[:-1] ** 2))
+        self._unit = zero.lam / norm  # norms in these units are of moderate size, whatever those of X
+        self._rounding = 4.0 * (n_samples + 8) * 2.0**-53 * columns.begin(zero.lam, self._unit, bend)
+        self._anchors = [zero]
+        self._last = zero
+
+    @property
+    def has_one_anchor(self) -> bool:
+        """Whether no column was read since the last stride began."""
+        return len(self._anchors) == 1
+
+    def restart(self) -> None:
+        """Begin a new stride with the last anchor."""
+        self._anchors = [self._last]
+        self._columns.restart()
+
+    def correlate(self, nodes: Sequence[Node]) -> list[float]:
+        """Make anchors of nodes at decreasing penalties, in one pass over the data; return ||X'r||_inf of each."""
+        self.has_read = True
+        self._anchors += nodes
+        self._last = nodes[-1]
+        largest: list[float] = self._columns.correlate(self._probes(nodes)).tolist()
+        return largest
+
+    def correlate_some(self, columns: Indices, nodes: Sequence[Node]) -> Correlated:
+        """Return what some columns say about some nodes."""
+        return self._columns.correlate_some(columns, self._probes(nodes))
+
+    def survivors(self, nodes: Sequence[Node]) -> Indices:
+        """Return the columns that could have |z_j'r| > lambda at one of these nodes below the first anchor."""
+        return self._columns.survivors(*self._farthest(nodes))
+
+    def fraction_of_survivors(self, nodes: Sequence[Node]) -> float:
+        """Return what fraction of all columns the survivors are."""
+        return self._columns.count(*self._farthest(nodes)) / self._columns.summary.n_columns
+
+    def violators(self) -> Indices:
+        """Return the columns that exceed lambda at an anchor, or nearly so."""
+        return self._columns.survivors(1.0, 0.0)
+
+    def distance(self, node: Node) -> float:
+        """Return ||e|| / lambda for a node below the first anchor, rounded up."""
+        anchors = self._anchors
+        right = min((k for k, anchor in enumerate(anchors) if anchor.lam <= node.lam), default=len(anchors) - 1)
+        left = right - 1 if anchors[right].lam < node.lam else right
+        width = anchors[left].lam - anchors[right].lam
+        t = (anchors[left].lam - node.lam) / width if width > 0.0 else 1.0
+        e, r = _distance(anchors[left].residual, anchors[right].residual, t, node.residual)
+        if self._bend > 0.0:
+            change2, size2 = sum_of_squares([(1.0, node), (t - 1.0, anchors[left]), (-t, anchors[right])])
+            e, r = math.sqrt(e * e + self._bend * change2), math.sqrt(r * r + self._bend * size2)
+        return float((e + self._rounding * r) / node.lam * (1.0 + 1e-12))
+
+    def _farthest(self, nodes: Sequence[Node]) -> tuple[float, float]:
+        """Return the largest lambda_k / lambda of nodes below the last anchor, and the largest ||e|| / lambda."""
+        growth = max(1.0, self._anchors[-1].lam / min(node.lam for node in nodes))
+        return growth, max(map(self.distance, nodes)) * self._unit
+
+    def _probes(self, nodes: Sequence[Node]) -> list[Probe]:
+        return [node.probe(self._bend) for node in nodes]
+
+
+@kernel
+def _distance(left: Vector, right: Vector, t: float, residual: Vector) -> tuple[float, float]:
+    """Return ||e|| and the largest of ||r||, ||r_1|| and ||r_2||, bounded by their sum."""
+    total = norms = 0.0
+    for i in range(residual.size - 1):
+        total += (residual[i] - ((1.0 - t) * left[i] + t * right[i])) ** 2
+        norms += residual[i] ** 2 + left[i] ** 2 + right[i] ** 2
+    return np.sqrt(total), np.sqrt(norms)

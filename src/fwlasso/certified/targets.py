@@ -1,0 +1,159 @@
+"""What a path is asked for: solutions at lambdas, or at radii, which lie between those at lambdas."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from .._core.columns import Vector
+from .._core.moments import rounding_bound as gamma
+from .._core.penalties import L1, L1Ball, Penalty, at_lam, bend
+from .._core.problem import Problem
+from .nodes import Node, Span
+from .objectives import Objective
+from .tuning import Tuning
+
+# A norm of so many radii is outside of the ball, and not only by rounding.
+_OUTSIDE = 1.0 + 1e-13
+
+
+class Targets(Protocol):
+    """The points of a path, and how they lie between nodes."""
+
+    penalties: Sequence[Penalty]  # from sparse to dense, of one type
+    bend: float  # what they add to the curvature
+
+    def is_zero(self, penalty: Penalty, lambda_max: float) -> bool:
+        """Tell whether a = 0 is the solution."""
+
+    def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
+        """Return the smallest lambda that is solved."""
+
+    def grid_lams(self, lowest: float) -> Vector:
+        """Return the lambdas at which a node is a point, in increasing order."""
+
+    def first_lam(self, estimate: Callable[[], float]) -> float:
+        """Return the lambda of the first point; that of its guess can be estimated."""
+
+    def radius_owed(self, *, is_lowest: bool) -> float:
+        """Return up to which radius a node answers, at least its own norm; negative: for no radius at all."""
+
+    def gap(self, objective: Objective, node: Node, radius: float) -> float:
+        """Return the gap that a node must be certified with."""
+
+    def position(self, span: Span, penalty: Penalty) -> float:
+        """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""
+
+    def split(self, span: Span, t: float, depth: int) -> float:
+        """Return the lambda to solve at if the interpolation at t is not good enough."""
+
+    def fraction_inside(self, penalty: Penalty, last: Node) -> float:
+        """Return the fraction of the last node that answers a point beyond it."""
+
+
+def make_targets(penalties: Sequence[Penalty]) -> Targets:
+    """Return the targets of a path; all penalties are of one type."""
+    return RadiusTargets(penalties) if isinstance(penalties[-1], L1Ball) else AlphaTargets(penalties)
+
+
+class AlphaTargets:
+    """Points at lambdas: nodes may be points themselves."""
+
+    def __init__(self, penalties: Sequence[Penalty]) -> None:
+        self.penalties = penalties
+        self.bend = float(bend(penalties[-1]))
+
+    def is_zero(self, penalty: Penalty, lambda_max: float) -> bool:
+        """Tell whether a = 0 is the solution."""
+        return bool(penalty.lam >= lambda_max)
+
+    def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
+        """Return the smallest lambda that is solved: the last, or one that answers zero."""
+        return float(self.penalties[-1].lam or tuning.lowest * lambda_max)
+
+    def grid_lams(self, lowest: float) -> Vector:
+        """Return the lambdas at which a node is a point, in increasing order."""
+        return np.array([max(penalty.lam, lowest) for penalty in self.penalties[::-1]])
+
+    def first_lam(self, estimate: Callable[[], float]) -> float:
+        """Return the lambda of the first point."""
+        return float(self.penalties[0].lam)
+
+    def radius_owed(self, *, is_lowest: bool) -> float:
+        """Nodes answer for no radius."""
+        return -1.0
+
+    def gap(self, objective: Objective, node: Node, radius: float) -> float:
+        """Return the gap that a node must be certified with."""
+        return objective.gap(at_lam(self.penalties[-1], node.lam), node.known)
+
+    def position(self, span: Span, penalty: Penalty) -> float:
+        """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""
+        return float((span.left.lam - penalty.lam) / (span.left.lam - span.right.lam))
+
+    def split(self, span: Span, t: float, depth: int) -> float:
+        """Return the lambda to solve at: that of the point."""
+        return span.lam(t)
+
+    def fraction_inside(self, penalty: Penalty, last: Node) -> float:
+        """Return the fraction of the last node that answers a point beyond it: all."""
+        return 1.0
+
+
+class RadiusTargets:
+    """Points at radii: every one is an interpolation between solutions of the penalized problem, by their norms."""
+
+    bend = 0.0
+
+    def __init__(self, penalties: Sequence[L1Ball]) -> None:
+        self.penalties = penalties
+
+    def is_zero(self, penalty: L1Ball, lambda_max: float) -> bool:
+        """Tell whether a = 0 is the solution."""
+        return penalty.radius == 0.0 or lambda_max == 0.0
+
+    def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
+        """Return the smallest lambda that is solved.
+
+        For radii beyond the norm of all solutions, delta lambda bounds the gap of a solution for lambda. Below the
+        rounding of correlations there is nothing to solve, but for data that are all rounding.
+        """
+        rounding = gamma(4 * problem.n_samples) * problem.largest * math.sqrt(problem.yy)
+        lowest = min(max(rounding, tuning.lowest_radial * lambda_max), tuning.highest_radial * lambda_max)
+        return max(lowest, 0.5 * tuning.accept * goal / self.penalties[-1].radius)
+
+    def grid_lams(self, lowest: float) -> Vector:
+        """No lambda is asked for."""
+        return np.empty(0)
+
+    def first_lam(self, estimate: Callable[[], float]) -> float:
+        """Return the lambda of the guess."""
+        return estimate()
+
+    def radius_owed(self, *, is_lowest: bool) -> float:
+        """Return up to which radius a node answers: the last node all that are beyond it, others their norm alone."""
+        return self.penalties[-1].radius if is_lowest else 0.0
+
+    def gap(self, objective: Objective, node: Node, radius: float) -> float:
+        """Return the gap that a node must be certified with: the larger one of lambda's and of the ball's."""
+        ball = L1Ball(max(radius, node.known.l1))
+        return max(objective.gap(L1(node.lam), node.known), objective.gap(ball, node.known))
+
+    def position(self, span: Span, penalty: L1Ball) -> float:
+        """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none.
+
+        The l1 norm is convex: the guess is never outside the ball.
+        """
+        near, far = span.left.known.l1, span.right.known.l1
+        if abs(penalty.radius - far) <= 1e-14 * penalty.radius:  # up to rounding it is the node
+            return 1.0
+        return (penalty.radius - near) / (far - near) if far > near else math.inf
+
+    def split(self, span: Span, t: float, depth: int) -> float:
+        """Return the lambda to solve at: the secant's, by turns with the middle, as it may creep along one side."""
+        return span.lam(t) if depth % 2 == 0 else math.sqrt(span.left.lam * span.right.lam)
+
+    def fraction_inside(self, penalty: L1Ball, last: Node) -> float:
+        """Return the fraction of the last node that answers a point beyond it: what of it is inside of the ball."""
+        return penalty.radius / last.known.l1 if last.known.l1 > penalty.radius * _OUTSIDE else 1.0

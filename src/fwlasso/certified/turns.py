@@ -1,0 +1,92 @@
+"""Newton's method for a loss that is no square: every turn is least squares in the metric of its curvatures."""
+
+import itertools
+
+import numpy as np
+
+from .._core.columns import Vector
+from .._core.penalties import L1
+from .._core.subproblem.copies import Copies, weigh
+from .._core.subproblem.descent import SubIterate, active_places, totals
+from .._core.subproblem.rounds import Aim
+from .._core.subproblem.solve import Look, Reached, Subproblem
+from .._core.sweeps import Indices
+from .._core.threads import Workers
+from .objectives import ConvexLoss, Witness
+
+# A turn is solved to this fraction of the gap before it, or of what is asked for.
+_FROM_GAP, _FROM_GOAL = 0.01, 0.1
+# Along a line the objective must fall by this fraction of its slope; a step is halved so often at most.
+_DESCENT, _HALVINGS = 1e-3, 40
+
+
+class Turns:
+    """Minimises a convex loss on the copies of a working set, whose coefficients it moves.
+
+    The residual that these have is that of the loss.
+    """
+
+    def __init__(self, objective: ConvexLoss, subproblem: Subproblem, workers: Workers) -> None:
+        self._objective = objective
+        self._subproblem = subproblem
+        self._workers = workers
+        self.eta, _ = objective.zero()
+        self._intercept = float(self.eta[0])  # zero if there is none
+
+    def solve(self, members: Indices, aim: Aim, look: Look) -> Reached:
+        """Minimise over `members` from where we stand, until the gap over them is small enough."""
+        copies = self._subproblem.copies
+        n_rounds = n_dots = 0
+        self.eta = self._intercept + self._subproblem.combine(active_places(self._subproblem.iterate, members))
+        while True:
+            gap = self._gap(members, aim.lam)
+            n_dots += members.size
+            if gap <= aim.goal or n_rounds >= aim.max_rounds:
+                break
+            look(n_rounds, gap)
+            roots, response = self._objective.quadratic(self.eta)
+            inner = self._weighted(weigh(copies, members, roots, response))
+            enough = max(_FROM_GOAL * aim.goal, _FROM_GAP * gap)
+            part = Aim(aim.lam, -1.0, enough, aim.max_rounds - n_rounds, aim.n_dots_in_burst)
+            reached = inner.solve(members, part, look, knows_residual=False)
+            n_rounds, n_dots = n_rounds + max(1, reached.n_rounds), n_dots + reached.n_dots
+            if not self._move(members, inner.iterate.coefs, roots, response, aim.lam):
+                break
+        return Reached(gap, n_rounds, n_dots)
+
+    def _weighted(self, copies: Copies) -> Subproblem:
+        coefs = self._subproblem.iterate.coefs.copy()
+        return Subproblem(copies, SubIterate(coefs, np.zeros(coefs.size), np.zeros(copies.y.size)), self._workers)
+
+    def _gap(self, members: Indices, lam: float) -> float:
+        """Fill in the residual and the correlations; return the gap over the members."""
+        iterate = self._subproblem.iterate
+        iterate.residual[:] = self._objective.residual(self.eta)
+        self._subproblem.correlate(members)
+        _, _, l1, max_corr = totals(self._subproblem.copies.xty, iterate, members, lam)
+        squares = self._objective.bend * float(np.sum(iterate.coefs[members] ** 2))
+        return self._objective.gap(L1(lam), Witness(self.eta, iterate.residual, l1, squares, 0.0, max_corr))
+
+    def _move(self, members: Indices, coefs: Vector, roots: Vector, response: Vector, lam: float) -> bool:
+        """Go towards other coefficients and their best intercept, as far as the objective falls; tell if it does."""
+        subproblem, objective = self._subproblem, self._objective
+        iterate, bend = subproblem.iterate, objective.bend
+        before, after = iterate.coefs[members], coefs[members]
+        eta, intercept = self.eta, self._intercept
+        value = objective.value(eta) + lam * np.abs(before).sum() + 0.5 * bend * (before @ before)
+        iterate.coefs[members] = after
+        fitted = subproblem.combine(active_places(iterate, members))
+        best = float(np.average(response - fitted[:-1], weights=roots**2)) if objective.problem.centred else 0.0
+        slope = lam * (np.abs(after).sum() - np.abs(before).sum()) + bend * (before @ (after - before))
+        slope -= iterate.residual[:-1] @ (best + fitted - eta)[:-1]
+        for t in itertools.islice((0.5**k for k in itertools.count()), _HALVINGS):
+            iterate.coefs[members] = before + t * (after - before) if t < 1.0 else after
+            self._intercept = intercept + t * (best - intercept)
+            self.eta = self._intercept + subproblem.combine(active_places(iterate, members))
+            now = iterate.coefs[members]
+            if objective.value(self.eta) + lam * np.abs(now).sum() + 0.5 * bend * (now @ now) <= (
+                value + _DESCENT * t * slope
+            ):
+                return bool(slope < 0.0)
+        iterate.coefs[members], self.eta, self._intercept = before, eta, intercept
+        return False

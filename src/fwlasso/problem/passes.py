@@ -1,0 +1,237 @@
+"""Who reads all columns: a pass owns what is as long as there are columns, and counts what it reads.
+
+Its answers are numbers and few columns. So the columns may lie anywhere: in another process, or on several machines,
+where only maxima, counts and lists come back.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .._core.columns import (
+    Columns,
+    Matrix,
+    Vector,
+    count_entries,
+    cut_columns,
+    side_by_side,
+    storage_of,
+)
+from .._core.csc import Csc
+from .._core.problem import Problem
+from .._core.samples import Samples
+from .._core.sweeps import (
+    Indices,
+    Ratios,
+    correlate_all,
+    correlate_some,
+    count_above,
+    fill_norms,
+    find_above,
+    find_near,
+)
+from .._core.threads import Workers, even_cuts
+
+
+class Probe(NamedTuple):
+    """A residual whose correlations are asked for, relative to a lambda."""
+
+    residual: Vector  # a sample vector
+    lam: float
+    columns: Indices  # in increasing order
+    shifts: Vector  # taken off the correlations of these columns: bend a; none for L1
+
+
+class Summary(NamedTuple):
+    """What is told of all columns by numbers."""
+
+    n_columns: int
+    n_entries: int  # in memory
+    nbytes: int  # that a pass reads
+    samples: Samples
+
+
+class Correlated(NamedTuple):
+    """What some columns say about some probes."""
+
+    max_corrs: Vector  # max(lam, |z_j'r|) of every probe
+    violators: Indices  # with |z_j'r| > lam for one of them, in increasing order
+
+
+class Taken(NamedTuple):
+    """A few columns: those `at` these numbers of a storage."""
+
+    X: Columns
+    at: Indices
+    xty: Vector  # z_j'y
+    norms2: Vector  # z_j'z_j
+    sizes: Vector  # before they were centred: what rounding is relative to
+
+    @property
+    def n_entries(self) -> Indices:
+        """How many numbers each of them has in memory."""
+        return count_entries(self.X, self.at)
+
+
+class ColumnPass(Protocol):
+    """Reads the columns of a problem, wherever they are."""
+
+    summary: Summary
+    n_read: int  # columns read so far, those that were taken left out
+
+    def zero(self, residual: Vector | None) -> float:
+        """Return the largest correlation at a = 0; no residual: it is y, and nothing is read."""
+
+    def begin(self, lam: float, unit: float, bend: float) -> float:
+        """Let a = 0 be the first anchor, at this lambda; return how much larger norms in memory are than those of z_j.
+
+        Distances will be in these units, and the squares of norms larger by `bend`.
+        """
+
+    def correlate(self, probes: Sequence[Probe]) -> Vector:
+        """Read all columns once: return the largest correlation of every probe, and make anchors of them.
+
+        Their lambdas decrease, and are below those before.
+        """
+
+    def restart(self) -> None:
+        """Let the last probe be the only anchor: a new stride begins."""
+
+    def count(self, growth: float, distance: float) -> int:
+        """Count the columns that `survivors` returns."""
+
+    def survivors(self, growth: float, distance: float) -> Indices:
+        """Return the columns with growth ceiling_j + distance ||z_j|| > 1; X is not read."""
+
+    def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
+        """Read some columns, in increasing order."""
+
+    def near(self, lam: float, closeness: float) -> tuple[Indices, Vector]:
+        """Return the columns that are likely to matter at lambda, and how close they are to it, relative to it."""
+
+    def take(self, columns: Indices) -> Taken:
+        """Return a few columns."""
+
+
+class LocalPass:
+    """Reads columns that are in the memory of this process, or mapped into it.
+
+    Of every column it keeps z_j'r / lambda at the last two anchors, the largest |z_j'r| / lambda of all anchors (its
+    ceiling), and its norm, rounded up: sixteen bytes.
+    """
+
+    def __init__(self, problem: Problem, workers: Workers) -> None:
+        X, p = storage_of(problem.X), problem.xty.size
+        n_entries = X.data.size if isinstance(X, Csc) else p * (problem.y.size - 1)
+        self.summary = Summary(p, n_entries, problem.nbytes, problem.samples)
+        self.n_read = 0
+        self._problem = problem
+        self._workers = workers
+        self._corrs: Vector | Ratios = problem.xty  # at a = 0
+        self._ratios = self._ceiling = self._norms = np.empty(0, np.float32)
+        self._before: Ratios | None = None
+        self._lam = self._lam_before = 0.0
+
+    def zero(self, residual: Vector | None) -> float:
+        """Return the largest correlation at a = 0; no residual: it is y, and nothing is read."""
+        if residual is None:
+            return self._problem.lambda_max
+        self._ratios, self._ceiling = (np.zeros(self._corrs.size, np.float32) for _ in range(2))
+        (largest,) = self._read_all([Probe(residual, 1.0, np.empty(0, np.int64), np.empty(0))])
+        self._corrs = self._ratios
+        return float(largest)
+
+    def begin(self, lam: float, unit: float, bend: float) -> float:
+        """Let a = 0 be the first anchor, at this lambda; return how much larger norms in memory are than those of z_j.
+
+        Distances will be in these units, and the squares of norms larger by `bend`.
+        """
+        problem, p = self._problem, self._corrs.size
+        self._lam = lam
+        self._ratios, self._ceiling, self._norms = (np.empty(p, np.float32) for _ in range(3))
+        np.divide(self._corrs, lam, out=self._ratios, casting="same_kind")
+        self.restart()
+        return float(fill_norms(problem.X, problem.norms2, bend, unit, self._norms))
+
+    def restart(self) -> None:
+        """Let the last probe be the only anchor: a new stride begins."""
+        np.abs(self._ratios, out=self._ceiling)
+
+    def correlate(self, probes: Sequence[Probe]) -> Vector:
+        """Read all columns once: return the largest correlation of every probe, and make anchors of them.
+
+        Their lambdas decrease, and are below those before.
+        """
+        oldest = np.empty_like(self._ratios) if self._before is None else self._before
+        self._before, self._ratios = self._ratios, oldest
+        self._lam_before, self._lam = self._lam, probes[-1].lam
+        return self._read_all(probes)
+
+    def _read_all(self, probes: Sequence[Probe]) -> Vector:
+        X, ratios, ceiling = self._problem.X, self._ratios, self._ceiling
+        shifted = np.unique(np.concatenate([probe.columns for probe in probes]))
+        shifts, scales = _shifts_of(shifted, probes), 1.0 / np.array([probe.lam for probe in probes])
+        residuals = side_by_side(X, [probe.residual for probe in probes])
+        largest = self._workers.sweep(
+            lambda lo, hi: correlate_all(X, residuals, scales, shifted, shifts, lo, hi, ratios, ceiling),
+            cut_columns(X, len(probes)),
+        )
+        self.n_read += ratios.size
+        found: Vector = np.max(largest, axis=0)
+        return found
+
+    def count(self, growth: float, distance: float) -> int:
+        """Count the columns that `survivors` returns."""
+        return int(count_above(self._ceiling, growth, self._norms, distance))
+
+    def survivors(self, growth: float, distance: float) -> Indices:
+        """Return the columns with growth ceiling_j + distance ||z_j|| > 1; X is not read."""
+        ceiling, p = self._ceiling, self._ceiling.size
+        norms = self._norms if distance > 0.0 else ceiling  # zero times infinity is no number
+        found = self._workers.run(
+            lambda lo, hi: find_above(ceiling, growth, norms, distance, lo, hi), even_cuts(p, 8 * p)
+        )
+        return np.concatenate(found)
+
+    def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
+        """Read some columns, in increasing order."""
+        X, lams = self._problem.X, np.array([probe.lam for probe in probes])
+        residuals, shifts = side_by_side(X, [probe.residual for probe in probes]), _shifts_of(columns, probes)
+        violates = np.zeros(columns.size, np.bool_)
+        found = self._workers.run(
+            lambda lo, hi: correlate_some(X, columns, residuals, lams, shifts, lo, hi, violates),
+            even_cuts(columns.size, columns.size * (self.summary.nbytes // self.summary.n_columns)),
+        )
+        self.n_read += columns.size
+        return Correlated(np.max(found, axis=0), columns[violates])
+
+    def near(self, lam: float, closeness: float) -> tuple[Indices, Vector]:
+        """Return the columns that are likely to matter at lambda, and how close they are to it, relative to it.
+
+        Correlations are taken as linear in lambda: relative to it they are a mix of those at the last two anchors.
+        """
+        before, lam_before = self._before, self._lam_before
+        if before is None:  # above lambda_max the solution is zero, and the correlations do not change
+            before, lam_before = self._ratios, 2.0 * self._lam
+        factor = (lam - self._lam) / (self._lam - lam_before)
+        here, past = (1.0 + factor) * self._lam / lam, factor * lam_before / lam
+        past *= 0.5 if self._before is None else 1.0
+        return find_near(self._ratios, here, before, past, closeness)  # type: ignore[no-any-return]
+
+    def take(self, columns: Indices) -> Taken:
+        """Return a few columns: here it is a view."""
+        problem = self._problem
+        return Taken(problem.X, columns, problem.xty[columns], problem.norms2[columns], problem.sizes(columns))
+
+
+def _shifts_of(columns: Indices, probes: Sequence[Probe]) -> Matrix:
+    """Return what goes off the correlations of some columns, by column and probe; nothing at all for no shifts."""
+    if not any(probe.columns.size for probe in probes):
+        return np.empty((0, len(probes)))
+    shifts = np.zeros((columns.size, len(probes)))
+    for k, probe in enumerate(probes):
+        at = np.minimum(np.searchsorted(columns, probe.columns), columns.size - 1)
+        there = columns[at] == probe.columns
+        shifts[at[there], k] = probe.shifts[there]
+    return shifts
