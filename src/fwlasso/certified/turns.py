@@ -14,10 +14,12 @@ from .._core.sweeps import Indices
 from .._core.threads import Workers
 from .objectives import ConvexLoss, Witness
 
-# A turn is solved to this fraction of the gap before it, or of what is asked for.
-_FROM_GAP, _FROM_GOAL = 0.01, 0.1
-# Along a line the objective must fall by this fraction of its slope; a step is halved so often at most.
-_DESCENT, _HALVINGS = 1e-3, 40
+# A turn is solved to this fraction of the gap before it; to this fraction of it again after every one that led nowhere.
+_ACCURACY, _FURTHER = 1e-2, 1e-1
+# Along a line the objective must fall by this fraction of its slope, up to this rounding; a step is halved so often.
+_DESCENT, _ROUNDING, _HALVINGS = 1e-3, 1e-14, 40
+# In so many turns the objective must fall by more than that, or the gap by half: else rounding is what is left.
+_MAX_IDLE = 5
 
 
 class Turns:
@@ -36,22 +38,24 @@ class Turns:
     def solve(self, members: Indices, aim: Aim, look: Look) -> Reached:
         """Minimise over `members` from where we stand, until the gap over them is small enough."""
         copies = self._subproblem.copies
-        n_rounds = n_dots = 0
+        n_rounds = n_dots = n_idle = 0
+        least, falls = np.inf, True
         self.eta = self._intercept + self._subproblem.combine(active_places(self._subproblem.iterate, members))
         while True:
             gap = self._gap(members, aim.lam)
             n_dots += members.size
-            if gap <= aim.goal or n_rounds >= aim.max_rounds:
+            n_idle = 0 if falls or gap < 0.5 * least else n_idle + 1
+            least = min(gap, least)
+            if gap <= aim.goal or n_rounds >= aim.max_rounds or n_idle > _MAX_IDLE:
                 break
             look(n_rounds, gap)
             roots, response = self._objective.quadratic(self.eta)
             inner = self._weighted(weigh(copies, members, roots, response))
-            enough = max(_FROM_GOAL * aim.goal, _FROM_GAP * gap)
-            part = Aim(aim.lam, -1.0, enough, aim.max_rounds - n_rounds, aim.n_dots_in_burst)
+            enough = _ACCURACY * _FURTHER**n_idle * gap
+            part = aim._replace(radius=-1.0, goal=enough, max_rounds=aim.max_rounds - n_rounds)
             reached = inner.solve(members, part, look, knows_residual=False)
             n_rounds, n_dots = n_rounds + max(1, reached.n_rounds), n_dots + reached.n_dots
-            if not self._move(members, inner.iterate.coefs, roots, response, aim.lam):
-                break
+            falls = self._move(members, inner.iterate.coefs, roots, response, aim.lam)
         return Reached(gap, n_rounds, n_dots)
 
     def _weighted(self, copies: Copies) -> Subproblem:
@@ -84,9 +88,8 @@ class Turns:
             self._intercept = intercept + t * (best - intercept)
             self.eta = self._intercept + subproblem.combine(active_places(iterate, members))
             now = iterate.coefs[members]
-            if objective.value(self.eta) + lam * np.abs(now).sum() + 0.5 * bend * (now @ now) <= (
-                value + _DESCENT * t * slope
-            ):
-                return bool(slope < 0.0)
+            fall = value - (objective.value(self.eta) + lam * np.abs(now).sum() + 0.5 * bend * (now @ now))
+            if fall >= -_DESCENT * t * slope - _ROUNDING * value:
+                return bool(fall > _ROUNDING * value)
         iterate.coefs[members], self.eta, self._intercept = before, eta, intercept
         return False

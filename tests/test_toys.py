@@ -1,0 +1,129 @@
+"""A loss, a penalty and a pass from outside of the package go through the certified path: the judge is long double."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import ElasticNet as ReferenceElasticNet
+
+from fwlasso import Status
+from fwlasso._core.dense import Dense
+from fwlasso._core.losses import Squared
+from fwlasso._core.penalties import L1
+from fwlasso._core.problem import Problem
+from fwlasso._core.threads import Workers
+from fwlasso.certified.driver import follow
+from fwlasso.data.design import as_design
+from fwlasso.problem.build import build_problem
+from fwlasso.problem.points import SolvedPath
+from judge import exact
+from toys import ElasticNet, ForkedPass, Huber
+
+TOL = 1e-7
+OBJECTIVES = {
+    "huber": (Huber(1.0), L1),
+    "elastic net": (Squared(), lambda lam: ElasticNet(lam, 3.0)),
+    "huber with elastic net": (Huber(1.0), lambda lam: ElasticNet(lam, 3.0)),
+}
+
+
+def make_problem(storage: str, fit_intercept: bool, workers: Workers) -> tuple[Problem, np.ndarray, np.ndarray]:
+    """Sixty samples of 500 columns, of which some are outliers; far more columns than the working set has."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 500)) * (rng.random((60, 500)) < (1.0 if storage == "dense" else 0.2))
+    y = X[:, :8] @ rng.standard_normal(8) + 0.5 * rng.standard_normal(60) + 2.0
+    y[::7] += 20.0 * rng.standard_normal(9)
+    design = as_design(sp.csc_array(X) if storage == "csc" else np.asfortranarray(X))
+    return build_problem(design, y, fit_intercept, False, workers), X, y
+
+
+def tell(*_: Any, **__: Any) -> None:
+    """Nothing ends the path."""
+
+
+class Judge:
+    """The objective and its dual in long double, over all columns, on columns that are formed."""
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, fit_intercept: bool, loss: Any) -> None:
+        self.Z, self.y = exact(X, y, fit_intercept, False)[:2]
+        self.fit_intercept = fit_intercept
+        self.delta = np.longdouble(loss.delta if isinstance(loss, Huber) else np.inf)
+
+    def residual(self, a: np.ndarray) -> np.ndarray:
+        """The distances of y from the linear predictor, with the best intercept."""
+        r = self.y - self.Z @ a
+        if not self.fit_intercept:
+            return r
+        low, high = r.min(), r.max()
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.clip(r - middle, -self.delta, self.delta).sum() > 0 else (low, middle)
+        return r - middle
+
+    def value(self, penalty: Any, a: np.ndarray) -> np.longdouble:
+        r, l2 = np.abs(self.residual(a)), getattr(penalty, "l2", 0.0)
+        inside = np.minimum(r, self.delta)
+        with np.errstate(invalid="ignore"):
+            beyond = np.where(r > self.delta, self.delta * (r - inside), 0.0)
+        return (inside**2 / 2 + beyond).sum() + penalty.lam * np.abs(a).sum() + l2 * (a @ a) / 2
+
+    def gap(self, penalty: Any, a: np.ndarray) -> np.longdouble:
+        """Primal minus dual, the dual point a multiple of the slopes of the loss."""
+        l2 = getattr(penalty, "l2", 0.0)
+        theta = np.clip(self.residual(a), -self.delta, self.delta)
+        s = min(np.longdouble(1.0), penalty.lam / np.abs(self.Z.T @ theta - l2 * a).max())
+        dual = s * (theta @ self.y) - s * s * (theta @ theta + l2 * (a @ a)) / 2
+        return self.value(penalty, a) - dual
+
+
+def coefs_of(path: SolvedPath, p: int) -> np.ndarray:
+    coefs = sp.csc_array((path.coefs, path.columns, path.indptr), shape=(p, path.gaps.size))
+    return coefs.toarray().astype(np.longdouble).T
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("storage", ["dense", "csc"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_another_loss_and_another_penalty_are_certified(name, storage, fit_intercept):
+    loss, make_penalty = OBJECTIVES[name]
+    with Workers(1) as workers:
+        problem, X, y = make_problem(storage, fit_intercept, workers)
+        judge = Judge(X, y, fit_intercept, loss)
+        theta = np.clip(judge.residual(np.zeros(500)), -judge.delta, judge.delta)
+        lams = float(np.abs(judge.Z.T @ theta).max()) * np.geomspace(1.1, 0.03, 14)
+        penalties, goal = [make_penalty(lam) for lam in lams], TOL * float(judge.value(L1(0.0), np.zeros(500)))
+        path = follow(problem, penalties, goal, 10_000, workers, tell, loss=loss)
+        best = follow(problem, penalties, 1e-2 * goal, 10_000, workers, tell, loss=loss)
+    assert set(path.statuses) == {Status.CERTIFIED}
+    assert path.columns[: path.indptr[1]].size == 0
+    assert np.diff(path.indptr)[-1] > 20
+    for penalty, claimed, a, better in zip(penalties, path.gaps, coefs_of(path, 500), coefs_of(best, 500), strict=True):
+        assert judge.gap(penalty, a) <= 1.5 * goal  # by another dual point
+        assert judge.gap(penalty, better) <= 0.05 * goal
+        assert judge.value(penalty, a) - judge.value(penalty, better) <= claimed <= goal
+
+
+def test_the_elastic_net_is_that_of_others():
+    with Workers(1) as workers:
+        problem, X, y = make_problem("dense", True, workers)
+        path = follow(problem, [ElasticNet(12.0, 3.0)], 1e-12 * problem.yy, 10_000, workers, tell)
+    other = ReferenceElasticNet(15.0 / 60, l1_ratio=0.8, tol=1e-12, max_iter=10**6).fit(X, y)
+    np.testing.assert_allclose(coefs_of(path, 500)[0].astype(float), other.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("penalty", [L1, lambda lam: ElasticNet(lam, 1.0)], ids=["lasso", "elastic net"])
+@pytest.mark.parametrize(("storage", "fit_intercept"), [("dense", True), ("csc", False)])
+def test_columns_in_two_processes_have_the_same_bits_as_in_one(penalty, storage, fit_intercept):
+    with Workers(1) as workers:
+        problem, _, _ = make_problem(storage, fit_intercept, workers)
+        penalties = [penalty(lam) for lam in problem.lambda_max * np.geomspace(1.1, 0.02, 40)]
+        here = follow(problem, penalties, TOL * problem.yy, 1000, workers, tell)
+        m = problem.y.size - 1
+        without = problem._replace(X=Dense(np.empty((0, m))), xty=np.empty(0), norms2=np.empty(0))
+        with ForkedPass(problem) as columns:
+            there = follow(without, penalties, TOL * problem.yy, 1000, workers, tell, columns=columns)
+    assert set(here.statuses) == {Status.CERTIFIED}
+    assert here.counts[:, 2].sum() > 3 * 500  # columns were read
+    for mine, its in zip(here[:-2], there[:-2], strict=True):
+        np.testing.assert_array_equal(mine, its)

@@ -1,0 +1,209 @@
+"""Three toys that plug into the engine: a loss, a penalty, and a pass over columns in two processes."""
+
+import multiprocessing
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from fwlasso._core.columns import read_only
+from fwlasso._core.csc import Csc
+from fwlasso._core.dense import Dense
+from fwlasso._core.losses import conjugate, curvature, dual_range, residual, smoothness, value
+from fwlasso._core.penalties import at_lam, bend
+from fwlasso._core.problem import Problem
+from fwlasso._core.standardized import Standardized
+from fwlasso._core.sweeps import Indices
+from fwlasso._core.threads import Workers
+from fwlasso.problem.passes import Correlated, LocalPass, Probe, Summary, Taken
+
+# A loss ------------------------------------------------------------------------------------------------------
+
+
+class Huber(NamedTuple):
+    """1/2 (y - eta)^2 up to a distance of delta, and linear beyond it."""
+
+    delta: float
+
+
+@value.register(Huber)
+def _(loss, y, eta):
+    distance = abs(y - eta)
+    return 0.5 * distance**2 if distance <= loss.delta else loss.delta * (distance - 0.5 * loss.delta)
+
+
+@residual.register(Huber)
+def _(loss, y, eta):
+    return max(-loss.delta, min(loss.delta, y - eta))
+
+
+@curvature.register(Huber)
+def _(loss, y, eta):
+    return 1.0 if abs(y - eta) <= loss.delta else 0.0
+
+
+@conjugate.register(Huber)
+def _(loss, y, theta):
+    return 0.5 * theta**2 - theta * y
+
+
+@dual_range.register(Huber)
+def _(loss, y):
+    return -loss.delta, loss.delta
+
+
+@smoothness.register(Huber)
+def _(loss):
+    return 1.0
+
+
+# A penalty ---------------------------------------------------------------------------------------------------
+
+
+class ElasticNet(NamedTuple):
+    """lam ||a||_1 + l2 / 2 ||a||^2."""
+
+    lam: float
+    l2: float
+
+
+@bend.register(ElasticNet)
+def _(penalty):
+    return penalty.l2
+
+
+@at_lam.register(ElasticNet)
+def _(penalty, lam):
+    return ElasticNet(lam, penalty.l2)
+
+
+# A pass in two processes -------------------------------------------------------------------------------------
+
+
+def pick(X: Any, columns: Any) -> Any:
+    """Return some columns of a storage, in arrays of their own."""
+    if isinstance(X, Standardized):
+        return Standardized(pick(X.columns, columns), read_only(X.means[columns]), read_only(X.factors[columns]))
+    if isinstance(X, Csc):
+        some = sp.csc_array((X.data, X.indices, X.indptr), shape=(X.n_rows, X.indptr.size - 1))[:, columns]
+        arrays = zip((some.data, some.indices, some.indptr), X, strict=False)
+        return Csc(*(read_only(mine.astype(its.dtype)) for mine, its in arrays), X.n_rows)
+    return Dense(read_only(X.values[columns]))
+
+
+def join(left: Any, right: Any) -> Any:
+    """Return the columns of two storages of one type, side by side."""
+    if isinstance(left, Standardized):
+        pairs = zip(left[1:], right[1:], strict=True)
+        return Standardized(join(left.columns, right.columns), *(read_only(np.concatenate(pair)) for pair in pairs))
+    if isinstance(left, Csc):
+        indptr = np.concatenate([left.indptr, right.indptr[1:] + left.indptr[-1]])
+        data, indices = (np.concatenate(pair) for pair in zip(left[:2], right[:2], strict=True))
+        return Csc(*map(read_only, (data, indices, indptr.astype(left.indptr.dtype))), left.n_rows)
+    return Dense(read_only(np.concatenate([left.values, right.values])))
+
+
+class _Columns(LocalPass):
+    """A pass whose columns are not where they are asked for."""
+
+    def take(self, columns: Indices) -> Taken:
+        taken = super().take(columns)
+        return taken._replace(X=pick(taken.X, columns), at=np.arange(columns.size))
+
+
+def _serve(problem: Problem, calls: Any) -> None:
+    """Answer calls of a pass, up to one that is None."""
+    with Workers(1) as workers:
+        columns = _Columns(problem, workers)
+        while (call := calls.recv()) is not None:
+            calls.send((getattr(columns, call[0])(*call[1:]), columns.n_read))
+
+
+class ForkedPass:
+    """Reads each half of the columns in a process of its own; what it gets from there are numbers and few columns."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._cut = problem.xty.size // 2
+        self._pipes, self._processes, self._n_read = [], [], [0, 0]
+        summaries = []
+        for lo, hi in ((0, self._cut), (self._cut, problem.xty.size)):
+            part = problem._replace(
+                X=pick(problem.X, slice(lo, hi)), xty=problem.xty[lo:hi].copy(), norms2=problem.norms2[lo:hi].copy()
+            )
+            mine, its = multiprocessing.Pipe()
+            process = multiprocessing.get_context("fork").Process(target=_serve, args=(part, its), daemon=True)
+            process.start()
+            self._pipes.append(mine)
+            self._processes.append(process)
+            summaries.append(LocalPass(part, Workers(1)).summary)
+        left, right = summaries
+        self.summary = Summary(*(a + b for a, b in zip(left[:3], right[:3], strict=True)), left.samples)
+
+    def __enter__(self) -> "ForkedPass":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for pipe, process in zip(self._pipes, self._processes, strict=True):
+            pipe.send(None)
+            process.join()
+
+    @property
+    def n_read(self) -> int:
+        return sum(self._n_read)
+
+    def _ask(self, name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] = ((), ())) -> list[Any]:
+        """Return what both halves answer, given arguments for both and for each."""
+        for pipe, own in zip(self._pipes, each, strict=True):
+            pipe.send((name, *own, *arguments))
+        answers, self._n_read = zip(*(pipe.recv() for pipe in self._pipes), strict=True)
+        return list(answers)
+
+    def _halves(self, columns: Indices) -> tuple[Indices, Indices]:
+        return columns[columns < self._cut], columns[columns >= self._cut] - self._cut
+
+    def _probes(self, probes: Sequence[Probe]) -> list[list[Probe]]:
+        halves: list[list[Probe]] = [[], []]
+        for probe in probes:
+            is_left = probe.columns < self._cut
+            for half, columns, there in zip(halves, self._halves(probe.columns), (is_left, ~is_left), strict=True):
+                half.append(probe._replace(columns=columns, shifts=probe.shifts[there]))
+        return halves
+
+    def zero(self, residual: Any) -> float:
+        return max(self._ask("zero", residual))
+
+    def begin(self, lam: float, unit: float, bend: float) -> float:
+        return max(self._ask("begin", lam, unit, bend))
+
+    def restart(self) -> None:
+        self._ask("restart")
+
+    def correlate(self, probes: Sequence[Probe]) -> Any:
+        return np.maximum(*self._ask("correlate", each=[(half,) for half in self._probes(probes)]))
+
+    def count(self, growth: float, distance: float) -> int:
+        return sum(self._ask("count", growth, distance))
+
+    def survivors(self, growth: float, distance: float) -> Indices:
+        left, right = self._ask("survivors", growth, distance)
+        return np.concatenate([left, right + self._cut])
+
+    def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
+        left, right = self._ask(
+            "correlate_some", each=list(zip(self._halves(columns), self._probes(probes), strict=True))
+        )
+        violators = np.concatenate([left.violators, right.violators + self._cut])
+        return Correlated(np.maximum(left.max_corrs, right.max_corrs), violators)
+
+    def near(self, lam: float, closeness: float) -> Any:
+        (left, ratios), (right, others) = self._ask("near", lam, closeness)
+        return np.concatenate([left, right + self._cut]), np.concatenate([ratios, others])
+
+    def take(self, columns: Indices) -> Taken:
+        left, right = self._ask("take", each=[(half,) for half in self._halves(columns)])
+        order = np.argsort(columns >= self._cut, kind="stable")  # as they come, the left ones first
+        at, numbers = np.empty(columns.size, np.int64), np.empty((3, columns.size))
+        at[order] = np.arange(columns.size)
+        numbers[:, order] = np.concatenate([left[2:], right[2:]], axis=1)
+        return Taken(join(left.X, right.X), at, *numbers)
