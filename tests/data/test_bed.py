@@ -263,15 +263,6 @@ def test_read_table_refuses_missing_phenotypes(codes, message, tmp_path, rng):
         read_table(write(tmp_path, random_genotypes(rng, 4, 3), pheno=codes))
 
 
-@pytest.mark.compiled
-def test_the_command_line_takes_a_bed_file(cohort, tmp_path):
-    values, y = cohort
-    file = write(tmp_path, values, pheno=[f"{number:.12g}" for number in y])
-    done = CliRunner().invoke(app, ["path", str(file), "--alphas", "4", "--standardize", "--json"])
-    assert done.exit_code == 0, done.output
-    assert len(json.loads(done.stdout)["points"]) == 4
-
-
 def test_info_tells_what_is_in_a_bed_file(tmp_path, rng):
     values = random_genotypes(rng, 30, 8)
     values[:, 5], values[:, 6] = values[:, 0], 1.0

@@ -469,15 +469,6 @@ def test_store_behind_a_link_is_replaced_where_it_lies(folder):
     np.testing.assert_array_equal(verify_store(folder).X, 2.0 * X)
 
 
-def test_progress_comes_to_its_end(tmp_path):
-    steps = []
-    write_store(tmp_path / "store", sp.csr_array(X), Y, progress=steps.append)
-    verify_store(tmp_path / "store", steps.append)
-    last = {step.what: step for step in steps}
-    assert set(last) == {"counting", "filling", "checksums", "verifying"}
-    assert all(step.done == step.total > 0 for step in last.values())
-
-
 KILLS = """
 import itertools, os, random, shutil, signal, sys, time
 from pathlib import Path

@@ -128,9 +128,10 @@ def test_matrix_market_of_every_kind(tmp_path, kind, entries, expected):
 def test_progress_comes_to_its_end(file, tmp_path):
     steps = []
     convert(file, tmp_path / "store", target=target_of(file), progress=steps.append)
+    verify_store(tmp_path / "store", steps.append)
     last = {step.what: step for step in steps}
-    works = {f"reading {file.name}", "copying", "counting", "filling", "checksums"}
-    assert {"checksums"} < set(last) <= works
+    works = {f"reading {file.name}", "copying", "counting", "filling", "checksums", "verifying"}
+    assert {"checksums", "verifying"} < set(last) <= works
     assert all(0 <= step.done <= step.total for step in steps)
     assert all(step.done == step.total for step in last.values())
     for what in last:

@@ -11,7 +11,7 @@ import json
 import mmap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -145,13 +145,9 @@ def verify_store(folder: str | Path, progress: ProgressCallback | None = None) -
     """
     store = open_store(folder)
     files = {name: store.folder / file_name(name) for name in store.digests}
-    total, done = sum(file.stat().st_size for file in files.values()), 0
-    for name, file in files.items():
-        with file.open("rb") as stream:
-            found = digest(stream, progress or silent, "verifying", done, total)
+    for name, found in digests_of(files, progress or silent, "verifying").items():
         if found != store.digests[name]:
-            _refuse(store.folder, f"{file.name} was altered: its SHA-256 is not that of the manifest")
-        done += file.stat().st_size
+            _refuse(store.folder, f"{files[name].name} was altered: its SHA-256 is not that of the manifest")
     _ = store.feature_names
     return store
 
@@ -166,14 +162,18 @@ def file_name(name: str) -> str:
     return f"{name}.json" if name == NAMES else f"{name}.npy"
 
 
-def digest(file: BinaryIO, tell: ProgressCallback, what: str, done: int, total: int) -> str:
-    """Return the SHA-256 of an open file, telling how far it is."""
-    state = hashlib.sha256()
-    while chunk := file.read(_CHUNK):
-        state.update(chunk)
-        done += len(chunk)
-        tell(Step(what, done, total))
-    return state.hexdigest()
+def digests_of(files: dict[str, Path], tell: ProgressCallback, what: str) -> dict[str, str]:
+    """Return the SHA-256 of files, telling how far it is."""
+    found, done, total = {}, 0, sum(file.stat().st_size for file in files.values())
+    for name, file in files.items():
+        state = hashlib.sha256()
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                state.update(chunk)
+                done += len(chunk)
+                tell(Step(what, done, total))
+        found[name] = state.hexdigest()
+    return found
 
 
 def is_store(folder: Path) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data.checks import as_response
 from ..data.files import replacing_folder, sync
 from ..data.progress import ProgressCallback, silent
-from ..data.store import FORMAT, MANIFEST, NAMES, VERSION, Store, digest, file_name, is_store, open_store
+from ..data.store import FORMAT, MANIFEST, NAMES, VERSION, Store, digests_of, file_name, is_store, open_store
 from .fill import Selection, fill
 from .source import Source, from_matrix
 
@@ -144,13 +144,9 @@ def as_float_type(dtype: Any) -> np.dtype[Any] | None:
 def _seal(place: Path, about: dict[str, Any], names: list[str], tell: ProgressCallback) -> None:
     """Write the manifest, with sizes and digests, and wait until everything is on the disk."""
     files = {name: place / file_name(name) for name in names}
-    sizes = {name: file.stat().st_size for name, file in files.items()}
-    done, entries = 0, {}
-    for name, file in files.items():
-        with file.open("rb") as stream:
-            found = digest(stream, tell, "checksums", done, sum(sizes.values()))
-        entries[name] = {"bytes": sizes[name], "sha256": found}
-        done += sizes[name]
+    digests = digests_of(files, tell, "checksums")
+    entries = {name: {"bytes": file.stat().st_size, "sha256": digests[name]} for name, file in files.items()}
+    for file in files.values():
         sync(file)
     manifest = {"format": FORMAT, "version": VERSION, **about, "files": entries}
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
