@@ -95,9 +95,7 @@ class Options:
         None, help="Columns per step: a number, or a share below 1.", kind=float | None, is_drawing=True
     )
     block_size: int | None = _option(None, _COUNT, help="Neighbouring columns drawn together.", is_drawing=True)
-    variant: str = _option(
-        "default", _VARIANT, help="paper: sfw and fw to the letter of the paper.", values=VARIANTS, is_drawing=True
-    )
+    variant: str = _option("default", _VARIANT, help="paper: sfw and fw to the letter of the paper.", values=VARIANTS)
     standardize: bool = _option(False, _BOOL, help="Scale the columns to a mean square of one.")
     fit_intercept: bool = _option(True, _BOOL, help="Fit an intercept.", flag="--intercept/--no-intercept")
     random_state: Any = _option(

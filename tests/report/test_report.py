@@ -141,6 +141,7 @@ CALLS = {
     "nearly so": {"radii": None, "alphas": GEOMETRIC * (1.0 + 1e-15)},
     "draws": {"solver": "sfw", "sample_size": 5, "block_size": 1, "random_state": 7},
     "draws, alphas": {"solver": "sfw", "radii": None, "alphas": 4, "random_state": np.int64(3)},
+    "the paper's": {"solver": "fw", "variant": "paper"},
     "draws, segments": {"solver": "sfw", "sample_size": 4, "random_state": 3, "checkpoint": "run"},
     "change": {"solver": "cd", "radii": None, "alphas": 4, "stop": "change", "certify": False},
     "segments": {"radii": None, "alphas": 4, "checkpoint": "run"},

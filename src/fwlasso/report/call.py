@@ -44,7 +44,8 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     settings = path.settings
     is_drawing = settings.get("solver") == "sfw"
     names = (name for name, spec in SPECS.items() if (is_drawing if spec.is_drawing else spec.is_recorded))
-    known = {name: settings[name] for name in names if settings.get(name) is not None and name not in _NOT_NEEDED}
+    wanted = (name for name in names if settings.get(name) not in (None, "default") and name not in _NOT_NEEDED)
+    known = {name: settings[name] for name in wanted}
     rule = known.pop("sample_size", None)
     grid = settings.get("grid", "alphas")
     arguments = [f"{name}={value!r}" for name, value in known.items()]
