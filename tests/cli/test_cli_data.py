@@ -71,21 +71,20 @@ def test_verify(tmp_path):
 def test_info(tmp_path, make):
     values = np.column_stack([VALUES, VALUES[:, 0], -VALUES[:, 1], np.ones(30), np.zeros(30)])
     write_store(tmp_path / "store", make(values), Y)
+    is_sparse = make is sp.csc_array
     found = call_json("info", tmp_path / "store")
-    assert (found["n_samples"], found["n_features"]) == values.shape
-    assert found["n_copies"] == 2
-    assert found["n_constant"] == 2
-    assert found["conversion"] is None
-    assert found["dtype"] == "float64"
-    assert sum(found["lengths"].values()) == 12
-    if make is sp.csc_array:
-        assert found["kind"] == "csc"
-        assert found["n_entries"] == np.count_nonzero(values)
-        assert found["lengths"]["0"] == 1
-    else:
-        assert found["kind"] == "dense"
-        assert found["lengths"] == {"30": 12}
-    assert found["path_bytes"] > 0
+    expected = {
+        "n_samples": 30,
+        "n_features": 12,
+        "n_copies": 2,
+        "n_constant": 2,
+        "conversion": None,
+        "dtype": "float64",
+        "kind": "csc" if is_sparse else "dense",
+        "n_entries": np.count_nonzero(values) if is_sparse else values.size,
+    }
+    assert expected.items() <= found.items()
+    assert found["lengths"]["0"] == 1 if is_sparse else found["lengths"] == {"30": 12}
     text = plain(call("info", tmp_path / "store").stdout)
     assert "constant columns 2" in text
     assert "copies of other columns 2" in text

@@ -1,6 +1,5 @@
 """Runs on the command line: resumed, begun again, and killed at any moment."""
 
-import json
 import os
 import signal
 import sys
@@ -12,10 +11,7 @@ from cli_cases import (
     BAD_INPUT,
     COMPLETE,
     INCOMPLETE,
-    NAMES,
     SAVED,
-    X,
-    Y,
     call,
     call_json,
     plain,
@@ -25,14 +21,15 @@ from fwlasso import LassoPath, Status, lasso_path
 from fwlasso.cli import path as cli_path
 from fwlasso.cli import save as cli_save
 from fwlasso.data.files import lock
-from fwlasso.datasets import read_table, write_store
+from fwlasso.datasets import read_table
 from programs import run_program
 from run_cases import assert_same_bits
 
 
 @pytest.mark.parametrize("options", ["", "--radii 10 --standardize", "--solver sfw --radii 10 --seed 4"])
 def test_stopped_run_goes_on_with_the_same_bits(table, tmp_path, do_after, options):
-    arguments = ("path", table, *options.split(), "--quiet", "--out")
+    call("convert", table, tmp_path / "store", "--quiet")
+    arguments = ("path", tmp_path / "store" if not options else table, *options.split(), "--quiet", "--out")
     call(*arguments, tmp_path / "whole")
     n_points = 10 if options else 100
     for stop in (0.1, 0.45, 0.8):
@@ -91,17 +88,6 @@ def test_folder_with_other_files_is_used_and_they_stay(table, tmp_path):
     for _ in range(2):
         call("path", table, "--alphas", 5, "--out", tmp_path / "run", "--overwrite", "--quiet")
     assert sorted(file.name for file in (tmp_path / "run").iterdir()) == sorted([*SAVED, "notes.txt"])
-
-
-def test_run_on_a_store(tmp_path, do_after):
-    write_store(tmp_path / "store", X, Y, feature_names=NAMES)
-    do_after(50)
-    call("path", tmp_path / "store", "--out", tmp_path / "run", "--quiet", exit_code=INCOMPLETE)
-    do_after(None)
-    call("path", tmp_path / "store", "--out", tmp_path / "run", "--quiet", "--resume")
-    call("path", tmp_path / "store", "--out", tmp_path / "whole", "--quiet")
-    assert_same_bits(saved_in(tmp_path / "run")[0], saved_in(tmp_path / "whole")[0])
-    assert "store" in json.loads((tmp_path / "run" / "settings.json").read_text())["data"]["X"]
 
 
 def test_overwrite_leaves_the_run_of_another_process_alone(table, tmp_path, call_main):
