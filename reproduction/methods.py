@@ -16,8 +16,8 @@ class Method(NamedTuple):
     peer: str | None = None  # the name of a package of `benchmarks.peers`, and its own tolerance in the settings
 
 
-def _fw(share: float, block_size: int | None) -> dict[str, Any]:
-    return {"solver": "sfw", "sample_size": share, "block_size": block_size, **STOPPING}
+def _fw(share: float, **settings: Any) -> dict[str, Any]:
+    return {"solver": "sfw", "sample_size": share, **settings, **STOPPING}
 
 
 #: Relative duality gap of the certified path.
@@ -31,10 +31,12 @@ _ALL = (
     Method("scd", "SCD", "alphas", {"solver": "scd", **STOPPING}, is_random=True),
     Method("apg", "SLEP reg.", "alphas", {"solver": "apg", **STOPPING}),
     Method("apg-ball", "SLEP const.", "radii", {"solver": "apg-ball", **STOPPING}),
-    Method("sfw-1", "FW 1 %", "radii", _fw(0.01, 1), is_random=True),
-    Method("sfw-2", "FW 2 %", "radii", _fw(0.02, 1), is_random=True),
-    Method("sfw-3", "FW 3 %", "radii", _fw(0.03, 1), is_random=True),
-    Method("sfw-1-blocks", "FW 1 %, blocks of columns", "radii", _fw(0.01, None), is_random=True),
+    Method("sfw-1", "FW 1 %", "radii", _fw(0.01, variant="paper"), is_random=True),
+    Method("sfw-2", "FW 2 %", "radii", _fw(0.02, variant="paper"), is_random=True),
+    Method("sfw-3", "FW 3 %", "radii", _fw(0.03, variant="paper"), is_random=True),
+    Method("sfw-1-ours", "FW 1 %, ours, single columns", "radii", _fw(0.01, block_size=1), is_random=True),
+    Method("sfw-1-blocks", "FW 1 %, ours, blocks of columns", "radii", _fw(0.01), is_random=True),
+    Method("fw", "FW, all columns", "radii", {"solver": "fw", "variant": "paper", **STOPPING}),
     Method("certified", "certified path", "alphas", {"solver": "certified", "tol": CERTIFIED_GAP}),
     Method("certified-radii", "certified path, FW's grid", "radii", {"solver": "certified", "tol": CERTIFIED_GAP}),
 )

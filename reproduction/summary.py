@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from fwlasso._core.columns import Vector
 
@@ -16,6 +17,14 @@ class Mean(NamedTuple):
 
     value: float
     deviation: float
+    n_runs: int = 1
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval of the mean, by Student's t; zero for a single run."""
+        if self.n_runs < 2:
+            return 0.0
+        return float(stats.t.ppf(0.975, self.n_runs - 1) * self.deviation / np.sqrt(self.n_runs))
 
 
 class Summary(NamedTuple):
@@ -78,7 +87,7 @@ def _mean(runs: Sequence[Record], name: str) -> Mean | None:
 
 
 def _mean_of(values: Sequence[float]) -> Mean:
-    return Mean(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+    return Mean(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0, len(values))
 
 
 def _curve(runs: Sequence[Record], name: str) -> Vector:

@@ -65,7 +65,7 @@ def check_whole(findings):
 
 
 def test_parts_are_known_by_name():
-    assert [part.name for part in PARTS] == ["gaps", "matched", "effects", "scaling", "rates"]
+    assert [part.name for part in PARTS] == ["convergence", "gaps", "matched", "effects", "scaling", "rates"]
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)

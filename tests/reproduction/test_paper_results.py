@@ -28,7 +28,7 @@ RADII = np.geomspace(0.01, 1.0, N_POINTS)
 def made_record(key, name="pyrim", scale=1.0, *, test=False, active=None):
     """A record with the published figures times `scale`."""
     costs = published.COSTS[name]
-    cost = costs.get(key.removesuffix("-blocks"), costs["cd"])
+    cost = costs.get("sfw-1" if key.endswith("fw") else key.removesuffix("-blocks").removesuffix("-ours"), costs["cd"])
     n_active = np.linspace(0.0, 2.0, N_POINTS) * (cost.n_active * scale if active is None else active)
     record = {
         "seconds": cost.seconds * scale,
@@ -93,7 +93,10 @@ def test_published_dot_products_are_samples_times_iterations(name):
     p = PAPER_SETS[name].p
     for key, size in zip(("sfw-1", "sfw-2", "sfw-3"), published.SHARES[name], strict=True):
         cost = published.COSTS[name][key]
-        assert cost.dot_products == pytest.approx(size * (cost.iterations + 100), rel=0.05)
+        # One of the twelve cells does not fit: 1.97e6 would be 1,210 iterations, where 1,270 are printed.
+        misprint = (name, key) == ("e2006-tfidf", "sfw-1")
+        assert cost.dot_products == pytest.approx(size * (cost.iterations + 100), rel=0.05 if misprint else 0.01)
+        assert misprint == (abs(cost.dot_products / (size * (cost.iterations + 100)) - 1.0) > 0.01)
     scd = published.COSTS[name]["scd"]
     assert scd.dot_products == pytest.approx(p * scd.iterations, rel=0.01)
 
@@ -193,7 +196,11 @@ def test_published_figures_reproduce_themselves():
         ("Dot products: SCD below", {"apg-ball": 0.2}),
         ("Iterations of FW", {"sfw-2": 1.3}),
         ("Dot products of FW", {"sfw-3": 0.7}),
-        ("FW has as few active", {"sfw-1": 1.2}),
+        ("FW has as many active", {"sfw-1": 1.2}),
+        ("FW has as many active", {"sfw-1": 0.8}),
+        ("FW that looks at all", {"fw": 0.5}),
+        ("FW does not depend", {"sfw-1": 1.5}),
+        ("SLEP takes the fewest", {"apg": 9.0}),
         ("FW 1 %, single columns as in the paper, is faster than our CD", {"sfw-1": 1.5}),
         ("FW 1 %, single columns as in the paper, is faster than R's", {"glmnet": 0.5}),
         ("On the paper's grids FW", {"sfw-3": 3.0}),
