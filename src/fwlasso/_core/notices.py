@@ -1,4 +1,4 @@
-"""The one place that warns and logs. What the command line shows is in `cli_show`; nothing else speaks."""
+"""The one place that warns and logs. What the command line shows is in `cli.show`; nothing else speaks."""
 
 import functools
 import logging
