@@ -9,8 +9,9 @@ from fwlasso import Status
 from fwlasso._core.compress import compress_rows
 from fwlasso._core.gram_path import Limits, advance, make_walk
 from fwlasso._core.moments import Moments
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso.gram import follow
-from fwlasso.gram.follow import GramPath, follow_gram, lam_targets, radius_targets
+from fwlasso.gram.follow import GramPath, follow_gram, targets_of
 from gram_cases import hard_cases, moments_of, true_gaps
 
 CASES = {name: (X, y) for name, X, y in hard_cases()}
@@ -18,12 +19,13 @@ MANY = 1_000_000
 
 
 def on_penalties(moments: Moments, lams: np.ndarray, tol: float = 1e-6, max_rounds: int = MANY) -> GramPath:
-    return follow_gram(moments, lam_targets(moments, lams), tol * moments.yy / 2, max_rounds, lambda _: None)
+    goal = tol * moments.yy / 2
+    return follow_gram(moments, targets_of(list(map(L1, lams)), moments, goal), goal, max_rounds, lambda _: None)
 
 
 def on_radii(moments: Moments, values: np.ndarray, tol: float = 1e-6) -> GramPath:
     goal = tol * moments.yy / 2
-    return follow_gram(moments, radius_targets(moments, values, goal), goal, MANY, lambda _: None)
+    return follow_gram(moments, targets_of(list(map(L1Ball, values)), moments, goal), goal, MANY, lambda _: None)
 
 
 def lams_of(moments: Moments, n: int = 40, smallest: float = 1e-3) -> np.ndarray:
@@ -34,18 +36,20 @@ def assert_true(path: GramPath, X, y, moments: Moments, tol: float, **targets) -
     """Gaps and sums are those of the data, and a point is certified if and only if its gap is small."""
     assert np.isfinite(path.coefs).all()
     gaps = true_gaps(X, y, path.coefs, **targets)
-    assert (gaps <= path.gaps).all()
-    assert (path.roundings <= path.gaps).all()
+    assert (gaps <= path.answers["gap"]).all()
+    assert (path.answers["rounding"] <= path.answers["gap"]).all()
     certified = np.array([status is Status.CERTIFIED for status in path.statuses])
-    assert (certified == (path.gaps <= tol * moments.yy / 2)).all()
-    np.testing.assert_allclose(path.l1, np.abs(path.coefs).sum(axis=1), rtol=1e-12)
+    assert (certified == (path.answers["gap"] <= tol * moments.yy / 2)).all()
+    np.testing.assert_allclose(path.answers["l1"], np.abs(path.coefs).sum(axis=1), rtol=1e-12)
     fitted = (X - X.astype(np.longdouble).mean(axis=0)) @ path.coefs.T
-    assert (np.abs(path.qq - (fitted**2).sum(axis=0)) <= 4 * path.roundings + 1e-12 * moments.yy).all()
+    assert (
+        np.abs(path.answers["qq"] - (fitted**2).sum(axis=0)) <= 4 * path.answers["rounding"] + 1e-12 * moments.yy
+    ).all()
 
 
 def assert_solved(path: GramPath, goal: float) -> None:
     """Every point is certified, unless rounding does not let it be."""
-    for status, rounding in zip(path.statuses, path.roundings, strict=True):
+    for status, rounding in zip(path.statuses, path.answers["rounding"], strict=True):
         assert status is Status.CERTIFIED or (status is Status.PRECISION and rounding > 0.5 * goal)
 
 
@@ -67,14 +71,14 @@ def test_every_claim_over_penalties_is_true(name, tol):
 def test_every_claim_over_radii_is_true(name, tol):
     X, y = CASES[name]
     moments = moments_of(X, y)
-    most = on_penalties(moments, lams_of(moments)).l1[-1]
+    most = on_penalties(moments, lams_of(moments)).answers["l1"][-1]
     values = np.concatenate([[0.0, 1e-300], np.geomspace(1e-3, 1.0, 30) * most, np.array([2.0, 1e10, 1e300]) * most])
     path = on_radii(moments, values, tol)
     with np.errstate(over="ignore"):
         assert_true(path, X, y, moments, tol, radii=values)
-    assert (path.l1 <= values * (1 + 1e-13)).all()
+    assert (path.answers["l1"] <= values * (1 + 1e-13)).all()
     # For huge radii the rounding of a correlation is multiplied by them.
-    provable = path._replace(statuses=path.statuses[:-2], roundings=path.roundings[:-2])
+    provable = path._replace(statuses=path.statuses[:-2], answers=path.answers[:-2])
     assert_solved(provable, tol * moments.yy / 2)
     assert set(provable.statuses) == {Status.CERTIFIED} or tol < 1e-6
     assert set(path.statuses[-2:]) <= {Status.CERTIFIED, Status.PRECISION, Status.STALLED}
@@ -89,7 +93,7 @@ def test_coefficients_are_those_of_scikit_learn(rng):
     for lam, coefs in zip(lams[1:], path.coefs[1:], strict=True):
         other = Lasso(alpha=lam / 200, tol=1e-14, max_iter=100_000).fit(X, y)
         np.testing.assert_allclose(coefs, other.coef_, atol=1e-7)
-    again = on_radii(moments, path.l1, 1e-13)
+    again = on_radii(moments, path.answers["l1"], 1e-13)
     np.testing.assert_allclose(again.coefs, path.coefs, atol=1e-6)
 
 
@@ -138,7 +142,7 @@ def test_a_nan_between_two_bursts_makes_no_false_claim(where):
     X, y = CASES["plain"]
     moments = moments_of(X, y)
     goal, lams = 1e-6 * moments.yy / 2, lams_of(moments)
-    targets, walk = lam_targets(moments, lams), make_walk(moments, lams.size, 1)
+    targets, walk = targets_of(list(map(L1, lams)), moments, 0.0), make_walk(moments, lams.size)
     while walk.standing[0].n_done < lams.size:
         if 15 <= walk.standing[0].n_done < 20:
             planted = {"factor": walk.work.factor.upper, "node": walk.nodes.g, "signs": walk.work.sign}[where]
@@ -156,14 +160,14 @@ def test_a_gram_of_nan_ends_with_no_claim():
     moments = moments_of(*CASES["plain"])
     moments.gram[3, 5] = moments.gram[5, 3] = moments.gram[2, 2] = np.nan
     path = on_penalties(moments, lams_of(moments))
-    assert len(path.gaps) == 40
-    assert np.isfinite(path.coefs[np.isfinite(path.gaps)]).all()
+    assert len(path.answers["gap"]) == 40
+    assert np.isfinite(path.coefs[np.isfinite(path.answers["gap"])]).all()
 
 
 def test_so_many_roundings_prove_nothing():
     moments = moments_of(*CASES["plain"])._replace(n_ops=10**15)
     path = on_penalties(moments, lams_of(moments))
-    assert (path.gaps == np.inf).all()
+    assert (path.answers["gap"] == np.inf).all()
     assert set(path.statuses) == {Status.STALLED}
 
 
@@ -175,10 +179,10 @@ def test_a_look_may_end_it(monkeypatch):
         seen.append(n_done)
         return Status.STOPPED if n_done >= 10 else None
 
-    targets = lam_targets(moments, lams_of(moments))
+    targets = targets_of(list(map(L1, lams_of(moments))), moments, 0.0)
     path = follow_gram(moments, targets, 1e-6 * moments.yy / 2, MANY, look)
     assert path.ending is Status.STOPPED
-    assert len(path.coefs) == len(path.gaps) == len(path.statuses) == seen[-1] < 40
+    assert len(path.coefs) == len(path.answers["gap"]) == len(path.statuses) == seen[-1] < 40
     assert seen == sorted(seen)
     whole = on_penalties(moments, lams_of(moments))
     assert whole.ending is None
@@ -201,7 +205,7 @@ def test_nothing_smaller_than_rounding_can_be_asked_for():
     path = on_penalties(moments, lams, 0.0)
     assert_true(path, X, y, moments, 0.0, lams=lams)
     assert set(path.statuses) == {Status.PRECISION}
-    assert path.gaps.max() < 1e-11 * moments.yy
+    assert path.answers["gap"].max() < 1e-11 * moments.yy
 
 
 def test_a_copy_does_not_come_beside_the_first():
@@ -210,7 +214,7 @@ def test_a_copy_does_not_come_beside_the_first():
     lams = lams_of(moments_of(first, y))
     alone = on_penalties(moments_of(first, y), lams, 1e-10)
     moments = moments_of(twice, y)
-    targets, walk = lam_targets(moments, lams), make_walk(moments, lams.size, 1)
+    targets, walk = targets_of(list(map(L1, lams)), moments, 0.0), make_walk(moments, lams.size)
     walk.work.factor.scale[12:] = 0.0  # until the first ones are active, as if they had no length
     while walk.standing[0].n_done < lams.size:
         advance(targets, moments, walk, Limits(1e-10 * moments.yy / 2, MANY), 1.0)
@@ -232,7 +236,7 @@ def test_many_columns_are_followed(rng):
     assert set(path.statuses) == {Status.CERTIFIED}
     assert np.count_nonzero(path.coefs[-1]) > 150
     assert path.n_nodes <= 50
-    assert path.n_rounds.sum() < 5 * path.n_nodes
+    assert path.answers["n_rounds"].sum() < 5 * path.n_nodes
 
 
 def test_rows_are_compressed():

@@ -8,12 +8,14 @@ import scipy.sparse as sp
 
 from conftest import STORAGES, UNITS, held, random_values
 from fwlasso._core.moments import gamma
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
 from fwlasso.gram.blocks import cut_folds, cut_rows
 from fwlasso.gram.centring import moments
-from fwlasso.gram.closing import residuals_on_data
+from fwlasso.gram.closing import sums_on_data
 from fwlasso.gram.folds import constant_columns, held_out_errors, total_sums, training_sums
+from fwlasso.gram.problem import claims
 from fwlasso.gram.row_sums import row_sums
 
 LONG = np.longdouble
@@ -344,31 +346,33 @@ def test_the_closing_pass_bounds_gaps_on_the_data(kind, m, units, rng):
     (sums,) = sums_of(values, y, fit_intercept)
     found, centre = moments(sums, fit_intercept, standardize)
     weights = np.vstack([np.zeros(8), rng.standard_normal((3, 8)) / found.norms])
-    columns = as_design(values).columns
-    with Workers(2) as workers:
-        told, _ = residuals_on_data(columns, y, found, centre, weights, workers)
-    with Workers(1) as workers:
-        again, _ = residuals_on_data(columns, y, found, centre, weights, workers)
+    told, again = (on_data(values, y, found, centre, weights, n_threads) for n_threads in (2, 1))
     assert all((a == b).all() for a, b in zip(told, again, strict=True))
     Z, v = exact_columns(values, y, fit_intercept, standardize)
     R = v[:, None] - Z @ weights.T.astype(LONG)
-    slack = 1 + 1e-15
-    norms, corrs = np.sqrt((R**2).sum(axis=0)), np.abs(Z.T @ R).max(axis=0)
-    assert (norms <= told.norms * slack).all()
-    assert (corrs <= told.corrs * slack).all()
-    np.testing.assert_allclose(told.norms, norms.astype(float), rtol=1e-9)
-    lams, l1 = 0.3 * told.corrs, np.abs(weights).sum(axis=1)
-    s = np.minimum(lams / np.abs(Z.T @ R).max(axis=0), (v @ R) / (R**2).sum(axis=0))
-    rr = (R**2).sum(axis=0)
-    gaps = rr / 2 + lams * l1 - s * (v @ R) + s**2 * rr / 2
-    claimed = told.penalty_gaps(lams, l1)
+    rr, yr, corrs = (R**2).sum(axis=0), v @ R, Z.T @ R
+    largest = np.abs(corrs).max(axis=0)
+    assert (rr <= (told.rr + told.rr_error) * (1 + 1e-15)).all()
+    assert (yr >= (told.yr - told.yr_error) * (1 - 1e-15)).all()
+    assert (largest <= told.bound * (1 + 1e-15)).all()
+    np.testing.assert_allclose(told.rr, rr.astype(float), rtol=1e-9)
+    lams, l1 = 0.3 * told.bound, np.abs(weights).sum(axis=1)
+    s = np.minimum(lams / largest, yr / rr)
+    gaps = rr / 2 + lams * l1 - s * yr + s**2 * rr / 2
+    claimed, rounding = claims(L1(0.0), lams, np.array(told))
     assert (claimed >= gaps * (1 - 1e-12)).all()
+    assert (rounding < 1e-6 * claimed + 1e-9 * found.yy).all()
     np.testing.assert_allclose(claimed, gaps.astype(float), rtol=1e-6, atol=1e-9 * found.yy)
     radii = 2.0 * l1 + 1.0
-    gaps = radii * np.abs(Z.T @ R).max(axis=0) - ((Z.T @ R) * weights.T).sum(axis=0)
-    claimed = told.ball_gaps(radii)
+    gaps = radii * largest - (corrs * weights.T).sum(axis=0)
+    claimed, _ = claims(L1Ball(0.0), radii, np.array(told))
     assert (claimed >= gaps * (1 - 1e-12)).all()
     np.testing.assert_allclose(claimed, gaps.astype(float), rtol=1e-6)
+
+
+def on_data(values, y, found, centre, weights, n_threads=1):
+    with Workers(n_threads) as workers:
+        return sums_on_data(as_design(values).columns, y, found, centre, weights, workers)
 
 
 def test_a_residual_that_is_no_number_certifies_nothing(rng):
@@ -376,8 +380,6 @@ def test_a_residual_that_is_no_number_certifies_nothing(rng):
     (sums,) = sums_of(values, y)
     found, centre = moments(sums, True, False)
     weights = np.array([[0.0, np.nan, 0.0], [0.0, 0.0, 0.0]])
-    with Workers(1) as workers:
-        told, _ = residuals_on_data(as_design(values).columns, y, found, centre, weights, workers)
-    gaps = told.penalty_gaps(np.ones(2), np.ones(2))
+    gaps, _ = claims(L1(0.0), np.ones(2), np.array(on_data(values, y, found, centre, weights)))
     assert not gaps[0] <= 1e300
     assert gaps[1] <= 1e300

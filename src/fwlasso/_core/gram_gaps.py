@@ -52,10 +52,14 @@ class Sums(NamedTuple):
 
     qy: float  # q'y, q = Z b
     qr: float  # q'r
+    yr: float  # y'r
+    rr: float  # r'r
     l1: float  # ||b||_1
     largest: float  # max_j |g_j|
     bound: float  # max_j (|g_j| + E_j) >= max_j |z_j'r|
-    error: float  # e, of r'r, y'r and q'r
+    rr_error: float  # at most e, as are the next two
+    yr_error: float
+    qr_error: float
     rounding: float  # relative, of a formula
 
 
@@ -89,15 +93,14 @@ def sums_of(moments: Moments, b: Vector, g: Vector, magnitude: float, k: float) 
         largest = max(largest, corr)
         bound = max(bound, corr + rounding * norms[j])
     error = gamma(moments.n_ops + 2.0 * k + 12.0) * magnitude * magnitude
-    return Sums(qy, qr, l1, largest, bound, error, gamma(k + 8.0))
+    return Sums(qy, qr, moments.yy - qy, moments.yy - qy - qr, l1, largest, bound, error, error, error, gamma(k + 8.0))
 
 
 @inner_kernel
-def penalty_gap(yy: float, sums: Sums, lam: float) -> tuple[float, float]:
+def penalty_gap(lam: float, sums: Sums) -> tuple[float, float]:
     """Return a bound of the duality gap of the penalized form, never below zero, and how much of it is rounding."""
-    rr, yr = yy - sums.qy - sums.qr, yy - sums.qy
-    plain, _ = _penalty_gap(rr, yr, lam * sums.l1, lam, sums.largest)
-    claim, terms = _penalty_gap(rr + sums.error, yr - sums.error, lam * sums.l1, lam, sums.bound)
+    plain, _ = _penalty_gap(sums.rr, sums.yr, lam * sums.l1, lam, sums.largest)
+    claim, terms = _penalty_gap(sums.rr + sums.rr_error, sums.yr - sums.yr_error, lam * sums.l1, lam, sums.bound)
     return _claim(plain, claim + sums.rounding * terms)
 
 
@@ -105,7 +108,7 @@ def penalty_gap(yy: float, sums: Sums, lam: float) -> tuple[float, float]:
 def ball_gap(radius: float, sums: Sums) -> tuple[float, float]:
     """Return a bound of the duality gap of the constrained form, never below zero, and how much of it is rounding."""
     most = radius * sums.bound * ROUND_UP
-    claim = most - sums.qr + sums.error + sums.rounding * (most + abs(sums.qr))
+    claim = most - sums.qr + sums.qr_error + sums.rounding * (most + abs(sums.qr))
     return _claim(radius * sums.largest - sums.qr, claim)
 
 

@@ -143,7 +143,7 @@ def _judge(moments: Moments, node: Node, goal: float) -> tuple[float, bool]:
     The rounding of a point that is far larger than the last one is no excuse: other points may have less of it.
     """
     magnitude, k, _ = magnitude_of(moments, node.b)
-    gap, rounding = penalty_gap(moments.yy, sums_of(moments, node.b, node.g, magnitude, k), node.lam)
+    gap, rounding = penalty_gap(node.lam, sums_of(moments, node.b, node.g, magnitude, k))
     can_be_less = magnitude > _LARGER * node.start_magnitude
     return gap, gap <= goal if can_be_less else gap - rounding <= max(goal, _BELOW_ROUNDING * rounding)
 

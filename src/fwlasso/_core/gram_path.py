@@ -5,7 +5,7 @@ Nodes come from left to right, from large penalties to small ones. A stack holds
 where a mix fails, a node between comes on top. How far ahead a node is tried follows from the error of the mixes, which
 is quadratic in the distance.
 
-A point is for a penalty or for a radius: `gram_targets` says where between two nodes it is, which penalty to solve for
+A point is for a lambda or for a radius: `gram_targets` says where between two nodes it is, which lambda to solve for
 it, and what its gap is. `advance` returns after some work, and goes on where it was.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from .cholesky import make_factor
 from .gram_gaps import ROUND_UP, magnitude_of, sums_of
 from .gram_nodes import ABOVE, SOLVED, STUCK, Node, Progress, Workspace, advance_node, begin, give_up
-from .gram_targets import About, Nodes, Targets, gap_at, lam_ahead, lam_between, share_inside, share_of
+from .gram_targets import About, Nodes, Targets, gap_at, is_zero, lam_ahead, lam_between, share_inside, share_of
 from .jit import inner_kernel, kernel
 from .moments import Matrix, Moments, Vector
 
@@ -32,7 +32,6 @@ _NEAR = 0.98
 #: How the work on a path stands.
 Standing = np.dtype(
     [
-        ("n_zero", np.int64),  # points that are zero
         ("n_done", np.int64),  # points that are solved
         ("depth", np.int64),  # nodes on the stack: the one on top is worked on, all others are solved
         ("stride", np.float64),
@@ -78,8 +77,8 @@ class Limits(NamedTuple):
     max_rounds: int
 
 
-def make_walk(moments: Moments, n_points: int, n_zero: int) -> Walk:
-    """Return the beginning of a path whose first `n_zero` points are zero."""
+def make_walk(moments: Moments, n_points: int) -> Walk:
+    """Return the beginning of a path."""
     p, n_slots = moments.xty.size, _DEPTH + 2
     work = Workspace(make_factor(moments.gram, moments.norms), np.zeros(p), np.empty(p), np.recarray(1, Progress))
     nodes = Nodes(np.arange(n_slots), np.recarray(n_slots, About), np.empty((n_slots, p)), np.empty((n_slots, p)))
@@ -89,7 +88,7 @@ def make_walk(moments: Moments, n_points: int, n_zero: int) -> Walk:
     nodes.about[1] = (lambda_max, 0.0, moments.y_norm, 0.0, 0)
     nodes.b[:2], nodes.g[:2] = 0.0, moments.xty
     standing = np.recarray(1, Standing)
-    standing[0] = (n_zero, 0, 0, _FIRST_STRIDE, 0, 0, 0, 0)
+    standing[0] = (0, 0, _FIRST_STRIDE, 0, 0, 0, 0)
     return Walk(work, nodes, np.empty((n_points, p)), np.recarray(n_points, Answer), np.empty(p), standing)
 
 
@@ -97,11 +96,12 @@ def make_walk(moments: Moments, n_points: int, n_zero: int) -> Walk:
 def advance(targets: Targets, moments: Moments, walk: Walk, limits: Limits, budget: float) -> None:
     """Go on with a path until all points are solved, or about `budget` operations are made."""
     at, nodes, now = walk.standing[0], walk.nodes, walk.work.progress[0]
-    while at.n_done < at.n_zero:
+    n_points, lambda_max = targets.values.size, nodes.about[nodes.slots[1]].lam  # until there is another node
+    while at.n_nodes == 0 and at.n_done < n_points and is_zero(targets.penalty, targets.values[at.n_done], lambda_max):
         _answer(targets, moments, walk, at.n_done, nodes.slots[1], 0.0)
         at.n_done += 1
     spent = 0.0
-    while at.n_done < targets.values.size and spent < budget:
+    while at.n_done < n_points and spent < budget:
         if at.depth == 0:
             _go_ahead(targets, walk)
         left, top = nodes.slots[1], nodes.slots[1 + at.depth]
@@ -156,7 +156,7 @@ def _answer_all(targets: Targets, moments: Moments, walk: Walk, goal: float) -> 
     left, right = nodes.slots[1], nodes.slots[1 + at.depth]
     first, last, worst, k = -1, -1, 0.0, at.n_done
     while k < targets.values.size:
-        t = share_of(targets, k, nodes, left, right)
+        t = share_of(targets.penalty, targets, k, nodes, left, right)
         if t > 1.0:
             break
         gap, rounding = _answer(targets, moments, walk, k, right, max(t, 0.0))
@@ -178,14 +178,14 @@ def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, 
     magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP
     n_most = max(n_active, first.n_active, second.n_active)
     sums = sums_of(moments, b, walk.g, magnitude, n_most)
-    share = share_inside(targets, k, sums.l1)
+    share = share_inside(targets.penalty, targets.values[k], sums.l1)
     if share < 1.0:  # a mix with zero; its magnitude is no larger
         for j in range(b.size):
             b[j] *= share
             walk.g[j] = share * walk.g[j] + (1.0 - share) * moments.xty[j]
         sums = sums_of(moments, b, walk.g, magnitude, n_most + 4.0)
     answer.l1, answer.qy, answer.qq = sums.l1, sums.qy, sums.qy - sums.qr
-    answer.gap, answer.rounding = gap_at(targets, k, moments.yy, sums)
+    answer.gap, answer.rounding = gap_at(targets.penalty, targets.values[k], sums)
     answer.n_rounds, answer.is_limited = 0, first.is_limited | second.is_limited
     return answer.gap, answer.rounding
 
@@ -208,7 +208,7 @@ def _go_ahead(targets: Targets, walk: Walk) -> None:
     at, nodes, work = walk.standing[0], walk.nodes, walk.work
     before, left, top = nodes.slots[0], nodes.slots[1], nodes.slots[2]
     aim = min(at.n_done + int(at.stride), targets.values.size) - 1
-    lam = lam_ahead(targets, aim, nodes, before, left)
+    lam = lam_ahead(targets.penalty, targets, aim, nodes, before, left)
     t = (nodes.about[left].lam - lam) / (nodes.about[before].lam - nodes.about[left].lam)
     _mix(nodes, before, left, 1.0 + t, nodes.b[top], nodes.g[top])
     for j in range(work.sign.size):
@@ -227,7 +227,7 @@ def _go_between(targets: Targets, walk: Walk, k: int) -> bool:
     """Begin a node for point k between the last one and the one on top; return whether there is room for it."""
     at, nodes, work = walk.standing[0], walk.nodes, walk.work
     left, right = nodes.slots[1], nodes.slots[1 + at.depth]
-    lam = lam_between(targets, k, nodes, left, right)
+    lam = lam_between(targets.penalty, targets, k, nodes, left, right)
     is_full = at.depth == _DEPTH or at.n_between == _MOST_BETWEEN
     if is_full or not nodes.about[left].lam - nodes.about[right].lam > _NARROWEST * lam:
         return False

@@ -1,40 +1,34 @@
-"""What the points of a path are for: penalties or radii, each a NamedTuple and five functions.
+"""Where the points of a path are, of every kind of penalty: a NamedTuple of a number, and seven functions.
 
-A point lies between two nodes, solutions of the penalized problem; a point for a radius is certified in its own form.
+A point lies between two nodes, solutions for some lambda; a point for a radius is certified in its own form.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .cholesky import Indices
 from .gram_gaps import Sums, ball_gap, penalty_gap
 from .jit import by_type
-from .moments import Matrix, Vector
+from .moments import Matrix, Moments, Vector, gamma
+from .penalties import L1, L1Ball, Penalty
 
-# For radii: how far beyond one to aim, and between which factors a penalty falls from node to node.
+# For radii: how far beyond one to aim, and between which factors lambda falls from node to node.
 _BEYOND, _STEEPEST, _GENTLEST = 1.05, 0.1, 0.9
 # A norm of so many radii is outside of the ball, and not only by rounding.
 _OUTSIDE = 1.0 + 1e-13
 # And where between two of them another may be.
 _NEAREST, _FARTHEST = 0.1, 0.9
+# The smallest lambda that is solved, as a share of the largest: it answers lambda = 0, or radii beyond all solutions.
+_SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR, _SHARE_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
 
 
-class Penalties(NamedTuple):
-    """Decreasing penalties; the solution for `floor` > 0 answers what is below it."""
+class Targets(NamedTuple):
+    """The points of a path from sparse to dense: their numbers, each a lambda or a radius."""
 
+    penalty: Penalty  # the first one: its type is what matters
     values: Vector
-    floor: float
-
-
-class Radii(NamedTuple):
-    """Increasing radii; the solution for the penalty `floor` > 0 answers what is beyond the norms of all others."""
-
-    values: Vector
-    floor: float
-
-
-Targets: TypeAlias = Penalties | Radii
+    floor: float  # the smallest lambda that is solved: it answers what is beyond
 
 
 #: What is known of a node.
@@ -60,58 +54,99 @@ class Nodes(NamedTuple):
 
 
 @by_type
-def share_of(targets: Targets, k: int, nodes: Nodes, left: int, right: int) -> float:
+def lowest_lam(penalty: Penalty, values: Vector, moments: Moments, goal: float) -> float:
+    """Return the smallest lambda that is to be solved for points up to gaps of `goal`."""
+
+
+@by_type
+def is_zero(penalty: Penalty, value: float, lambda_max: float) -> bool:
+    """Tell whether the solution of a point is zero."""
+
+
+@by_type
+def gap_at(penalty: Penalty, value: float, sums: Sums) -> tuple[float, float]:
+    """Return a bound of the gap of a point, and how much of it is rounding."""
+
+
+@by_type
+def share_inside(penalty: Penalty, value: float, l1: float) -> float:
+    """Return which share of coefficients of this norm is allowed as a point."""
+
+
+@by_type
+def share_of(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, left: int, right: int) -> float:
     """Return the t for which (1 - t) left + t right is the guess for point k: above 1 if it is beyond."""
 
 
 @by_type
-def gap_at(targets: Targets, k: int, yy: float, sums: Sums) -> tuple[float, float]:
-    """Return a bound of the gap of point k, and how much of it is rounding."""
+def lam_ahead(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, before: int, left: int) -> float:
+    """Return the lambda of a node to the right of `left` that reaches point k, or goes towards it."""
 
 
 @by_type
-def share_inside(targets: Targets, k: int, l1: float) -> float:
-    """Return which share of a point of this norm is allowed as point k."""
+def lam_between(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, left: int, right: int) -> float:
+    """Return the lambda of a node between two others for point k."""
 
 
-@by_type
-def lam_ahead(targets: Targets, k: int, nodes: Nodes, before: int, left: int) -> float:
-    """Return the penalty of a node to the right of `left` that reaches point k, or goes towards it."""
+@lowest_lam.register(L1)
+def _(penalty, values, moments, goal):
+    return min(values[values > 0.0].min(initial=np.inf), _SMALLEST * np.abs(moments.xty).max(initial=0.0))
 
 
-@by_type
-def lam_between(targets: Targets, k: int, nodes: Nodes, left: int, right: int) -> float:
-    """Return the penalty of a node between two others for point k."""
+@is_zero.register(L1)
+def _(penalty, value, lambda_max):
+    return value >= lambda_max
 
 
-@share_of.register(Penalties)
-def _(targets, k, nodes, left, right):
+@gap_at.register(L1)
+def _(penalty, value, sums):
+    return penalty_gap(value, sums)
+
+
+@share_inside.register(L1)
+def _(penalty, value, l1):
+    return 1.0
+
+
+@share_of.register(L1)
+def _(penalty, targets, k, nodes, left, right):
     lam = max(targets.values[k], targets.floor)
     return (nodes.about[left].lam - lam) / (nodes.about[left].lam - nodes.about[right].lam)
 
 
-@gap_at.register(Penalties)
-def _(targets, k, yy, sums):
-    return penalty_gap(yy, sums, targets.values[k])
-
-
-@share_inside.register(Penalties)
-def _(targets, k, l1):
-    return 1.0
-
-
-@lam_ahead.register(Penalties)
-def _(targets, k, nodes, before, left):
+@lam_ahead.register(L1)
+@lam_between.register(L1)
+def _(penalty, targets, k, nodes, first, second):
     return max(targets.values[k], targets.floor)
 
 
-@lam_between.register(Penalties)
-def _(targets, k, nodes, left, right):
-    return max(targets.values[k], targets.floor)
+@lowest_lam.register(L1Ball)
+def _(penalty, values, moments, goal):
+    # Of a solution for lam, lam * radius bounds the gap for every radius beyond its norm. There is nothing to solve
+    # below the rounding of correlations.
+    lambda_max = np.abs(moments.xty).max(initial=0.0)
+    rounding = gamma(moments.n_ops + 8.0) * moments.y_norm * moments.norms.max(initial=0.0)
+    floor = min(max(rounding, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
+    return max(floor, _SHARE_OF_GAP * goal / values[-1] if values[-1] > 0.0 else 0.0)
 
 
-@share_of.register(Radii)
-def _(targets, k, nodes, left, right):
+@is_zero.register(L1Ball)
+def _(penalty, value, lambda_max):
+    return value == 0.0 or lambda_max == 0.0
+
+
+@gap_at.register(L1Ball)
+def _(penalty, value, sums):
+    return ball_gap(value, sums)
+
+
+@share_inside.register(L1Ball)
+def _(penalty, value, l1):
+    return value / l1 if l1 > value * _OUTSIDE else 1.0
+
+
+@share_of.register(L1Ball)
+def _(penalty, targets, k, nodes, left, right):
     # The l1 norm is convex: a mix is never outside the ball.
     radius, near, far = targets.values[k], nodes.about[left].l1, nodes.about[right].l1
     t = (radius - near) / (far - near) if far > near else np.inf
@@ -119,27 +154,17 @@ def _(targets, k, nodes, left, right):
     return 1.0 if abs(radius - far) <= 1e-14 * radius or (is_last and not t <= 1.0) else t
 
 
-@gap_at.register(Radii)
-def _(targets, k, yy, sums):
-    return ball_gap(targets.values[k], sums)
-
-
-@share_inside.register(Radii)
-def _(targets, k, l1):
-    return targets.values[k] / l1 if l1 > targets.values[k] * _OUTSIDE else 1.0
-
-
-@lam_ahead.register(Radii)
-def _(targets, k, nodes, before, left):
-    # Between kinks the norm is linear in the penalty.
+@lam_ahead.register(L1Ball)
+def _(penalty, targets, k, nodes, before, left):
+    # Between kinks the norm is linear in lambda.
     lam, gained = nodes.about[left].lam, nodes.about[left].l1 - nodes.about[before].l1
     fall = _BEYOND * (targets.values[k] - nodes.about[left].l1) * (nodes.about[before].lam - lam)
     ahead = lam - fall / gained if gained > 0.0 else 0.0
     return max(targets.floor, min(_GENTLEST * lam, max(_STEEPEST * lam, ahead)))
 
 
-@lam_between.register(Radii)
-def _(targets, k, nodes, left, right):
+@lam_between.register(L1Ball)
+def _(penalty, targets, k, nodes, left, right):
     # Not too close to one of them: a secant may creep along one side of a kink.
-    t = min(_FARTHEST, max(_NEAREST, share_of(targets, k, nodes, left, right)))
+    t = min(_FARTHEST, max(_NEAREST, share_of(penalty, targets, k, nodes, left, right)))
     return nodes.about[left].lam + t * (nodes.about[right].lam - nodes.about[left].lam)

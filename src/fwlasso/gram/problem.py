@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from .._core.columns import Columns
 from .._core.compress import compress_rows
-from .._core.gram_gaps import magnitude_of, sums_of
-from .._core.gram_targets import Targets, gap_at
+from .._core.gram_gaps import Sums, magnitude_of, sums_of
+from .._core.gram_targets import Targets, gap_at, share_inside
 from .._core.jit import kernel
-from .._core.moments import Moments, Vector
-from .._core.penalties import L1, L1Ball, Penalty
+from .._core.moments import Matrix, Moments, Vector
+from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.threads import Workers
 from ..problem.points import Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .centring import Centre, moments
-from .closing import Residuals, residuals_on_data
+from .closing import sums_on_data
 from .folds import constant_columns, copied_columns
-from .follow import TIMES_ROUNDING, GramPath, follow_gram, lam_targets, radius_targets
+from .follow import GramPath, follow_gram, statuses_of, targets_of
 from .row_sums import RowSums
 
 # Where rounding may be more than this share of the null loss, fits are computed on the data.
@@ -109,26 +109,23 @@ def solve_on_gram(
 
     A `start` that is a solution of the first point within the gap is kept as it is.
     """
-    found = problem.moments
-    values = np.array([penalty.radius if isinstance(penalty, L1Ball) else penalty.lam for penalty in penalties])
-    targets = radius_targets(found, values, goal) if isinstance(penalties[0], L1Ball) else lam_targets(found, values)
-    if start is not None and len(penalties) == 1:
+    found, n_points = problem.moments, len(penalties)
+    targets = targets_of(penalties, found, goal)
+    if start is not None and n_points == 1:
         kept = _at(problem, targets, *start)
-        is_inside = not isinstance(penalties[0], L1Ball) or kept.solution.l1 <= penalties[0].radius * (1.0 + 1e-13)
-        if is_inside and kept.gap <= goal:
+        if kept.gap <= goal:
             return solved_path([kept])
-    n_points = len(penalties)
 
     def look(n_done: int) -> Status | None:
         return tell(n_done, 0, 0, math.inf, done=False) if n_done < n_points else None
 
     path = follow_gram(found, targets, goal, max_iter, look, problem.copies)
-    if path.gaps.size == 0:  # there is always an answer
+    if not path.statuses:  # there is always an answer
         assert path.ending is not None
         zero = _at(problem, targets, np.empty(0, np.int64), np.empty(0))
         return solved_path([zero._replace(status=path.ending)], path.ending)
-    solved = _prove_on_data(problem, penalties, _solved_path(path), path.roundings, goal, workers)
-    numbers = np.diff(solved.indptr).tolist(), path.n_rounds.tolist(), solved.gaps.tolist()
+    solved = _prove_on_data(problem, targets, _solved_path(path), path.answers["rounding"], goal, workers)
+    numbers = np.diff(solved.indptr).tolist(), solved.counts[:, 0].tolist(), solved.gaps.tolist()
     for k, (n_active, n_iter, gap) in enumerate(zip(*numbers, strict=True)):
         ending = tell(k, n_active, n_iter, gap, done=True)
         if ending is not None and k + 1 < n_points:
@@ -139,14 +136,14 @@ def solve_on_gram(
 def _solved_path(path: GramPath) -> SolvedPath:
     """Return the points with the columns that are active in them."""
     coefs, columns, indptr = compress_rows(path.coefs)
-    counts = np.zeros((path.gaps.size, 3), np.int64)
-    counts[:, 0] = path.n_rounds
+    counts = np.zeros((len(path.answers), 3), np.int64)
+    counts[:, 0] = path.answers["n_rounds"]
     return SolvedPath(
         indptr=indptr.astype(np.int64),
         columns=columns.astype(np.int64),
         coefs=coefs,
-        sums=np.stack([path.qq, path.qy, path.l1], axis=1),
-        gaps=path.gaps,
+        sums=np.stack([path.answers[name] for name in ("qq", "qy", "l1")], axis=1),
+        gaps=path.answers["gap"].copy(),
         counts=counts,
         statuses=path.statuses,
         ending=path.ending,
@@ -164,20 +161,27 @@ def _at(problem: GramProblem, targets: Targets, columns: NDArray[np.int64], coef
 
 @kernel
 def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tuple[float, float, float, float]:
-    """Return the gap of the first point, q'y, q'r and the l1 norm."""
+    """Return the gap of the first point, infinite outside of the ball, q'y, q'r and the l1 norm."""
     magnitude, n_active, _ = magnitude_of(moments, b)
     sums = sums_of(moments, b, g, magnitude, n_active)
-    gap, _ = gap_at(targets, 0, moments.yy, sums)
-    return gap, sums.qy, sums.qr, sums.l1
+    gap, _ = gap_at(targets.penalty, targets.values[0], sums)
+    is_inside = share_inside(targets.penalty, targets.values[0], sums.l1) == 1.0
+    return gap if is_inside else np.inf, sums.qy, sums.qr, sums.l1
+
+
+@kernel
+def claims(penalty: Penalty, values: Vector, sums: Matrix) -> Matrix:
+    """Return bounds of the gaps of points, and how much of them is rounding; `sums` has a row for each of `Sums`."""
+    found = np.empty((2, values.size))
+    for k in range(values.size):
+        s = sums[:, k]
+        own = Sums(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10])
+        found[0, k], found[1, k] = gap_at(penalty, values[k], own)
+    return found
 
 
 def _prove_on_data(
-    problem: GramProblem,
-    penalties: Sequence[Penalty],
-    path: SolvedPath,
-    roundings: Vector,
-    goal: float,
-    workers: Workers,
+    problem: GramProblem, targets: Targets, path: SolvedPath, roundings: Vector, goal: float, workers: Workers
 ) -> SolvedPath:
     """Compute points once more that rounding has blurred, with residuals on the data: one pass for all of them."""
     is_blurred = (roundings > _BLURRED * problem.null_loss).tolist()
@@ -188,24 +192,12 @@ def _prove_on_data(
     for row, k in zip(weights, points, strict=True):
         support = slice(path.indptr[k], path.indptr[k + 1])
         row[path.columns[support]] = path.coefs[support]
-    l1 = np.abs(weights).sum(axis=1)
-    values = np.array([f.radius if isinstance(f, L1Ball) else f.lam for f in (penalties[k] for k in points)])
-
-    def gaps_of(known: Residuals) -> Vector:
-        if isinstance(penalties[0], L1):
-            return known.penalty_gaps(values, l1)
-        return known.ball_gaps(values)
-
-    certain, computed = residuals_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
-    gaps = np.maximum(0.0, gaps_of(certain))
-    is_rounding = gaps <= TIMES_ROUNDING * (gaps - gaps_of(computed))
-    qy = problem.yy - computed.yr
-    qq = np.maximum(0.0, qy - computed.yr + computed.norms**2)  # r = y - q
-    path.sums[points, :2] = np.stack([qq, qy], axis=1)
+    sums = sums_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
+    gaps, roundings = claims(targets.penalty, targets.values[points], np.array(sums))
+    path.sums[points, 0] = np.maximum(0.0, sums.qy - sums.yr + sums.rr)  # r = y - q
+    path.sums[points, 1] = sums.qy
     statuses = list(path.statuses)
-    for i, k in enumerate(points):
-        if gaps[i] < path.gaps[k]:
-            open_status = Status.PRECISION if is_rounding[i] else Status.STALLED
-            statuses[k] = Status.CERTIFIED if gaps[i] <= goal else open_status
-            path.gaps[k] = gaps[i]
+    for k, gap, status in zip(points, gaps, statuses_of(gaps, roundings, False, goal), strict=True):
+        if gap < path.gaps[k]:
+            path.gaps[k], statuses[k] = gap, status
     return path._replace(statuses=tuple(statuses))
