@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attack.cases import PROMISES, make_case, run
+from attack.cases import PROMISES, make_case, promised, run
 from attack.generators import GENERATORS
 from attack.judge import gap_of, integers, judge, point_of, root, truth_of
 from attack.workers import Asked, Worker
@@ -34,7 +34,7 @@ def test_promises_are_kept(name):
     promise = PROMISES[name]
     points = certified = 0
     for number in range(0, promise.n_sets, promise.quick):
-        verdict = run(promise.make(number))
+        verdict = run(promised(name, number))
         assert not verdict.faults, f"python -m tests.attack --case {name}/{number}"
         points, certified = points + verdict.points, certified + verdict.certified
     assert certified >= promise.share * points > 0 or promise.share == 0.0

@@ -41,12 +41,17 @@ def standard(X: np.ndarray) -> np.ndarray:
     return V / np.maximum(np.abs(V).max(axis=0), np.finfo(float).tiny)
 
 
+def explained(rng: Rng, X: np.ndarray) -> Data:
+    """Return columns with a response of their own numbers."""
+    return Data(X, response(rng, X))
+
+
+def dated(rng: Rng, X: np.ndarray) -> Data:
+    """Return columns far from zero with a response of what they vary by."""
+    return Data(X, response(rng, standard(X)))
+
+
 # Ordinary data, that nothing may be wrong with -------------------------------------------------------------------
-
-
-def plain(rng: Rng) -> Data:
-    V = normal(rng)
-    return Data(V, response(rng, V) + 7.0)
 
 
 def integers(rng: Rng) -> Data:
@@ -56,8 +61,7 @@ def integers(rng: Rng) -> Data:
 
 def zeros(rng: Rng) -> Data:
     V = normal(rng)
-    X = V * (rng.random(V.shape) < rng.choice([0.02, 0.2, 0.6]))
-    return Data(X, response(rng, X))
+    return explained(rng, V * (rng.random(V.shape) < rng.choice([0.02, 0.2, 0.6])))
 
 
 def repeated_rows(rng: Rng) -> Data:
@@ -102,9 +106,7 @@ def one_ulp(rng: Rng) -> Data:
     V = normal(rng)
     base = 10.0 ** rng.uniform(-3.0, 12.0, V.shape[1])
     X = np.where(V > 0.0, np.nextafter(base, np.inf), np.broadcast_to(base, V.shape))
-    ordinary = rng.random(V.shape[1]) < 0.3
-    X[:, ordinary] = V[:, ordinary]
-    return Data(X, response(rng, np.sign(V)))
+    return Data(np.where(rng.random(V.shape[1]) < 0.3, V, X), response(rng, np.sign(V)))
 
 
 def one_outlier(rng: Rng) -> Data:
@@ -125,35 +127,23 @@ def unix_times(rng: Rng) -> Data:
     V = normal(rng)
     spans = 10.0 ** rng.uniform(0.0, 5.0, V.shape[1])
     X = times_of(rng, *V.shape, rng.choice([1.0, 1e3, 1e9]), spans)
-    ordinary = rng.random(V.shape[1]) < 0.3
-    X[:, ordinary] = V[:, ordinary]
-    return Data(X, response(rng, standard(X)))
+    return dated(rng, np.where(rng.random(V.shape[1]) < 0.3, V, X))
 
 
 def years(rng: Rng) -> Data:
-    X = rng.integers(1950, 2025, draw_shape(rng)).astype(float)
-    return Data(X, response(rng, standard(X)))
+    return dated(rng, rng.integers(1950, 2025, draw_shape(rng)).astype(float))
 
 
 def ids(rng: Rng) -> Data:
     """Numbers in a row, from some large one on."""
     m, p = draw_shape(rng)
-    X = 10.0 ** rng.integers(5, 15, p) + np.stack([rng.permutation(m) for _ in range(p)], axis=1)
-    return Data(X, response(rng, standard(X)))
+    return dated(rng, 10.0 ** rng.integers(5, 15, p) + np.stack([rng.permutation(m) for _ in range(p)], axis=1))
 
 
 def powers(rng: Rng) -> Data:
     """Times, years or ids, with their squares and cubes."""
     X, y, *_ = (unix_times, years, ids)[rng.integers(3)](rng)
     return Data(np.hstack([X[:, :8] ** k for k in (1, 2, 3)]), y)
-
-
-def large_means_in_folds(rng: Rng) -> Data:
-    return means(rng)._replace(folds="many")
-
-
-def folds_of_one(rng: Rng) -> Data:
-    return (plain, means, years)[rng.integers(3)](rng)._replace(folds="one")
 
 
 def sparse_and_far(rng: Rng) -> Data:
@@ -167,11 +157,6 @@ def sparse_and_far(rng: Rng) -> Data:
 
 
 # Responses -------------------------------------------------------------------------------------------------------
-
-
-def y_far_from_zero(rng: Rng) -> Data:
-    V = normal(rng)
-    return Data(V, 10.0 ** rng.integers(4, 16) + response(rng, V))
 
 
 def y_constant(rng: Rng) -> Data:
@@ -199,15 +184,9 @@ def y_orthogonal(rng: Rng) -> Data:
     return Data(X, y + 10.0 ** -rng.integers(1, 18) * X[:, 0])
 
 
-def y_is_column(rng: Rng) -> Data:
-    V = normal(rng)
-    return Data(V, rng.choice([1.0, -3.0, 1e-8]) * V[:, 1])
-
-
 def y_in_span(rng: Rng) -> Data:
-    m, p = int(rng.integers(3, 20)), int(rng.integers(25, 60))
-    X = rng.standard_normal((m, p))
-    return Data(X, X @ rng.standard_normal(p))
+    X = rng.standard_normal((int(rng.integers(3, 20)), int(rng.integers(25, 60))))
+    return Data(X, X @ rng.standard_normal(X.shape[1]))
 
 
 # Scales ----------------------------------------------------------------------------------------------------------
@@ -231,8 +210,7 @@ def denormals(rng: Rng) -> Data:
     """Columns of denormal numbers, alone or beside ordinary ones; or such a response."""
     V = normal(rng)
     few = rng.random(V.shape[1]) < rng.choice([0.0, 0.2, 1.0])
-    X = np.where(few, V * 1e-310, V)
-    return Data(X, response(rng, V) * rng.choice([1.0, 1e-310]), extreme=True)
+    return Data(np.where(few, V * 1e-310, V), response(rng, V) * rng.choice([1.0, 1e-310]), extreme=True)
 
 
 # Dependent columns -----------------------------------------------------------------------------------------------
@@ -241,8 +219,7 @@ def denormals(rng: Rng) -> Data:
 def copies(rng: Rng) -> Data:
     V = normal(rng)
     p = V.shape[1]
-    X = V[:, rng.integers(0, max(1, p // 2), p)] * rng.choice([-1.0, 1.0], p)
-    return Data(X, response(rng, V))
+    return Data(V[:, rng.integers(0, max(1, p // 2), p)] * rng.choice([-1.0, 1.0], p), response(rng, V))
 
 
 def near_copies(rng: Rng) -> Data:
@@ -255,43 +232,36 @@ def near_copies(rng: Rng) -> Data:
 def chains(rng: Rng) -> Data:
     """Columns that differ by little from the one before."""
     V = normal(rng)
-    X = V[:, :1] + np.cumsum(10.0 ** -rng.integers(1, 12) * V, axis=1)
-    return Data(X, response(rng, X))
+    return explained(rng, V[:, :1] + np.cumsum(10.0 ** -rng.integers(1, 12) * V, axis=1))
 
 
 def dependent(rng: Rng) -> Data:
     """Columns in a space of few dimensions."""
-    m, p = draw_shape(rng)
-    k = int(rng.integers(1, 6))
-    X = rng.standard_normal((m, k)) @ rng.standard_normal((k, p))
-    return Data(X, response(rng, X))
+    (m, p), k = draw_shape(rng), int(rng.integers(1, 6))
+    return explained(rng, rng.standard_normal((m, k)) @ rng.standard_normal((k, p)))
 
 
 def rank_one(rng: Rng) -> Data:
     m, p = draw_shape(rng)
-    X = np.outer(rng.standard_normal(m), rng.standard_normal(p))
-    return Data(X, response(rng, X))
+    return explained(rng, np.outer(rng.standard_normal(m), rng.standard_normal(p)))
 
 
 def hilbert(rng: Rng) -> Data:
     m, p = draw_shape(rng)
-    X = 1.0 / (1.0 + np.arange(m)[:, None] + np.arange(p))
-    return Data(X, response(rng, X))
+    return explained(rng, 1.0 / (1.0 + np.arange(m)[:, None] + np.arange(p)))
 
 
 def vandermonde(rng: Rng) -> Data:
     m, p = draw_shape(rng)
     nodes = rng.uniform(-1.0, 1.0, m) if rng.random() < 0.5 else np.linspace(0.0, 1.0, m)
-    X = nodes[:, None] ** np.arange(p)
-    return Data(X, response(rng, X))
+    return explained(rng, nodes[:, None] ** np.arange(p))
 
 
 def ill_conditioned(rng: Rng) -> Data:
     """Singular values from one down to 1e-12."""
     V = normal(rng)
     left, _, right = np.linalg.svd(V, full_matrices=False)
-    X = left * np.geomspace(1.0, 1e-12, min(V.shape)) @ right
-    return Data(X, response(rng, V))
+    return Data(left * np.geomspace(1.0, 1e-12, min(V.shape)) @ right, response(rng, V))
 
 
 def spectra_of(rng: Rng, m: int, p: int) -> Data:
@@ -302,10 +272,6 @@ def spectra_of(rng: Rng, m: int, p: int) -> Data:
     noise = 10.0 ** rng.uniform(-7.0, -4.0)
     X = amounts @ np.exp(-0.5 * ((place - centres) / widths) ** 2) + noise * rng.standard_normal((m, p))
     return Data(X, amounts @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0] + 1e-2 * rng.standard_normal(m))
-
-
-def spectra(rng: Rng) -> Data:
-    return spectra_of(rng, int(rng.integers(15, 40)), int(rng.integers(60, 150)))
 
 
 # Shapes ----------------------------------------------------------------------------------------------------------
@@ -326,17 +292,20 @@ def no_varying_columns(rng: Rng) -> Data:
     return Data(np.tile(rng.choice([0.0, 0.1, -1e9, 1 / 3], p), (m, 1)), rng.standard_normal(m))
 
 
-ORDINARY = (plain, integers, zeros, repeated_rows, genotypes, copies)
-
 GENERATORS: dict[str, Callable[[Rng], Data]] = {
-    make.__name__: make
-    for make in (
-        *ORDINARY,
-        means, means_and_constants, one_ulp, one_outlier, unix_times, years, ids, powers, large_means_in_folds,
-        folds_of_one, sparse_and_far,
-        y_far_from_zero, y_constant, y_one_ulp, y_orthogonal, y_is_column, y_in_span,
-        scales, scales_side_by_side, denormals,
-        near_copies, chains, dependent, rank_one, hilbert, vandermonde, ill_conditioned, spectra,
-        few_samples, one_column, no_varying_columns,
-    )
-}  # fmt: skip
+    "plain": lambda rng: Data(V := normal(rng), response(rng, V) + 7.0),
+    **{make.__name__: make for make in (integers, zeros, repeated_rows, genotypes, copies)},
+    **{make.__name__: make for make in (means, means_and_constants, one_ulp, one_outlier, unix_times, years, ids)},
+    "powers": powers,
+    "large_means_in_folds": lambda rng: means(rng)._replace(folds="many"),
+    "folds_of_one": lambda rng: (GENERATORS["plain"], means, years)[rng.integers(3)](rng)._replace(folds="one"),
+    "sparse_and_far": sparse_and_far,
+    "y_far_from_zero": lambda rng: Data(V := normal(rng), 10.0 ** rng.integers(4, 16) + response(rng, V)),
+    **{make.__name__: make for make in (y_constant, y_one_ulp, y_orthogonal)},
+    "y_is_column": lambda rng: Data(V := normal(rng), rng.choice([1.0, -3.0, 1e-8]) * V[:, 1]),
+    "y_in_span": y_in_span,
+    **{make.__name__: make for make in (scales, scales_side_by_side, denormals, near_copies, chains, dependent)},
+    **{make.__name__: make for make in (rank_one, hilbert, vandermonde, ill_conditioned)},
+    "spectra": lambda rng: spectra_of(rng, int(rng.integers(15, 40)), int(rng.integers(60, 150))),
+    **{make.__name__: make for make in (few_samples, one_column, no_varying_columns)},
+}
