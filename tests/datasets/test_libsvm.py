@@ -108,13 +108,6 @@ def test_number_of_features_is_that_of_scikit_learn(file, n_features):
     assert_same(*load(file, data, n_features=n_features), expected, y)
 
 
-@pytest.mark.parametrize("data", [b"", b"# nothing\n", b"1\n2\n", b"1 # 3:4\n", b"\n\n", b" "])
-@pytest.mark.parametrize("zero_based", ["auto", True, False])
-def test_files_without_entries(file, data, zero_based):
-    expected, y = load_svmlight_file(io.BytesIO(data), zero_based=zero_based)
-    assert_same(*load(file, data, zero_based=zero_based), expected, y)
-
-
 # Numbers -----------------------------------------------------------------------------------------------------
 
 
@@ -158,19 +151,6 @@ def test_what_does_not_fit_float32_is_refused(file, number, fits):
 
 
 # Order, copies, queries --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_indices_need_not_be_sorted(file, n_threads):
-    rng = np.random.default_rng(1)
-    dense = rng.integers(1, 9, (40, 12)) * (rng.random((40, 12)) < 0.5)
-    lines = []
-    for row in dense:
-        indices = rng.permutation(np.flatnonzero(row))
-        lines.append(" ".join(["1", *(f"{j + 1}:{row[j]}" for j in indices)]))
-    with small_pieces():
-        X, _ = load(file, "\n".join(lines).encode(), n_features=12, n_threads=n_threads)
-    assert_same(X, np.ones(40), sp.csc_array(dense.astype(float)), np.ones(40))
 
 
 def test_queries_are_returned_on_request(file):
@@ -319,6 +299,7 @@ ODD_FILES = st.one_of(
 )
 @given(data=ODD_FILES, block=st.sampled_from([1, 7, 40, 1 << 19]), n_threads=st.integers(1, 3))
 @example(b"1 1:2\x00", 1, 1)
+@example(b"1 7:1 3:2 5:9\n2 4:1 0:2", 7, 2)
 @example(b"1 qid:\x00 1:2", 1, 1)
 def test_odd_files_are_read_or_refused_at_the_right_place(file, data, block, n_threads):
     """By compiled code as by plain Python, which tells what is wrong: see MALFORMED of test_libsvm_errors."""

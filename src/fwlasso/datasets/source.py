@@ -3,10 +3,11 @@
 Nothing here holds the whole matrix. Arrays may be memory maps or datasets of an HDF5 file.
 """
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -164,30 +165,23 @@ def cuts(n: int, size: int) -> Iterator[tuple[int, int]]:
 class Spool:
     """An array that is appended to piece by piece, in a file or in memory: for lengths that are not known ahead."""
 
-    def __init__(self, file: Path | None, dtype: Any) -> None:
-        self._file, self._dtype = file, np.dtype(dtype)
-        self._pieces: list[NDArray[Any]] = []
+    def __init__(self, stream: BinaryIO, dtype: Any) -> None:
+        self._stream, self._dtype = stream, np.dtype(dtype)
         self.size = 0
 
     def append(self, values: NDArray[Any]) -> None:
         """Append an array in row-major order."""
-        piece = np.asarray(values, self._dtype)
-        self.size += piece.size
-        if self._file is None:
-            self._pieces.append(piece)
-            return
-        with self._file.open("ab") as file:
-            file.write(piece.tobytes())
+        self._stream.write(np.ascontiguousarray(values, self._dtype).data)
+        self.size += values.size
 
     def map(self, *shape: int) -> NDArray[Any]:
         """Return all that was appended, once."""
+        self._stream.flush()
         if self.size == 0:
             return np.empty(shape, self._dtype)
-        if self._file is not None:
-            return np.memmap(self._file, self._dtype, "r", shape=shape)
-        whole = np.concatenate(self._pieces)
-        self._pieces.clear()
-        return whole.reshape(shape)
+        if isinstance(self._stream, io.BytesIO):
+            return np.frombuffer(self._stream.getbuffer(), self._dtype).reshape(shape)
+        return np.memmap(self._stream, self._dtype, "r", shape=shape)
 
 
 class Desk(NamedTuple):
@@ -199,4 +193,5 @@ class Desk(NamedTuple):
 
     def spool(self, name: str, dtype: Any) -> Spool:
         """Return an array to append to."""
-        return Spool(None if self.scratch is None else self.scratch / name, dtype)
+        in_file = None if self.scratch is None else self.stack.enter_context((self.scratch / name).open("w+b"))
+        return Spool(in_file or io.BytesIO(), dtype)

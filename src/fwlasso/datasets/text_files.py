@@ -122,8 +122,10 @@ def _read_header(file: Path, stream: Any) -> _Header:
 def _number_blocks(
     file: Path, packed: Any, stream: Any, per_line: int, tell: ProgressCallback
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield the numbers of a text, in blocks of whole lines."""
-    for block in _text_blocks(file, packed, stream, tell):
+    """Yield the numbers of a text in blocks of whole lines, and tell how far in the file, packed or not, it is."""
+    what, size = f"reading {file.name}", file.stat().st_size
+    while block := stream.read(_BLOCK):
+        block += b"" if block.endswith(b"\n") else stream.readline()
         try:
             numbers = np.array(block.split(), np.float64)
         except ValueError as error:
@@ -131,12 +133,5 @@ def _number_blocks(
         if numbers.size % per_line:
             raise ValueError(f"{file}: expected {per_line} numbers in every line")
         yield numbers.reshape(-1, per_line)
-
-
-def _text_blocks(file: Path, packed: Any, stream: Any, tell: ProgressCallback) -> Iterator[bytes]:
-    """Yield a stream in blocks of whole lines, and tell how far in the file, packed or not, it is."""
-    what, size = f"reading {file.name}", file.stat().st_size
-    while block := stream.read(_BLOCK):
-        yield block + (b"" if block.endswith(b"\n") else stream.readline())
         tell(Step(what, min(packed.tell(), size), size))
     tell(Step(what, size, size))
