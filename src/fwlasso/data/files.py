@@ -27,10 +27,10 @@ _OF_FILES = (OSError, EOFError, ValueError, zipfile.BadZipFile)
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder; when the block ends without an error, it takes the place of `folder`."""
-    place, folder = folder, folder.resolve()
+    asked, folder = folder, folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder)
-    with speaking_of(place):
+    with speaking_of(asked):
         new, number = _new_sibling(folder)
         try:
             yield new
@@ -43,16 +43,16 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def speaking_of(place: Path) -> Iterator[None]:
-    """Let errors of the system name the place that is written, not its draft, a hidden sibling; nor nothing."""
+def speaking_of(path: Path) -> Iterator[None]:
+    """Let errors of the system name the file or folder that is written, not its draft, a hidden sibling, or nothing."""
     try:
         yield
     except OSError as error:
         parts = Path(str(error.filename)).parts
-        is_of_draft = any(part.startswith(f".{place.resolve().name}.") for part in parts)
+        is_of_draft = any(part.startswith(f".{path.resolve().name}.") for part in parts)
         if not is_of_draft and (error.filename is not None or not is_full(error)):
             raise
-        raise OSError(error.errno, error.strerror, str(place)) from error
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 @contextmanager

@@ -95,9 +95,9 @@ def open_store(folder: str | Path) -> Store:
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
     >>> from fwlasso.datasets import open_store, write_store
-    >>> with TemporaryDirectory() as place:
-    ...     _ = write_store(f"{place}/data", np.eye(3), [1.0, 2.0, 3.0], feature_names=["a", "b", "c"])
-    ...     store = open_store(f"{place}/data")
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = write_store(f"{folder}/data", np.eye(3), [1.0, 2.0, 3.0], feature_names=["a", "b", "c"])
+    ...     store = open_store(f"{folder}/data")
     >>> store.shape, store.feature_names
     ((3, 3), ('a', 'b', 'c'))
     """
@@ -138,9 +138,9 @@ def verify_store(folder: str | Path, progress: ProgressCallback | None = None) -
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
     >>> from fwlasso.datasets import verify_store, write_store
-    >>> with TemporaryDirectory() as place:
-    ...     _ = write_store(f"{place}/data", np.eye(3), [1.0, 2.0, 3.0])
-    ...     verify_store(f"{place}/data").shape
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = write_store(f"{folder}/data", np.eye(3), [1.0, 2.0, 3.0])
+    ...     verify_store(f"{folder}/data").shape
     (3, 3)
     """
     store = open_store(folder)

@@ -75,20 +75,20 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
     if not file.parent.is_dir():  # or the error would name the hidden file
         raise FileNotFoundError(f"{file}: there is no folder {file.parent}")
     with speaking_of(file):
-        place = file.resolve()
-        if place.exists() and not place.is_file():
-            with place.open("wb") as stream, _packing(stream, file) as packed:
+        real = file.resolve()
+        if real.exists() and not real.is_file():
+            with real.open("wb") as stream, _packing(stream, file) as packed:
                 yield packed
             return
-        part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+        part = real.with_name(f".{real.name}.{secrets.token_hex(4)}.part")
         try:
             with part.open("xb") as stream:
                 with _packing(stream, file) as packed:
                     yield packed
                 stream.flush()
                 os.fsync(stream.fileno())
-            part.replace(place)
-            sync(place.parent)
+            part.replace(real)
+            sync(real.parent)
         except BaseException:
             part.unlink(missing_ok=True)
             raise

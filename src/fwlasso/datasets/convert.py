@@ -14,7 +14,7 @@ from ..data.store import Store, open_store
 from .fill import Indices, Selection
 from .readers import open_source
 from .source import Wanted
-from .write import as_float_type, build, require_place
+from .write import as_float_type, build, require_free
 
 
 def convert(
@@ -63,17 +63,17 @@ def convert(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from fwlasso.datasets import convert
-    >>> with TemporaryDirectory() as place:
-    ...     file = Path(place, "data.csv")
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "data.csv")
     ...     _ = file.write_text("age,dose,effect\n1,2,3\n4,5,6\n7,8,9\n")
-    ...     store = convert(file, Path(place, "store"), target="effect", columns=["dose"], rows=slice(1, None))
+    ...     store = convert(file, Path(folder, "store"), target="effect", columns=["dose"], rows=slice(1, None))
     >>> store.X.tolist(), store.y.tolist(), store.feature_names
     ([[5.0], [8.0]], [6.0, 9.0], ('dose',))
     """
-    file, folder, dtype = Path(source), require_place(folder), as_float_type(dtype)
+    file, folder, dtype = Path(source), require_free(folder), as_float_type(dtype)
     tell = progress or silent
-    with replacing_folder(folder) as place:
-        scratch = place / "scratch"
+    with replacing_folder(folder) as draft:
+        scratch = draft / "scratch"
         scratch.mkdir()
         wanted = Wanted(target, _names(columns), exclude, zero_based)
         with open_source(file, wanted, scratch, tell) as opened:
@@ -82,7 +82,7 @@ def convert(
                 _select(rows, m, opened.sample_names, "rows"), _select(columns, p, opened.feature_names, "columns")
             )
             try:
-                build(place, opened, selection, dtype, tell)
+                build(draft, opened, selection, dtype, tell)
             except ValueError as error:
                 raise error if str(file) in str(error) else ValueError(f"{file}: {error}") from error
         shutil.rmtree(scratch)

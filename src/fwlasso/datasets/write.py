@@ -54,19 +54,19 @@ def write_store(
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
     >>> from fwlasso.datasets import write_store
-    >>> with TemporaryDirectory() as place:
-    ...     store = write_store(f"{place}/data", np.eye(3), [1.0, 2.0, 3.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     store = write_store(f"{folder}/data", np.eye(3), [1.0, 2.0, 3.0])
     >>> store.X.dtype, store.y.tolist()
     (dtype('float64'), [1.0, 2.0, 3.0])
     """
-    folder = require_place(folder)
+    folder = require_free(folder)
     source = from_matrix(X, y, None if feature_names is None else tuple(feature_names))
-    with replacing_folder(folder) as place:
-        build(place, source, Selection(), dtype, progress or silent)
+    with replacing_folder(folder) as draft:
+        build(draft, source, Selection(), dtype, progress or silent)
     return open_store(folder)
 
 
-def require_place(folder: str | Path) -> Path:
+def require_free(folder: str | Path) -> Path:
     """Return where a store is to be written: nothing, an empty folder, or a store. Anything else is left alone."""
     folder = Path(folder)
     if folder.is_dir() and not is_store(folder) and any(folder.iterdir()):
@@ -76,7 +76,7 @@ def require_place(folder: str | Path) -> Path:
     return folder
 
 
-def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: ProgressCallback) -> None:
+def build(folder: Path, source: Source, selection: Selection, dtype: Any, tell: ProgressCallback) -> None:
     """Write a store to an empty folder."""
     m, p = selection.shape(source)
     y = as_response(source.y, source.shape[0])
@@ -90,7 +90,7 @@ def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: P
     maps: list[np.memmap[Any, Any]] = []
 
     def allocate(name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-        maps.append(create_array(place / f"{name}.npy", dtype, shape))
+        maps.append(create_array(folder / f"{name}.npy", dtype, shape))
         return np.asarray(maps[-1])
 
     arrays = fill(source, selection, as_float_type(dtype) or source.dtype, allocate, tell)
@@ -104,9 +104,9 @@ def build(place: Path, source: Source, selection: Selection, dtype: Any, tell: P
         names, first_index = tuple(str(j + first_index) for j in range(source.shape[1])), None
     if names is not None:
         chosen = names if selection.columns is None else [names[j] for j in selection.columns]
-        (place / file_name(NAMES)).write_text(json.dumps(chosen), encoding="utf-8")
+        (folder / file_name(NAMES)).write_text(json.dumps(chosen), encoding="utf-8")
         files.append(NAMES)
-    _seal(place, {"shape": [m, p], "target": source.target, "first_index": first_index}, files, tell)
+    _seal(folder, {"shape": [m, p], "target": source.target, "first_index": first_index}, files, tell)
 
 
 def create_array(file: Path, dtype: Any, shape: tuple[int, ...]) -> np.memmap[Any, Any]:
@@ -141,13 +141,13 @@ def as_float_type(dtype: Any) -> np.dtype[Any] | None:
     return chosen
 
 
-def _seal(place: Path, about: dict[str, Any], names: list[str], tell: ProgressCallback) -> None:
+def _seal(folder: Path, about: dict[str, Any], names: list[str], tell: ProgressCallback) -> None:
     """Write the manifest, with sizes and digests, and wait until everything is on the disk."""
-    files = {name: place / file_name(name) for name in names}
+    files = {name: folder / file_name(name) for name in names}
     digests = digests_of(files, tell, "checksums")
     entries = {name: {"bytes": file.stat().st_size, "sha256": digests[name]} for name, file in files.items()}
     for file in files.values():
         sync(file)
     manifest = {"format": FORMAT, "version": VERSION, **about, "files": entries}
-    (place / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    sync(place / MANIFEST)
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    sync(folder / MANIFEST)
