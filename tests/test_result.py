@@ -1,5 +1,6 @@
 """A path as users have it: predictions, scores, interpolation, frames and files."""
 
+import itertools
 import pickle
 import threading
 from dataclasses import fields, replace
@@ -144,27 +145,17 @@ GRIDS = pytest.mark.parametrize("name", ["radius", "alpha"])
 
 @GRIDS
 @pytest.mark.parametrize("solve_grid", [{"alphas": 6}, {"radii": 6}], ids=["alphas", "radii"])
-def test_at_is_exact_on_the_grid(name, solve_grid):
+def test_at_is_exact_on_the_grid_and_linear_between(name, solve_grid):
     path = solve(**solve_grid)
-    for k, value in enumerate(grid_of(path, name)):
+    grid = grid_of(path, name)
+    for k, value in enumerate(grid):
         coef, intercept = at(path, name, value)
         np.testing.assert_array_equal(coef, path.coef(k))
         assert intercept == path.intercepts[k]
-
-
-@GRIDS
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.75])
-def test_at_is_linear_between(path, name, share):
-    grid = grid_of(path, name)
-    for k in range(len(path) - 1):
+    for k, share in itertools.product(range(len(path) - 1), (0.1, 0.75)):
         coef, intercept = at(path, name, (1 - share) * grid[k] + share * grid[k + 1])
         np.testing.assert_allclose(coef, (1 - share) * path.coef(k) + share * path.coef(k + 1), atol=1e-12)
         assert intercept == pytest.approx((1 - share) * path.intercepts[k] + share * path.intercepts[k + 1])
-
-
-@GRIDS
-def test_at_outside_is_refused_with_the_range(path, name):
-    grid = grid_of(path, name)
     for value in (1.001 * grid.max(), grid.min() - 1e-6, np.nan):
         with pytest.raises(ValueError, match=rf"{name}=.* is outside the path, \[.*{grid.max():.6g}"):
             path.at(**{name: value})
