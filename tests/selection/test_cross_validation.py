@@ -206,7 +206,7 @@ def test_another_rule_chooses_without_solving_again(relax, rng, monkeypatch):
     expected = {rule: lasso_cv(X, y, rule=rule, **options).choice for rule in ("min", "1se", lambda *_: 7)}
     by_information = lasso_cv(X, y, rule="bic", alphas=20, standardize=True).choice
     found = lasso_cv(X, y, **options)
-    monkeypatch.setattr("fwlasso.selection.cross_validation.path_and_subset_paths", None)
+    monkeypatch.setattr("fwlasso.selection.cross_validation.solve_paths", None)
     for rule, same in expected.items():
         choice = found.choose("1se").choose(rule).choice
         for name in ("rule", "point", "criterion", "greater_is_better", "intercept", "blend", "radius", "r2"):

@@ -19,8 +19,8 @@ from ..gram.file_sums import SummedTable
 from ..options import Options
 from ..path import solve_path
 from ..result import LassoPath
-from ..selection.choice import Choice
-from ..selection.cross_validation import choice_of_point, warn_at_end_of_grid
+from ..selection.choice import Choice, choice_of_point
+from ..selection.cross_validation import warn_at_end_of_grid
 from ..status import Status
 from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, RunFolder, Source, Threads
 from .read import read_data, read_sums, read_validation

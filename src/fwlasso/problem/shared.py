@@ -101,7 +101,7 @@ class Convoy:
             self._changed.notify_all()
 
 
-def side_by_side(paths: Sequence[Callable[[Workers], T]], n_together: int, workers: Workers) -> list[T]:
+def solve_together(paths: Sequence[Callable[[Workers], T]], n_together: int, workers: Workers) -> list[T]:
     """Return what comes of every path, given workers of its own: up to `n_together` of them at a time, in a convoy."""
     n_together = min(n_together, len(paths))
     if n_together <= 1 or workers.n_threads == 1:

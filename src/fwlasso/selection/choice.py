@@ -1,16 +1,18 @@
 """The choice of a model on a path, and what it rests on."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._core.columns import Vector
+from .._core.columns import Matrix, Vector
+from ..data.checks import check
 from ..result import LassoPath
-from .criteria import best_point
+from .criteria import Rule, best_point, information, within_one_error
+from .scoring import Scoring
 
 T = TypeVar("T")
 
@@ -103,6 +105,42 @@ class Choice:
             "standard_errors": None if self.standard_errors is None else self.standard_errors.tolist(),
             "fold_scores": None if self.fold_scores is None else self.fold_scores.tolist(),
         }
+
+
+def choice_of_point(path: LassoPath, point: int, rule: str, criterion: str, scores: Vector) -> Choice:
+    """Return the choice of a point of the path itself by numbers of which the smallest are the best."""
+    intercept, radius, r2 = (float(values[point]) for values in (path.intercepts, path.radii, path.r2))
+    return Choice(rule, point, criterion, scores, False, path.coefs[:, [point]], intercept, radius=radius, r2=r2)
+
+
+def choose_by_information(path: LassoPath, rule: str) -> Choice:
+    """Choose a point by an information criterion."""
+    scores = information(path, rule)
+    return choice_of_point(path, best_point(scores, False), rule, rule.upper(), scores)
+
+
+def choose_by_scores(scored: LassoPath, scores: Matrix, rule: str | Rule, scoring: Scoring, blend: float) -> Choice:
+    """Choose one of the models `scored` by scores of shape (n_points, n_folds), of points that all folds came to."""
+    means, n_folds, greater = scores.mean(axis=1), scores.shape[1], scoring.greater_is_better
+    errors = scores.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else None
+    if callable(rule):
+        point = int(rule(scored, scores))
+        check("rule", point, 0 <= point < len(means), f"a function that returns a point below {len(means)}")
+    else:
+        point = within_one_error(means, errors, greater) if rule == "1se" else best_point(means, greater)
+    name = rule if isinstance(rule, str) else getattr(rule, "__name__", "a function")
+    return replace(
+        choice_of_point(scored, point, name, scoring.name, _of_all(scored, means)),
+        greater_is_better=greater,
+        fold_scores=_of_all(scored, scores),
+        standard_errors=None if errors is None else _of_all(scored, errors),
+        blend=blend,
+    )
+
+
+def _of_all(path: LassoPath, known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers of every point of the path: NaN for those that not all folds came to."""
+    return np.concatenate([known, np.full((len(path) - len(known), *known.shape[1:]), np.nan)])
 
 
 def path_and_choice(path: Any, choice: Any) -> tuple[LassoPath, Choice | None]:

@@ -1,13 +1,16 @@
 """Rules that choose a point of a path: by scores on held-out samples, or by an information criterion."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import gammaln
 
-from .._core.columns import Vector
+from .._core.columns import Matrix, Vector
 from ..result import LassoPath
 
+#: Called with the path and the scores, of shape (n_points, n_folds); returns a point.
+Rule = Callable[[LassoPath, Matrix], int]
 #: Rules on scores of held-out samples, and rules on the path alone.
 SCORE_RULES = ("min", "1se")
 INFORMATION_RULES = ("aic", "bic", "ebic")

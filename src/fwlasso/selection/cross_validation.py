@@ -1,33 +1,31 @@
 """Cross-validation of a path: folds are masks over the same X, the chosen model is a point of the path on all of it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
 from .._core.threads import one_blas_thread
-from ..data.checks import as_response, check
-from ..data.design import Design
+from ..data.checks import as_response
 from ..data.inputs import Data
 from ..data.predict import predict_rows
 from ..models import LinearModel
 from ..options import Options, check_seeded, options_of
-from ..path import Mask, solve_context
+from ..path import solve_context
 from ..result import LassoPath
 from ..status import Status
-from .choice import Choice
-from .criteria import INFORMATION_RULES, SCORE_RULES, best_point, information, within_one_error
-from .folds import Plan, Rule, Split
-from .refit import refit_supports
+from .choice import Choice, choice_of_point, choose_by_information, choose_by_scores
+from .criteria import INFORMATION_RULES, SCORE_RULES, Rule, best_point
+from .folds import Plan, Split
+from .refit import relax
 from .scoring import Scoring, make_scoring
-from .together import SubsetPaths, path_and_subset_paths
+from .together import SubsetPaths, solve_paths
 
 # Correlation of neighbouring responses from which on samples seem to be sorted.
 _MUCH_ALIKE = 0.5
@@ -102,15 +100,14 @@ class CrossValidation:
         """
         rule = Plan(rule=rule).rule
         if rule in INFORMATION_RULES:
-            return replace(self, choice=_by_information(self.path, str(rule)))
+            return replace(self, choice=choose_by_information(self.path, str(rule)))
         old = self.choice
         if old.fold_scores is None:
             raise ValueError(f"rule={rule!r} needs scores of held-out samples, and rule={old.rule!r} made none")
         n_scored = min(map(len, (self.path, *self.fold_paths)))
+        scoring = Scoring(old.criterion, old.greater_is_better)
         scored = self.path if self._scored is None else self._scored
-        known = old.fold_scores[:n_scored]
-        choice = _by_scores(scored, known, rule, old.criterion, old.greater_is_better, old.blend)
-        return replace(self, choice=choice)
+        return replace(self, choice=choose_by_scores(scored, old.fold_scores[:n_scored], rule, scoring, old.blend))
 
     @property
     def ending(self) -> Status | None:
@@ -193,7 +190,7 @@ def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidat
         splits = plan.splits(data.response, options.random_state)
         if not plan.split_params:  # of groups, those that belong together may be neighbours
             _warn_of_ordered_blocks(splits, data.response)
-        paths = path_and_subset_paths(context, [split.kept for split in splits])
+        paths = solve_paths(context, [split.kept for split in splits])
     path = paths.path
     with one_blas_thread():
         choice, scored = _choose(paths, splits, plan, scoring, data)
@@ -248,131 +245,44 @@ def _gain_beyond(scores: Vector) -> float:
     return float(gain * gain / (before - gain)) if gain < before else math.inf
 
 
-class _Relaxed(NamedTuple):
-    """A path, and least squares on its supports."""
-
-    path: LassoPath
-    coefs: sp.csc_array
-    intercepts: Vector
-    has_refit: NDArray[np.bool_]
-
-    def predict(self, predict: Callable[[sp.csc_array, Vector], NDArray[Any]], blends: Sequence[float]) -> list[Any]:
-        """Return predictions of every blend; NaN for points that were not refitted, where a blend needs it."""
-        lasso = predict(self.path.coefs, self.path.intercepts)
-        if blends == (1.0,):
-            return [lasso]
-        squares = predict(self.coefs, self.intercepts)
-        squares[:, ~self.has_refit] = np.nan
-        return [lasso if blend == 1.0 else blend * lasso + (1.0 - blend) * squares for blend in blends]
-
-
-def _relaxed(design: Design, response: Vector, path: LassoPath, kept: Mask | None, plan: Plan) -> _Relaxed:
-    if plan.blends == (1.0,):
-        return _Relaxed(path, path.coefs, path.intercepts, np.ones(len(path), np.bool_))
-    return _Relaxed(path, *refit_supports(design, response, path, kept))
-
-
 def _choose(
     paths: SubsetPaths, splits: list[Split], plan: Plan, scoring: Scoring, data: Data
 ) -> tuple[Choice, LassoPath]:
     """Score the points that all paths have, and choose one of them; return what the scores are of, too."""
-    (path, fold_paths, _), design, response = paths, data.design, data.response
+    path, fold_paths, _ = paths
     if isinstance(plan.rule, str) and plan.rule in INFORMATION_RULES:
-        return _by_information(path, plan.rule), path
-    tables = []
-    for k, (fold_path, (kept, rows)) in enumerate(zip(fold_paths, splits, strict=True)):
-        errors = None
-        if scoring.scorer is None and plan.blends == (1.0,) and np.array_equal(np.flatnonzero(~kept), np.sort(rows)):
-            errors = paths.squared_errors(k)
-        if errors is None:
-            fold = _relaxed(design, response, fold_path, kept, plan)
-            blended = fold.predict(partial(predict_rows, design.columns, rows), plan.blends)
-            tables.append(scoring.of(blended, response, data.X, rows))
-        else:
-            tables.append(errors[:, np.newaxis])
-        tables[-1][[status.ends_path for status in fold_path.statuses]] = np.nan  # begun, and not solved
-    whole = _relaxed(design, response, path, None, plan)
+        return choose_by_information(path, plan.rule), path
+    folds = [_fold_scores(paths, k, split, plan, scoring, data=data) for k, split in enumerate(splits)]
+    whole = relax(data.design, data.response, path, plan.blends)
     if isinstance(plan.validation, tuple):
-        other, truth = plan.validation
-        blended = whole.predict(
-            lambda coefs, intercepts: replace(path, coefs=coefs, intercepts=intercepts).predict(other), plan.blends
-        )
-        tables.append(scoring.of(blended, as_response(truth, len(blended[0])), other, None))
-    n_points = min(len(path), *(table.shape[0] for table in tables))
-    scores = np.stack([table[:n_points] for table in tables], axis=1)  # points, folds, blends
-    if np.isnan(scores).any(axis=1).all() and any(it.ending is not None for it in (path, *fold_paths)):
+        X, y = plan.validation
+        blended = whole.predict(lambda coefs, b0: replace(path, coefs=coefs, intercepts=b0).predict(X), plan.blends)
+        folds.append(scoring.of(blended, as_response(y, len(blended[0])), X, None))
+    n_points = min(len(path), *map(len, folds))
+    scores = np.stack([of_fold[:n_points] for of_fold in folds], axis=2)  # points, blends, folds
+    if np.isnan(scores).any(axis=2).all() and any(it.ending is not None for it in (path, *fold_paths)):
         warn_of_doubt("Nothing was solved in every fold before the end: no model is chosen.")
         return choice_of_point(path, 0, str(plan.rule), scoring.name, np.full(len(path), np.nan)), path
-    return _best(path, whole, scores, plan, scoring, data)
-
-
-def choice_of_point(path: LassoPath, point: int, rule: str, criterion: str, scores: Vector) -> Choice:
-    """Return the choice of a point of the path itself by numbers of which the smallest are the best."""
-    intercept, radius, r2 = (float(values[point]) for values in (path.intercepts, path.radii, path.r2))
-    return Choice(rule, point, criterion, scores, False, path.coefs[:, [point]], intercept, radius=radius, r2=r2)
-
-
-def _by_information(path: LassoPath, rule: str) -> Choice:
-    scores = information(path, rule)
-    return choice_of_point(path, best_point(scores, False), rule, rule.upper(), scores)
-
-
-def _best(
-    path: LassoPath, whole: _Relaxed, scores: NDArray[np.float64], plan: Plan, scoring: Scoring, data: Data
-) -> tuple[Choice, LassoPath]:
-    """Choose a blend and a point from scores of shape (n_points, n_folds, n_blends)."""
-    scores[~whole.has_refit[: len(scores)], :, : -1 if plan.blends[-1] == 1.0 else None] = np.nan
-    greater = scoring.greater_is_better
+    needs_refit = np.array(plan.blends) < 1.0
+    scores[np.ix_(~whole.has_refit[:n_points], needs_refit)] = np.nan
     # Of equals the sparsest, then the one nearest to the Lasso.
-    place = best_point(scores.mean(axis=1)[:, ::-1].ravel(), greater) % len(plan.blends)
-    at = len(plan.blends) - 1 - place
-    blend = plan.blends[at]
-    scored = path if blend == 1.0 else _mixed(path, whole, blend, data)
-    return _by_scores(scored, scores[:, :, at], plan.rule, scoring.name, greater, blend), scored
+    at = best_point(scores.mean(axis=2).ravel(), scoring.greater_is_better) % len(plan.blends)
+    scored = whole.mix(plan.blends[at], data)
+    return choose_by_scores(scored, scores[:, at], plan.rule, scoring, plan.blends[at]), scored
 
 
-def _by_scores(
-    scored: LassoPath, scores: NDArray[np.float64], rule: str | Rule, criterion: str, greater: bool, blend: float
-) -> Choice:
-    """Choose one of the models `scored` by scores of shape (n_points, n_folds), of points that all folds came to."""
-    means, n_folds = scores.mean(axis=1), scores.shape[1]
-    errors = scores.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else None
-    if callable(rule):
-        point = int(rule(scored, scores))
-        check("rule", point, 0 <= point < len(means), f"a function that returns a point below {len(means)}")
-    elif rule == "1se":
-        point = within_one_error(means, errors, greater)
-    else:
-        point = best_point(means, greater)
-    name = rule if isinstance(rule, str) else getattr(rule, "__name__", "a function")
-    return replace(
-        choice_of_point(scored, point, name, criterion, _of_all(scored, means)),
-        greater_is_better=greater,
-        fold_scores=_of_all(scored, scores),
-        standard_errors=None if errors is None else _of_all(scored, errors),
-        blend=blend,
-    )
-
-
-def _of_all(path: LassoPath, known: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers of every point of the path: NaN for those that not all folds came to."""
-    return np.concatenate([known, np.full((len(path) - len(known), *known.shape[1:]), np.nan)])
-
-
-def _mixed(path: LassoPath, whole: _Relaxed, blend: float, data: Data) -> LassoPath:
-    """Return the mixes of the points of a path with their refits, which no gap is known of."""
-    data_, intercepts = (
-        blend * lasso + (1.0 - blend) * squares
-        for lasso, squares in ((path.coefs.data, whole.coefs.data), (path.intercepts, whole.intercepts))
-    )
-    # Both have the support of the point, and so its scales.
-    coefs, scaled = (
-        sp.csc_array((values, path.coefs.indices, path.coefs.indptr), shape=path.coefs.shape)
-        for values in (data_, data_ * path.scaled_coefs.data / path.coefs.data)
-    )
-    y = data.response
-    residuals = y[:, np.newaxis] - predict_rows(data.design.columns, np.arange(y.size), coefs, intercepts)
-    spread = y - y.mean() if path.settings["fit_intercept"] else y
-    r2 = 1.0 - (residuals**2).sum(axis=0) / max(spread @ spread, np.finfo(np.float64).tiny)
-    radii, gaps = np.asarray(np.abs(scaled).sum(axis=0)), np.full(len(path), np.nan)
-    return replace(path, coefs=coefs, scaled_coefs=scaled, intercepts=intercepts, radii=radii, r2=r2, gaps=gaps)
+def _fold_scores(
+    paths: SubsetPaths, fold: int, split: Split, plan: Plan, scoring: Scoring, *, data: Data
+) -> NDArray[np.float64]:
+    """Return the scores of a fold on the samples held out, of every point and blend."""
+    path, (kept, rows) = paths.subset_paths[fold], split
+    scores = None
+    if scoring.scorer is None and plan.blends == (1.0,) and np.array_equal(np.flatnonzero(~kept), np.sort(rows)):
+        scores = paths.squared_errors(fold)
+    if scores is None:
+        relaxed = relax(data.design, data.response, path, plan.blends, kept)
+        blended = relaxed.predict(partial(predict_rows, data.design.columns, rows), plan.blends)
+        scores = scoring.of(blended, data.response, data.X, rows)
+    scores = scores.reshape(len(path), -1)
+    scores[[status.ends_path for status in path.statuses]] = np.nan  # begun, and not solved
+    return scores

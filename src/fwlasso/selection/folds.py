@@ -1,6 +1,6 @@
 """How a model is chosen on a path: by which rule, and on which samples it is scored."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,15 +11,12 @@ from sklearn.model_selection import ShuffleSplit, check_cv
 from .._core.columns import Vector
 from ..data.checks import check
 from ..path import Mask
-from ..result import LassoPath
-from .criteria import INFORMATION_RULES, SCORE_RULES
+from .criteria import INFORMATION_RULES, SCORE_RULES, Rule
 
 #: Shares of the Lasso's coefficients that `relax=True` tries; the rest is the least-squares refit.
-BLENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
+BLENDS = (1.0, 0.75, 0.5, 0.25, 0.0)
 #: Where `cv` is None.
 DEFAULT_FOLDS = 5
-#: Called with the path and the scores, of shape (n_points, n_folds); returns a point.
-Rule = Callable[[LassoPath, NDArray[np.float64]], int]
 
 
 class Split(NamedTuple):
@@ -65,10 +62,10 @@ class Plan:
 
     @property
     def blends(self) -> tuple[float, ...]:
-        """The shares of the Lasso's coefficients that are tried."""
+        """The shares of the Lasso's coefficients that are tried, from the Lasso on."""
         if isinstance(self.relax, bool | np.bool_):
             return BLENDS if self.relax else (1.0,)
-        return tuple(sorted(float(blend) for blend in self.relax))
+        return tuple(sorted(map(float, self.relax), reverse=True))
 
     def splits(self, response: Vector, random_state: Any) -> list[Split]:
         """Return the folds: none where a rule or a validation set needs none."""

@@ -1,21 +1,74 @@
 """Least squares on the support of every point of a path: what the Lasso would say without its shrinkage."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Vector, add_column, dot_column, samples
+from .._core.columns import Columns, Matrix, Vector, add_column, dot_column, samples
 from .._core.jit import kernel
 from .._core.samples import center, n_samples, total_weight
 from .._core.weighted import weighted
 from ..data.design import Design
+from ..data.inputs import Data
+from ..data.predict import predict_rows
 from ..result import LassoPath
 
 #: Larger supports are not refitted: their least-squares fit takes the square of this many numbers.
 LARGEST_SUPPORT = 1000
 # Pivots of the normal equations below this are taken for zero: columns that depend on each other.
 _RANK_TOL = 1e-10
+
+
+class Relaxed(NamedTuple):
+    """A path, least squares on its supports, and their mixes."""
+
+    path: LassoPath
+    coefs: sp.csc_array
+    intercepts: Vector
+    has_refit: NDArray[np.bool_]
+
+    def predict(self, predict: Callable[[sp.csc_array, Vector], Matrix], blends: Sequence[float]) -> list[Matrix]:
+        """Return predictions of every blend; NaN for points that were not refitted, where a blend needs it."""
+        lasso = predict(self.path.coefs, self.path.intercepts)
+        if blends == (1.0,):
+            return [lasso]
+        squares = predict(self.coefs, self.intercepts)
+        squares[:, ~self.has_refit] = np.nan
+        return [lasso if blend == 1.0 else blend * lasso + (1.0 - blend) * squares for blend in blends]
+
+    def mix(self, blend: float, data: Data) -> LassoPath:
+        """Return the mixes of the points with their refits, of which no gap is known; the path itself for 1."""
+        path, y = self.path, data.response
+        if blend == 1.0:
+            return path
+        values, intercepts = (
+            blend * lasso + (1.0 - blend) * squares
+            for lasso, squares in ((path.coefs.data, self.coefs.data), (path.intercepts, self.intercepts))
+        )
+        # Both have the support of the point, and so its scales.
+        coefs, scaled = (
+            sp.csc_array((entries, path.coefs.indices, path.coefs.indptr), shape=path.coefs.shape)
+            for entries in (values, values * path.scaled_coefs.data / path.coefs.data)
+        )
+        residuals = y[:, np.newaxis] - predict_rows(data.design.columns, np.arange(y.size), coefs, intercepts)
+        spread = y - y.mean() if path.settings["fit_intercept"] else y
+        r2 = 1.0 - (residuals**2).sum(axis=0) / max(spread @ spread, np.finfo(np.float64).tiny)
+        radii, gaps = np.asarray(np.abs(scaled).sum(axis=0)), np.full(len(path), np.nan)
+        return replace(path, coefs=coefs, scaled_coefs=scaled, intercepts=intercepts, radii=radii, r2=r2, gaps=gaps)
+
+
+def relax(
+    design: Design, response: Vector, path: LassoPath, blends: Sequence[float], kept: NDArray[np.bool_] | None = None
+) -> Relaxed:
+    """Return a path and its refits on the samples that are kept; without blends that need them, only the path."""
+    if blends == (1.0,):
+        return Relaxed(path, path.coefs, path.intercepts, np.ones(len(path), np.bool_))
+    return Relaxed(path, *refit_supports(design, response, path, kept))
 
 
 def refit_supports(

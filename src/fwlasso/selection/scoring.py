@@ -1,6 +1,7 @@
 """Scores of predictions: the mean squared error, or any scorer of scikit-learn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,8 +36,8 @@ class Scoring(NamedTuple):
 
     name: str
     greater_is_better: bool
-    scorer: Any  # None for the mean squared error
-    params: dict[str, Any]  # for the scorer, by sample
+    scorer: Any = None  # None for the mean squared error
+    params: Mapping[str, Any] = MappingProxyType({})  # for the scorer, by sample
 
     def of(self, blended: Sequence[Matrix], y: Vector, X: Any, rows: NDArray[np.int64] | None) -> Matrix:
         """Return the scores of every point and every blend; predictions are of shape (n_samples, n_points).
@@ -72,7 +73,7 @@ def make_scoring(scoring: Any, params: dict[str, Any] | None = None) -> Scoring:
     array([1., 0.])
     """
     if scoring is None:
-        return Scoring("mean squared error", False, None, {})
+        return Scoring("mean squared error", greater_is_better=False)
     try:
         scorer = get_scorer(scoring)
     except (ValueError, TypeError) as error:

@@ -13,7 +13,7 @@ from ..data.checks import check, is_count
 from ..options import check_seeded, options_of
 from ..path import Mask, solve_context
 from ..result import LassoPath
-from .together import path_and_subset_paths
+from .together import solve_paths
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def stability_selection(
     check_seeded(options, "the subsamples")
     with solve_context(X, y, options, for_parts=True) as context:
         masks = _subsamples(context.data.shape[0], n_subsamples, fraction, options.random_state)
-        path, paths, _ = path_and_subset_paths(context, masks)
+        path, paths, _ = solve_paths(context, masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
     supports = [it.coefs[:, :n_points] for it in complete]

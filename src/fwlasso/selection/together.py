@@ -11,7 +11,7 @@ from ..certified import BYTES_PER_COLUMN
 from ..data.inputs import Data
 from ..path import Context, Mask, Problems, finish, solve, user_grid
 from ..problem.grid import penalty_grid
-from ..problem.shared import side_by_side
+from ..problem.shared import solve_together
 from ..result import LassoPath
 
 SolveOn = Callable[[Workers], LassoPath]
@@ -32,7 +32,7 @@ class SubsetPaths(NamedTuple):
         return self.problems.squared_errors(subset, self.subset_paths[subset])
 
 
-def path_and_subset_paths(context: Context, masks: Sequence[Mask]) -> SubsetPaths:
+def solve_paths(context: Context, masks: Sequence[Mask]) -> SubsetPaths:
     """Compute the path on all samples, and one on the samples of every mask, on its grid."""
     assert isinstance(context.data, Data)
     options, workers = context.options, context.workers
@@ -52,12 +52,12 @@ def path_and_subset_paths(context: Context, masks: Sequence[Mask]) -> SubsetPath
     if options.grid_name == "alphas":  # known beforehand: all go together
         grid = user_grid(options, penalty_grid(problem[0], options.grid, options.ratio), problem[0])
         of_parts: list[SolveOn] = [partial(solve_part, k, grid) for k in range(len(masks))]
-        path, *rest = side_by_side([solve_whole, *of_parts], n_together, workers)
+        path, *rest = solve_together([solve_whole, *of_parts], n_together, workers)
     else:
         path = solve_whole(workers)
         if path.ending is not None:  # its grid is a part of what was asked for: nothing to keep
             parts = [part._replace(run=None) for part in parts]
-        rest = side_by_side([partial(solve_part, k, path.radii) for k in range(len(masks))], n_together, workers)
+        rest = solve_together([partial(solve_part, k, path.radii) for k in range(len(masks))], n_together, workers)
     return SubsetPaths(finish(path, context), [finish(it, context) for it in rest], problems)
 
 
