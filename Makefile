@@ -2,15 +2,20 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test attack golden lint coverage bench paper docs clean
+.PHONY: demo test test-fast attack golden lint coverage bench paper docs clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
 	$(BIN)/fwlasso demo --out fwlasso-demo
 
-# Lint, types and tests.
-test: lint
+# Lint, types and tests. Kernels are compiled ahead of them, beside the types: two workers would compile many twice.
+test: .venv/.dev
+	$(BIN)/python -m fwlasso.warmup --jobs 2 & warming=$$!; $(MAKE) lint || { kill $$warming; exit 1; }; wait $$warming
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# What a minute has room for: float64, dense and CSC; no process is started, and no test takes long.
+test-fast: .venv/.dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal --fast
 
 # Data that break arithmetic: every claim of 10,000 cases computed again in exact numbers. Faults are counted, none may be.
 attack: .venv/.dev

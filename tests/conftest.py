@@ -30,6 +30,30 @@ pytest_plugins = ["cli_fixtures"]
 settings.register_profile("fwlasso", deadline=None, derandomize=True)
 settings.load_profile("fwlasso")
 
+# Of --fast: storages that are taken, and what a test calls that starts a process or a browser.
+_FAST_STORAGES = {"dense64", "csc64"}
+_PROCESSES = {"run_program", "run_measured", "subprocess", "Popen", "Chromium", "start"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="leave out other storages, processes and what takes long")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--fast"):
+        left_out = [item for item in items if not _is_fast(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _is_fast(item: pytest.Item) -> bool:
+    called = getattr(getattr(item, "function", None), "__code__", None)
+    starts = called is not None and not _PROCESSES.isdisjoint(called.co_names)
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    storages = {params[name] for name in ("storage", "some_storage") if isinstance(params.get(name), str)}
+    return not starts and storages <= _FAST_STORAGES and item.get_closest_marker("long") is None
+
+
 POINTWISE = [name for name, entry in SOLVERS.items() if entry.routes == (route.POINTWISE,)]
 UNITS = {"raw": (False, False), "centred": (True, False), "scaled": (False, True), "standardized": (True, True)}
 

@@ -1,10 +1,13 @@
 import json
 import logging
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from fwlasso import warm_up
+from conftest import STORAGES
+from fwlasso import warm_up, warmup
 from programs import run_program
 
 
@@ -13,6 +16,17 @@ def test_warm_up_compiles_for_what_is_asked(caplog):
         warm_up(sparse=[True], dtypes=[np.float32], solvers=["certified", "sfw", "cd"])
         warm_up(sparse=[False], folds=True)  # and warns of nothing: warnings are errors here
     assert not caplog.records
+
+
+def test_the_table_has_every_storage_and_is_compiled_once(monkeypatch):
+    assert list(warmup.STORAGES) == list(STORAGES)
+    compiled = []
+    monkeypatch.setattr(warmup, "compile_kind", compiled.append)
+    monkeypatch.setattr(warmup, "ProcessPoolExecutor", lambda jobs, _: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(sys, "argv", ["warmup", "--jobs", "1"])
+    warmup.main()
+    assert sorted(compiled) == sorted(warmup.TABLE)
+    assert [kind.storage for kind in compiled] == sorted([kind.storage for kind in compiled], key=list(STORAGES).index)
 
 
 # What is compiled, or loaded from the cache, after `warm_up`: kernels with more types than they had then.

@@ -1,12 +1,17 @@
 """Compile ahead of time, so that the first path of a process starts at once."""
 
+import argparse
+import itertools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from ._core.columns import Matrix
 from ._core.draws import draw, make_sampler
 from ._core.iterate import zero
 from ._core.losses import Squared
@@ -19,6 +24,7 @@ from .certified.nodes import Start
 from .certified.objectives import make_objective
 from .certified.working_set import WorkingSet
 from .data.design import as_design
+from .data.genotypes import Genotypes
 from .path import lasso_path
 from .problem.build import build_problem
 from .problem.passes import LocalPass
@@ -26,9 +32,46 @@ from .problem.route import GRAM
 from .selection.cross_validation import lasso_cv
 from .solvers.frank_wolfe import VARIANTS, take_step
 from .solvers.protocol import Stopping
-from .solvers.registry import SOLVERS, current_name
+from .solvers.registry import DEFAULT_SOLVER, SOLVERS, current_name
 
-_N_ROWS = 12
+_N_ROWS, _N_COLUMNS = 12, 16
+
+
+class Kind(NamedTuple):
+    """A kind of data and of work on them, with kernels of its own."""
+
+    storage: str  # one of `STORAGES`
+    fit_intercept: bool  # or standardised columns: they are centred or scaled as they are read
+    folds: bool
+    solver: str
+
+
+def _packed(values: Matrix) -> Genotypes:
+    calls = np.random.default_rng(0).integers(0, 256, (values.shape[1], -(-len(values) // 4)), np.uint8)
+    return Genotypes(calls, len(values))
+
+
+def _with_int64_indices(values: Matrix) -> sp.csc_array:
+    X = sp.csc_array(values)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+#: Makers of matrices, for every type that kernels are compiled for.
+STORAGES: dict[str, Callable[[Matrix], Any]] = {
+    "dense64": np.asfortranarray,
+    "dense32": lambda values: np.asfortranarray(values, np.float32),
+    "csc64": sp.csc_array,
+    "csc32": lambda values: sp.csc_array(values.astype(np.float32)),
+    "csc64-int64": _with_int64_indices,
+    "bed": _packed,
+}
+
+#: What `python -m fwlasso.warmup` compiles: the default on all storages, the others on numbers of float64.
+TABLE = [
+    *itertools.starmap(Kind, itertools.product(STORAGES, (True, False), (True,), (DEFAULT_SOLVER,))),
+    *itertools.starmap(Kind, itertools.product(("dense64", "csc64"), (True, False), (False,), ("sfw", "cd", "pfw"))),
+]
 
 
 def warm_up(
@@ -36,7 +79,7 @@ def warm_up(
     sparse: Sequence[bool] = (False, True),
     dtypes: Sequence[Any] = (np.float64,),
     fit_intercept: bool = True,
-    solvers: Sequence[str] = ("certified",),
+    solvers: Sequence[str] = (DEFAULT_SOLVER,),
     folds: bool = False,
 ) -> None:
     """Compile the kernels for these kinds of data, or load them from the cache.
@@ -54,53 +97,41 @@ def warm_up(
     >>> from fwlasso import warm_up
     >>> warm_up(sparse=[False])
     """
+    for is_sparse, dtype, solver in itertools.product(sparse, dtypes, solvers):
+        storage = f"{'csc' if is_sparse else 'dense'}{np.dtype(dtype).itemsize * 8}"
+        compile_kind(Kind(storage, fit_intercept, folds, current_name(solver)))
+
+
+def compile_kind(kind: Kind) -> None:
+    """Compile the kernels for a kind of data, or load them from the cache, by work on some that are made up."""
+    entry, make = SOLVERS[kind.solver], STORAGES[kind.storage]
     rng = np.random.default_rng(0)
     y = rng.standard_normal(_N_ROWS)
-    values = rng.standard_normal((_N_ROWS, 16))
+    values = rng.standard_normal((_N_ROWS, _N_COLUMNS))
     values[:, 9] = values[:, 3]  # copies are looked for
     # Sparse columns are copied row by row if rows are short; constants are looked at twice.
-    few = np.add.outer(np.arange(_N_ROWS), np.arange(16)) % 6 == 0
+    few = np.add.outer(np.arange(_N_ROWS), np.arange(_N_COLUMNS)) % 6 == 0
     few[:, 15], values[:, 15] = True, 1.0
-    for is_sparse in sparse:
-        for dtype in dtypes:
-            X = sp.csc_array((values * few).astype(dtype)) if is_sparse else np.asfortranarray(values, dtype=dtype)
-            for solver in map(current_name, solvers):
-                if is_sparse:  # full columns are copied in another way
-                    _warm_up_full(sp.csc_array(values.astype(dtype)), y, fit_intercept, folds)
-                if GRAM in SOLVERS[solver].routes:  # as many samples as features: the other way of the certified path
-                    _warm_up_tall(X[:, :6], y, {"solver": solver, "fit_intercept": fit_intercept}, folds)
-                _warm_up(X, y, {"solver": solver, "fit_intercept": fit_intercept, "random_state": 0}, folds)
-
-
-def _warm_up(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
-    solver = settings["solver"]
-    with warnings.catch_warnings():
+    given = values * few if kind.storage.startswith("csc") else values
+    X = make(given)
+    settings: dict[str, Any] = {"solver": kind.solver, "fit_intercept": kind.fit_intercept, "random_state": 0}
+    with warnings.catch_warnings(), Workers(1) as workers:
         warnings.simplefilter("ignore")  # of data that are made up nobody wants to hear
-        for grid in SOLVERS[solver].grids:
-            lasso_path(X, y, **(settings | {grid: 20}))
-        if folds:
-            lasso_cv(X, y, cv=2, **settings)
-    with Workers(1) as workers:
-        for kept in (None, np.arange(_N_ROWS) < 10) if folds else (None,):
-            problem = build_problem(as_design(X), y, settings["fit_intercept"], False, workers, kept)
-            for call in _on_large_data(solver):
-                call(problem, workers)
-
-
-def _warm_up_full(X: Any, y: Any, fit_intercept: bool, folds: bool) -> None:
-    with Workers(1) as workers:
-        for kept in (None, np.arange(_N_ROWS) < 10) if folds else (None,):
-            problem = build_problem(as_design(X), y, fit_intercept, False, workers, kept)
-            _working_set(problem, workers).places(np.arange(4))
-
-
-def _warm_up_tall(X: Any, y: Any, settings: dict[str, Any], folds: bool) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for grid in ("alphas", "radii"):
-            lasso_path(X, y, **(settings | {grid: 20}))
-        if folds:
-            lasso_cv(X, y, cv=2, **settings)
+        # Of the certified path, there are as many samples as features for one way, and fewer for the other.
+        for part in (X, make(given[:, :6])) if GRAM in entry.routes else (X,):
+            for grid in entry.grids:
+                lasso_path(part, y, **(settings | {grid: 20}))
+            if kind.folds:
+                lasso_cv(part, y, cv=2, **settings)
+        for kept in (None, np.arange(_N_ROWS) < 10) if kind.folds else (None,):
+            units = kind.fit_intercept, False, workers, kept
+            problem = build_problem(as_design(X), y, *units)
+            if "radii" in entry.grids:  # the certified path finds the end of an automatic grid of radii
+                _large_working_set(problem, workers)
+                full = build_problem(as_design(make(values)), y, *units)  # full columns are copied in another way
+                _working_set(full, workers).places(np.arange(4))
+            if kind.solver in ("sfw", "fw"):
+                _large_samples(problem, workers)
 
 
 def _large_working_set(problem: Problem, workers: Workers) -> None:
@@ -127,9 +158,19 @@ def _large_samples(problem: Problem, workers: Workers) -> None:
         take_step(problem, penalty, zero(problem), j, corr, 0, Stopping(-1.0, -1.0), VARIANTS["default"])
 
 
-def _on_large_data(solver: str) -> Iterator[Callable[[Problem, Workers], None]]:
-    """Yield what paths on small data do not come by."""
-    if "radii" in SOLVERS[solver].grids:  # the certified path finds the end of an automatic grid of radii
-        yield _large_working_set
-    if solver in ("sfw", "fw"):
-        yield _large_samples
+def _compile_all(kinds: Sequence[Kind]) -> None:
+    for kind in kinds:
+        compile_kind(kind)
+
+
+def main() -> None:
+    """Compile the table, whole storages per process: they have the kernels without X in common."""
+    parser = argparse.ArgumentParser(prog="python -m fwlasso.warmup", description="Compile the kernels ahead of time.")
+    parser.add_argument("--jobs", type=int, default=1, help="Processes that compile.")
+    of_storages = [[kind for kind in TABLE if kind.storage == storage] for storage in STORAGES]
+    with ProcessPoolExecutor(parser.parse_args().jobs, get_context("spawn")) as pool:
+        list(pool.map(_compile_all, of_storages))
+
+
+if __name__ == "__main__":
+    main()
