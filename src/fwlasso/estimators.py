@@ -125,7 +125,7 @@ class Lasso(_LinearModel):
     max_iter : int, default=100_000
         As in `lasso_path`, but ten times as many: one point is all there is.
     warm_start : bool, default=False
-        Start from the coefficients of the last fit, which are kept where they are a solution already. The other
+        Start from the coefficients of the last fit, which stay if they are a solution already. The other
         solvers than "certified" start from zero.
     positive : bool, default=False
         True is not supported yet.
@@ -141,7 +141,7 @@ class Lasso(_LinearModel):
         Duality gap over all columns relative to 1/2 ||y||^2.
     n_iter_ : int
         Iterations, counted up to `max_iter`. "certified" may solve for other penalties on its way, with as many each:
-        whether the model converged is told by `path_`.
+        `path_` says whether the model converged.
     path_ : LassoPath
         The fit as a path of one point, with its status and counters.
     n_features_in_ : int
@@ -224,7 +224,7 @@ class Lasso(_LinearModel):
         _raise_interrupt_of(path)
         self.path_ = path
         coef = path.coef(0)
-        # Where nothing was solved again, the coefficients are kept to the last bit, whatever units they went through.
+        # If nothing was solved again, the coefficients stay to the last bit, whatever units they went through.
         unchanged = start is not None and path.counters.iterations[0] == 0 and np.allclose(coef, start, 1e-14, 0.0)
         self.coef_ = start if unchanged else coef
         self.intercept_ = float(path.intercepts[0])
@@ -336,7 +336,7 @@ class LassoCV(_LinearModel):
         groups : array, optional
             Of the samples, for splitters that ask for them.
         **params
-            Metadata for the splitter and the scorer, where scikit-learn's metadata routing is enabled.
+            Metadata for the splitter and the scorer, if scikit-learn's metadata routing is enabled.
             ``sample_weight`` must be None: weights are not supported yet.
 
         Returns
@@ -369,7 +369,7 @@ class LassoCV(_LinearModel):
         given = params if groups is None else {**params, "groups": groups}
         if not params or not get_config()["enable_metadata_routing"]:
             if params:
-                raise ValueError(f"{', '.join(params)}: metadata is passed where enable_metadata_routing is set")
+                raise ValueError(f"{', '.join(params)}: metadata is passed if enable_metadata_routing is set")
             return given, {}
         routed = process_routing(self, "fit", **given)
         return routed.splitter.split, routed.scorer.score if "scorer" in routed else {}

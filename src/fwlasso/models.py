@@ -38,9 +38,9 @@ class LinearModel:
         Their coefficients, for the columns as given.
     intercept : float
     feature_names : tuple of str or None
-        Those of these features, where the data had names. Named data are then asked for these columns by name.
+        Those of these features, if the data had names. Named data are then asked for these columns by name.
     about : dict
-        Where the model comes from, as JSON has it: for the record. `target` is the response, where it has a name.
+        Where the model comes from, as JSON has it: for the record. `target` is the response, if it has a name.
     variants : tuple of Variant or None
         Of genotypes: chromosome, position, effect allele and other allele of these features.
     first_index : int or None
@@ -82,8 +82,8 @@ class LinearModel:
             raise ValueError("give point, alpha or radius, one of them")
         if point is None:
             coef, intercept = path.at(radius=radius, alpha=alpha)
-            where = {"alpha": alpha} if radius is None else {"radius": radius}
-            about = {k: float(v) for k, v in where.items() if v is not None}
+            given = {"alpha": alpha, "radius": radius}
+            about = {name: float(value) for name, value in given.items() if value is not None}
             return _of_column(coef, intercept, path.feature_names, about, path)
         if not -len(path) <= point < len(path):
             raise ValueError(f"point must be one of the {len(path)} of the path, got {point}")
@@ -120,7 +120,7 @@ class LinearModel:
         Parameters
         ----------
         X : array, sparse matrix, frame, Genotypes, store or `fwlasso.datasets.Table`
-            Where both it and the model have names, the columns are found by name, in any order, among any others.
+            If both it and the model have names, the columns are found by name, in any order, among any others.
             Of genotypes, those with A1 and A2 exchanged are turned; variants that are missing, or that have other
             alleles, are an error. Otherwise it has as many columns as the data the model was fitted to; of LIBSVM text,
             any number.

@@ -15,7 +15,7 @@ from .status import Status
 
 
 class Progress(NamedTuple):
-    """Where a path is, as told to the callback."""
+    """Where a path is, for the callback."""
 
     point: int  # from 0
     n_points: int
@@ -51,7 +51,7 @@ class Monitor:
 
     @property
     def has_callback(self) -> bool:
-        """Whether anybody is told of progress."""
+        """Whether there is a callback."""
         return self._callback is not None
 
     @property
@@ -90,7 +90,7 @@ class Monitor:
         """Return the progress of a path as a part of all."""
         if len(self._n_done) == 1:
             return progress
-        if progress.done:  # of a segment that was solved before, its last point is told only
+        if progress.done:  # of a segment that was solved before, only its last point is reported
             self._n_done[path] = progress.point + 1
         n_points = len(self._n_done) * progress.n_points
         return progress._replace(point=sum(self._n_done) - progress.done, n_points=n_points)

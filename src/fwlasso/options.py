@@ -50,7 +50,7 @@ class Spec(NamedTuple):
     kind: Any = None  # there, if its type is another one
     preset: Any = None  # its default there, if it is another one
     values: Iterable[str] = ()  # for shells that complete them
-    is_recorded: bool = True  # it shapes the result, and is told in its settings
+    is_recorded: bool = True  # it shapes the result, and is among its settings
     is_drawing: bool = False  # it is for solvers that draw columns at random
 
 
@@ -102,7 +102,9 @@ class Options:
         None, help="Seed of the random draws.", flag="--seed", kind=int, preset=0, is_recorded=False, is_drawing=True
     )
     max_iter: int = _option(10_000, _COUNT, help="Iterations per point.")
-    time_limit: float | None = _option(None, _SECONDS, help="Seconds for the solver; what is solved by then is kept.")
+    time_limit: float | None = _option(
+        None, _SECONDS, help="Seconds for the solver; what is solved by then is returned."
+    )
     callback: Callback | None = _option(None, Check("callable", callable), is_recorded=False)
     certify: bool = _option(True, _BOOL)
     n_threads: int | None = _option(
@@ -172,7 +174,7 @@ class Options:
     def for_shape(self, shape: tuple[int, int]) -> "Options":
         """Return the options for data of a shape, with the ratio of the ends of an automatic grid.
 
-        Where there are more features than samples, models soon have as many of them as samples, and more fit noise;
+        With more features than samples, models soon have as many of them as samples, and more fit noise;
         else the best model may be close to least squares.
         """
         m, p = shape
@@ -237,7 +239,7 @@ def options_of(caller: str, settings: dict[str, Any]) -> Options:
 
 
 def check_seeded(options: Options, what: str) -> None:
-    """Raise a ValueError where a run would draw other samples when it is gone on with."""
+    """Raise a ValueError if a run would draw other samples when it is resumed."""
     if options.checkpoint is not None and options.random_state is None:
         raise ValueError(f"random_state must be given with a checkpoint: {what} must be drawn again as they were")
 

@@ -129,7 +129,7 @@ def plot_error(
 
 
 def plot_gap(path: LassoPath, *, ax: "Axes | None" = None, x: Abscissa = "radius") -> "Axes":
-    """Draw the relative duality gap of every point on a log scale, with the tolerance where it is one of the gap.
+    """Draw the relative duality gap of every point on a log scale, with the tolerance if it is one of the gap.
 
     Points whose gap was not computed, or is zero, are left out.
 
@@ -176,7 +176,7 @@ def draw_coefs(path: LassoPath) -> "Figure":
 
 
 def _prepare(path: LassoPath, ax: "Axes | None", x: Abscissa) -> "tuple[Axes, Vector]":
-    """Return axes, new ones where none are given, with their abscissa named, and its values at the points."""
+    """Return axes, new ones if none are given, with their abscissa named, and its values at the points."""
     if x not in ("radius", "alpha"):
         raise ValueError(f"x must be 'radius' or 'alpha', got {x!r}")
     n_zeros = len(path) - np.count_nonzero(path.alphas > 0.0)  # no place for them on a log scale
@@ -196,7 +196,7 @@ def _prepare(path: LassoPath, ax: "Axes | None", x: Abscissa) -> "tuple[Axes, Ve
 
 
 def _shortened(name: str) -> str:
-    """Return a name without its middle where it would take the room of the picture."""
+    """Return a name without its middle if it would take the room of the picture."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2 - 1]}\u2026{name[-_LONGEST // 2 :]}"
 
 

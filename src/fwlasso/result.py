@@ -41,7 +41,7 @@ class Counters:
     iterations: NDArray[np.int64]  # of every point
     dot_products: int  # z_j'v asked for by the solver, the z_j'y included: the paper's count
     passes: float  # columns read by setup, grid, solver and certificates over all columns, a working set left out
-    seconds: dict[str, float]  # by phase: setup, grid, solve, certify; compile, where kernels had to be
+    seconds: dict[str, float]  # by phase: setup, grid, solve, certify; compile, if kernels had to be
 
     @property
     def total_seconds(self) -> float:
@@ -117,7 +117,7 @@ class LassoPath:
         return len(self.statuses)
 
     def __getitem__(self, point: int) -> "LinearModel":
-        """Return the model at a point, counted from the end where it is negative."""
+        """Return the model at a point, counted from the end if it is negative."""
         from .models import LinearModel
 
         return LinearModel.from_path(self, self._place(point))
@@ -172,7 +172,7 @@ class LassoPath:
 
     @property
     def gap_tolerance(self) -> float | None:
-        """What the gaps were to be at most; None where the points were done by another rule."""
+        """What the gaps were to be at most; None if the points were done by another rule."""
         return self.settings.get("tol") if self.settings.get("stop") == "gap" else None
 
     def summary_of_statuses(self) -> str:
@@ -229,7 +229,7 @@ class LassoPath:
     def at(self, *, radius: float | None = None, alpha: float | None = None) -> tuple[sp.csc_array, float]:
         """Interpolate to any radius or alpha within the path.
 
-        The model is a mix of its two neighbours on the grid, and has no certificate: it is as exact as they are where
+        The model is a mix of its two neighbours on the grid, and has no certificate: it is as exact as they are if
         no feature comes or goes between them, and less so on a coarse grid. For the exact one, put it into the grid.
 
         Returns

@@ -104,7 +104,7 @@ FAULTS = {
     "report chosen": "choice.json: not a fwlasso-choice",
     "report other": "choice.json: it does not belong to the path",
     "report pathless": "pathless: the run in it is complete, and has no path.npz yet: go on with it first, by the same "
-    "command with --resume or, where lasso_path(checkpoint=...)",
+    "command with --resume or, if lasso_path(checkpoint=...)",
 }
 
 

@@ -78,8 +78,8 @@ def cv(
 ) -> None:
     """Compute a path on the data in FILE, and choose a model on it by cross-validation or by an information criterion.
 
-    With --out the paths are kept while they are computed, that of every fold, too: the same command with --resume goes
-    on, and another --rule or --relax chooses again from what is solved.
+    With --out the paths, those of the folds, too, are saved while they are computed: the same command with --resume
+    goes on, and another --rule or --relax chooses again from what is solved.
 
     For example:
 

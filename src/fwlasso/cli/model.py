@@ -47,7 +47,7 @@ def predict(
         bool, typer.Option("--quiet", "-q", help="Print nothing but errors and, without --out, the predictions.")
     ] = False,
 ) -> None:
-    """Predict the rows of DATA, one a line below the word "prediction"; where the response is known, tell R2 and RMSE.
+    """Predict the rows of DATA, one a line below the word "prediction"; with R2 and RMSE if the response is known.
 
     The model of a run is the one chosen with --validation or by fwlasso cv. Columns with names are found by name.
 
@@ -82,10 +82,10 @@ def predict(
     if out is None:
         put(_as_csv(values))
     about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
-    where = f" in {escape(str(out))}" if out is not None else ""
+    place = f" in {escape(str(out))}" if out is not None else ""
     what = f" of {escape(str(response))}" if response else ""
-    told = f"{values.size:,} predictions{what}{where}{': ' if about else ''}{about}"
-    (detail.aside() if out is None else detail.front()).print(told, soft_wrap=True)
+    line = f"{values.size:,} predictions{what}{place}{': ' if about else ''}{about}"
+    (detail.aside() if out is None else detail.front()).print(line, soft_wrap=True)
 
 
 def report(
@@ -125,7 +125,7 @@ def load_path(source: Path) -> LassoPath:
         state = "complete" if run.is_complete else "not finished"
         raise FileNotFoundError(
             f"{source}: the run in it is {state}, and has no {PATH} yet: go on with it first, by the same command with "
-            f"--resume or, where lasso_path(checkpoint=...) or lasso_cv began it, by the same call in Python, whose "
+            f"--resume or, if lasso_path(checkpoint=...) or lasso_cv began it, by the same call in Python, whose "
             "result write_report and save take"
         )
     if not file.is_file():

@@ -14,8 +14,8 @@ from ..options import SPECS, Options
 
 EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 3, 130, 143
 EXIT_CODES = (
-    "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is kept; "
-    "130 Ctrl-C, or 143 SIGTERM, before there was anything to keep."
+    "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is saved; "
+    "130 Ctrl-C, or 143 SIGTERM, before there was anything to save."
 )
 KINDS = "LIBSVM, npz, npy, csv, tsv, parquet, mtx, h5ad, bed or a store; - is a csv from standard input"
 
@@ -56,7 +56,7 @@ class RunFolder(NamedTuple):
 
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder to keep the run in, while it is computed, and what comes of it."),
+        typer.Option(metavar="DIR", help="Folder to save the run in, while it is computed, and what comes of it."),
     ] = None
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in DIR; begin it if there is none.")] = (
         False

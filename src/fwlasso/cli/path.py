@@ -57,7 +57,7 @@ def path(
 ) -> None:
     """Compute a path on the data in FILE.
 
-    With --out the path is kept while it is computed, in three segments. After Ctrl-C, --time-limit or a power cut the
+    With --out the path is saved while it is computed, in three segments. After Ctrl-C, --time-limit or a power cut the
     same command with --resume goes on, and gives the same path, to the last bit, as if it had never stopped.
 
     For example:
@@ -118,7 +118,7 @@ def solve(data: Store | Table | SummedTable, title: str, detail: Detail, options
 
 @contextmanager
 def resumable(out: Path | None, detail: Detail) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM after a path, such as while its report is made, end as they do within it: it is kept."""
+    """Let Ctrl-C and SIGTERM after a path, such as while its report is made, end as they do within it: it is saved."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as ended:

@@ -43,7 +43,7 @@ def check_folder(folder: RunFolder) -> bool:
     if run is None and (out / PATH).exists():
         raise ValueError(f"{out} holds results: --overwrite replaces them")
     is_saved = run is not None and run.is_complete and run.is_kept and (out / PATH).exists()
-    if is_saved:  # whoever is told that there is nothing to do can rely on what is there
+    if is_saved:  # who reads that there is nothing to do can rely on what is there
         load_choice(out, LassoPath.load(out / PATH))
     return is_saved
 

@@ -96,7 +96,7 @@ def show_log(*, errors_only: bool) -> None:
 
 @contextmanager
 def steps_of(detail: Detail) -> Iterator[ProgressCallback]:
-    """Show how far a work on data is, by a bar for every `what` that is told: each has a total of its own."""
+    """Show how far a work on data is, by a bar for every `what`: each has a total of its own."""
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     with Bar(*columns, console=detail.aside()) as bar:
         tasks: dict[str, TaskID] = {}
@@ -134,7 +134,7 @@ def shape_of(data: Store | Table | SummedTable) -> tuple[int, int]:
 
 @contextmanager
 def solving(detail: Detail, title: str, data: Store | Table | SummedTable) -> Iterator[Callback]:
-    """Tell what is solved; show a bar for the path that tells the callback where it is; then what it warned of."""
+    """Say what is solved; show a bar for the path that calls the callback; then note what it warned of."""
     console = detail.aside()
     (m, p), response = shape_of(data), f", response {data.target!r}" if data.target else ""
     console.print(f"[bold]{escape(title)}[/bold]: {m:,} samples, {p:,} features{escape(response)}", soft_wrap=True)
@@ -185,7 +185,7 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
         cells[label.replace("_", " ")] = tuple(f"{values[k]:.4g}" for k in points)
     marked = None if choice is None else points.index(choice.point)
     grid = _grid(cells, marked, result.target)
-    # Where a line is too short, names get several, then columns are left out: a digit less would be another number.
+    # If a line is too short, names get several, then columns are left out: a digit less would be another number.
     for name in ("", *_LEFT_OUT_FIRST):
         if Measurement.get(console, console.options.update(width=_UNBOUNDED), grid).maximum <= console.width:
             break

@@ -16,9 +16,9 @@ _NOT_NEEDED = {"eps", "time_limit"}
 def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     """Return a program that computes `path` again from its X and y, and the chosen model, or that of the last point.
 
-    An automatic grid is asked for as it was, also where the path was ended early: its points depend on those after
+    An automatic grid is asked for as it was, even if the path was ended early: its points depend on those after
     them. One that was solved in segments is solved in segments again, by a checkpoint in a new folder: with the same
-    random draws, and the same numbers but for rounding. A comment tells where the draws cannot be made again.
+    random draws, and the same numbers but for rounding. A comment says so if the draws cannot be made again.
 
     Examples
     --------

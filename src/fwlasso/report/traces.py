@@ -45,7 +45,7 @@ def ever_active(path: "LassoPath") -> Traces:
 
 
 def names_of(path: "LassoPath", features: NDArray[np.int64]) -> list[str]:
-    """Return the names of some features; their numbers where they have none, as LIBSVM text counts, or from 0."""
+    """Return the names of some features; their numbers if they have none, as LIBSVM text counts, or from 0."""
     first = path.first_index or 0
     return [str(j + first) if path.feature_names is None else path.feature_names[j] for j in features.tolist()]
 
