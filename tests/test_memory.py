@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from conftest import STORAGES
 from fwlasso import lasso_path
 from fwlasso.data.design import as_design
 from fwlasso.solvers.registry import SOLVERS
@@ -93,66 +94,46 @@ def some_values(dtype=np.float64):
     return np.asfortranarray(rng.standard_normal((20, 30)) * (rng.random((20, 30)) < 0.7), dtype=dtype)
 
 
-def frozen(*arrays):
-    for array in arrays:
+def parts(X):
+    """Return the arrays of a user's matrix, by name."""
+    return {n: getattr(X, n) for n in ("data", "indices", "indptr")} if sp.issparse(X) else {"values": X.T}
+
+
+def frozen(X):
+    for array in (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,):
         array.flags.writeable = False
-    return arrays
-
-
-def mapped(array, folder, name="values"):
-    """Return the array as a file that is mapped for reading only."""
-    file = np.memmap(folder / name, dtype=array.dtype, mode="w+", shape=array.shape, order="F")
-    file[...] = array
-    file.flush()
-    return np.memmap(folder / name, dtype=array.dtype, mode="r", shape=array.shape, order="F")
-
-
-def csc(kind=sp.csc_array, dtype=np.float64):
-    return kind(some_values(dtype))
-
-
-def int64_csc():
-    X = csc()
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)  # the constructor would go to int32
     return X
 
 
-def frozen_csc():
-    X = csc()
-    frozen(X.data, X.indices, X.indptr)
-    return X
-
-
-def mapped_csc(folder):
-    X = csc()
-    for name in ("data", "indices", "indptr"):
-        setattr(X, name, mapped(getattr(X, name), folder, name))
+def mapped(X, folder):
+    """Return X in files that are mapped for reading only."""
+    files = {}
+    for name, array in parts(X).items():
+        np.save(folder / f"{name}.npy", array)
+        files[name] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    if not sp.issparse(X):
+        return files["values"].T
+    for name, array in files.items():
+        setattr(X, name, array)
     return X
 
 
 MAKERS = {
-    "dense": lambda _: some_values(),
-    "dense float32": lambda _: some_values(np.float32),
-    "dense read-only": lambda _: frozen(some_values())[0],
+    **{f"dense {dtype}": lambda _, dtype=dtype: some_values(dtype) for dtype in ("float64", "float32")},
+    "dense read-only": lambda _: frozen(some_values()),
     "dense memory map": lambda folder: mapped(some_values(), folder),
     "dense part": lambda _: some_values()[:, 5:25],
-    "sparse array": lambda _: csc(),
-    "sparse matrix": lambda _: csc(sp.csc_matrix),
-    "sparse float32": lambda _: csc(dtype=np.float32),
-    "sparse read-only": lambda _: frozen_csc(),
-    "sparse memory map": mapped_csc,
-    "sparse int64": lambda _: int64_csc(),
+    **{f"sparse {dtype}": lambda _, dtype=dtype: sp.csc_array(some_values(dtype)) for dtype in ("float64", "float32")},
+    "sparse matrix": lambda _: sp.csc_matrix(some_values()),
+    "sparse read-only": lambda _: frozen(sp.csc_array(some_values())),
+    "sparse memory map": lambda folder: mapped(sp.csc_array(some_values()), folder),
+    "sparse int64": lambda _: STORAGES["csc64-int64"](some_values()),
 }
 
 
 @pytest.fixture(params=MAKERS)
 def X(request, tmp_path):
     return MAKERS[request.param](tmp_path)
-
-
-def parts(X):
-    """Return the arrays of a user's matrix, by name."""
-    return {n: getattr(X, n) for n in ("data", "indices", "indptr")} if sp.issparse(X) else {"values": X.T}
 
 
 def test_design_is_memory_of_the_user(X):

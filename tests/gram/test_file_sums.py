@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 from conftest import random_values
 from fwlasso import Lasso, LassoPath, lasso_cv, lasso_path, sum_table
 from fwlasso._core.moments import gamma
-from fwlasso._core.threads import Workers
 from fwlasso.cli.app import app
 from fwlasso.datasets import arrow_files, dump_libsvm, libsvm_rows, read_table
+from fwlasso.gram import file_sums
 from fwlasso.gram.centring import moments
-from fwlasso.gram.file_sums import TooManyFeaturesError, file_sums
+from fwlasso.gram.file_sums import TooManyFeaturesError
 from fwlasso.problem.route import gram_bytes
 from programs import run_measured
 
@@ -24,8 +24,7 @@ LONG = np.longdouble
 
 
 def sums_of(file, n_threads=1, fit_intercept=True, **options):
-    with Workers(n_threads) as workers:
-        return file_sums(file, fit_intercept, workers, **options)
+    return sum_table(file, fit_intercept=fit_intercept, n_threads=n_threads, **options)
 
 
 def write(folder, kind, values, y):
@@ -220,14 +219,15 @@ def test_an_index_below_the_first_is_refused(tmp_path):
         sums_of(file, zero_based=False)
 
 
-def test_too_many_features_are_refused_before_there_is_a_matrix_of_them(tmp_path):
+def test_too_many_features_are_refused_before_there_is_a_matrix_of_them(tmp_path, monkeypatch):
     file = tmp_path / "a.svm"
     file.write_text("1 1:2\n2 100000000:3\n")
     with pytest.raises(TooManyFeaturesError, match=r"a\.svm: there are more than 4000 features"):
         sums_of(file)
     file = write(tmp_path, "csv", np.ones((2, 11)), np.zeros(2))
+    monkeypatch.setattr(file_sums, "MOST_FEATURES", 10)
     with pytest.raises(TooManyFeaturesError, match=r"data\.csv: there are more than 10 features"):
-        sums_of(file, most_features=10)
+        sums_of(file)
 
 
 # Memory -------------------------------------------------------------------------------------------------------
@@ -235,8 +235,7 @@ def test_too_many_features_are_refused_before_there_is_a_matrix_of_them(tmp_path
 MEASURE = """
 import sys
 from pathlib import Path
-from fwlasso.gram.file_sums import file_sums
-from fwlasso._core.threads import Workers
+from fwlasso import sum_table
 
 def memory():  # of this process, in bytes, without what is mapped from files
     with open("/proc/self/status") as lines:
@@ -244,8 +243,7 @@ def memory():  # of this process, in bytes, without what is mapped from files
 
 def run(file):
     seen = []
-    with Workers(2) as workers:
-        file_sums(file, True, workers, progress=lambda step: seen.append(memory()))
+    sum_table(file, n_threads=2, progress=lambda step: seen.append(memory()))
     return max(seen)
 
 small, large = sys.argv[1:]

@@ -8,9 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.bed import Packed
-from .._core.columns import Columns
-from .._core.csc import Csc
+from .._core.columns import Columns, column_entries, column_entry
 from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
@@ -126,51 +124,41 @@ def read_block(X: Columns, rows: Rows, coordinates: Coordinates, room: Matrix) -
     return coordinates.place(values, room[:, : rows.size])
 
 
-def read_rows(X: Columns, rows: Rows, room: Matrix) -> NDArray[Any]:
-    """Return some rows as they are, transposed: where they lie if they are neighbours in a dense array."""
+def read_rows(X: Columns, rows: Rows, room: Matrix, first: int = 0) -> NDArray[Any]:
+    """Return some rows of as many columns as there is room for, from `first` on, transposed.
+
+    They are as they lie, and where they lie if they are neighbours in a dense array.
+    """
     if isinstance(X, Dense):
-        first, last = int(rows[0]), int(rows[-1])
-        return X.values[:, first : last + 1] if last - first + 1 == rows.size else X.values.take(rows, axis=1)
-    if isinstance(X, Csc):
-        _fill_csc(X.data, X.indices, X.indptr, rows, room)
-    else:
-        _fill_bed(X.packed, X.means, rows, room)
+        values, lo, hi = X.values[first : first + len(room)], int(rows[0]), int(rows[-1]) + 1
+        return values[:, lo:hi] if hi - lo == rows.size else values.take(rows, axis=1)
+    _fill(X, first, rows, room)
     return room[:, : rows.size]
 
 
 @kernel
-def _fill_csc(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], rows: Rows, out: Matrix) -> None:
-    """Write some rows of a sparse matrix."""
+def _fill(X: Columns, first: int, rows: Rows, out: Matrix) -> None:
+    """Write some rows of columns from `first` on; their entries are in increasing rows."""
     for j in range(out.shape[0]):
         for r in range(rows.size):
             out[j, r] = 0.0
-        below, above = indptr[j], indptr[j + 1]
+        below, n = 0, column_entries(X, first + j)
+        above = n
         while below < above:  # the first entry that is not before the first row
             middle = (below + above) // 2
-            if indices[middle] < rows[0]:
+            if column_entry(X, first + j, middle)[0] < rows[0]:
                 below = middle + 1
             else:
                 above = middle
         r = 0
-        for k in range(below, indptr[j + 1]):
-            while r < rows.size and rows[r] < indices[k]:
+        for k in range(below, n):
+            i, value = column_entry(X, first + j, k)
+            while r < rows.size and rows[r] < i:
                 r += 1
             if r == rows.size:
                 break
-            if rows[r] == indices[k]:
-                out[j, r] = data[k]
-
-
-@kernel
-def _fill_bed(packed: Packed, means: Vector, rows: Rows, out: Matrix) -> None:
-    """Write some rows of genotypes: 00 is two copies, 10 one, 11 none, 01 the mean of the calls."""
-    for j in range(out.shape[0]):
-        for r in range(rows.size):
-            code = packed[j, rows[r] >> 2] >> ((rows[r] & 3) << 1)
-            if code & 1:
-                out[j, r] = 0.0 if code & 2 else means[j]
-            else:
-                out[j, r] = 1.0 if code & 2 else 2.0
+            if rows[r] == i:
+                out[j, r] = value
 
 
 # Threads ------------------------------------------------------------------------------------------------------

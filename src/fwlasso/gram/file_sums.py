@@ -109,7 +109,8 @@ def sum_table(
     r"""Read a tall file once, of any size, and keep the inner products of its columns: all that certified paths take.
 
     Memory does not depend on the number of rows: 8 p^2 bytes for p features, for every thread and twice more. Up to
-    4,000 features are taken.
+    4,000 features are taken. Blocks are cut by the numbers of rows, not by what a read brings, and added in order. The
+    file is read a second time if squares of its numbers are out of the range of float64.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def sum_table(
     Raises
     ------
     ValueError
-        As `read_table` does; if there are too many features; if squares of the numbers are not finite.
+        As `read_table` does; a `TooManyFeaturesError`; if squares of the numbers are not finite.
 
     Examples
     --------
@@ -147,48 +148,6 @@ def sum_table(
     >>> len(lasso_path(table, alphas=5))
     5
     """
-    with Workers(resolve_threads(n_threads)) as workers:
-        return file_sums(
-            path, fit_intercept, workers, target=target, zero_based=zero_based, columns=columns, exclude=exclude,
-            progress=progress,
-        )  # fmt: skip
-
-
-def file_sums(
-    path: str | Path,
-    fit_intercept: bool,
-    workers: Workers,
-    *,
-    target: str | None = None,
-    zero_based: bool | Literal["auto"] = "auto",
-    columns: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    most_features: int = MOST_FEATURES,
-    progress: ProgressCallback | None = None,
-) -> SummedTable:
-    """Return the sums over the rows of LIBSVM text, a csv or a parquet file, read once from beginning to end.
-
-    Blocks are cut by the numbers of rows, not by what a read brings, and added in order. A file is read a second time
-    if squares of its numbers are out of the range of float64.
-
-    Parameters
-    ----------
-    path, target, zero_based, columns, exclude
-        As in `read_table`.
-    fit_intercept : bool
-        Whether columns will be centred. Their shifts are taken from the first rows.
-    workers : Workers
-    most_features : int
-    progress : callable, optional
-        Called with a `Step` after every block.
-
-    Raises
-    ------
-    TooManyFeaturesError
-        If there are more than `most_features`.
-    ValueError
-        As `read_table` does.
-    """
     file = Path(path)
     ending = None if file == STDIN else suffix_of(file)
     if ending not in (*LIBSVM, *TABLES):
@@ -200,7 +159,7 @@ def file_sums(
     for _ in range(_N_READINGS):
         with ExitStack() as stack:
             stack.enter_context(naming(file))
-            rows = _Watched(file, most_features)
+            workers, rows = stack.enter_context(Workers(resolve_threads(n_threads))), _Watched(file)
             if ending in LIBSVM:
                 lowest = 1 if zero_based is False else 0
                 names = origin = None
@@ -229,8 +188,8 @@ def _without_first(sums: RowSums, n: int) -> RowSums:
 class _Watched:
     """What is to be known of the rows of a file besides their sums."""
 
-    def __init__(self, file: Path, most_features: int) -> None:
-        self._file, self._most_features = file, most_features
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self._lowest = _MOST_INDEX
         self._y_values: set[float] = set()
 
@@ -242,12 +201,12 @@ class _Watched:
             n_rows += y.size
             if len(self._y_values) <= 2:
                 self._y_values.update(np.unique(y)[:3].tolist())
-            most = self._most_features
+            most = MOST_FEATURES
             if isinstance(batch, TextRows):
                 self._lowest = min(self._lowest, int(batch.columns.min(initial=_MOST_INDEX)))
                 most += self._lowest > 0  # indices may count from 1
             if n_columns(batch) > most:
-                raise TooManyFeaturesError(f"{self._file}: there are more than {self._most_features} features")
+                raise TooManyFeaturesError(f"{self._file}: there are more than {MOST_FEATURES} features")
             if y.size:
                 yield batch
         if not n_rows:

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.bed import Bed
 from .._core.columns import Columns
-from .._core.csc import Csc
-from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector, gamma
 from .blocks import Mask, Rows, read_rows
@@ -84,14 +81,7 @@ def _have_twins(gram: Matrix) -> Mask:
 
 def _column(X: Columns, j: int, rows: Rows) -> Vector:
     """Return some rows of a column."""
-    one: Columns
-    if isinstance(X, Dense):
-        one = Dense(X.values[j : j + 1])
-    elif isinstance(X, Csc):
-        one = X._replace(indptr=X.indptr[j : j + 2])
-    else:
-        one = Bed(X.packed[j : j + 1], X.means[j : j + 1], X.n_rows)
-    column: Vector = read_rows(one, rows, np.empty((1, rows.size)))[0]
+    column: Vector = read_rows(X, rows, np.empty((1, rows.size)), j)[0]
     return column
 
 
