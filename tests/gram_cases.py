@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from fwlasso._core.moments import Moments
+from fwlasso._core.penalties import L1, L1Ball
+from judge import exact, recomputed_gap
 
 
 def moments_of(X: np.ndarray, y: np.ndarray) -> Moments:
@@ -25,20 +27,10 @@ def moments_of(X: np.ndarray, y: np.ndarray) -> Moments:
 
 def true_gaps(X: np.ndarray, y: np.ndarray, coefs: np.ndarray, lams=None, radii=None) -> np.ndarray:
     """Duality gaps over all columns, of centred data, in long double."""
-    Z, r = X.astype(np.longdouble), y.astype(np.longdouble)
-    Z, r = Z - Z.mean(axis=0), r - r.mean()
-    B = coefs.astype(np.longdouble).T
-    R = r[:, None] - Z @ B
-    corrs = Z.T @ R
-    largest, l1 = np.abs(corrs).max(axis=0), np.abs(B).sum(axis=0)
-    if radii is not None:
-        return radii.astype(np.longdouble) * largest - (B * corrs).sum(axis=0)
-    lams = lams.astype(np.longdouble)
-    rr, yr = (R * R).sum(axis=0), r @ R
-    with np.errstate(divide="ignore", invalid="ignore"):
-        s = np.where(rr > 0, yr / rr, 0)
-        s = np.maximum(0, np.where(s * largest > lams, lams / largest, s))
-    return rr * (1 + s * s) / 2 + lams * l1 - s * yr
+    given = exact(X, y, True, False)
+    penalties = map(L1, lams.astype(np.longdouble)) if radii is None else map(L1Ball, radii.astype(np.longdouble))
+    points = zip(penalties, coefs.astype(np.longdouble), strict=True)
+    return given.half_yy * np.array([recomputed_gap(given, penalty, b) for penalty, b in points])
 
 
 def hard_cases(m: int = 120, p: int = 24, seed: int = 1) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:

@@ -332,20 +332,15 @@ def _claim(path: LassoPath, k: int) -> Claim | None:
 
 def _judge_point(truth: Truth, claim: Claim, strict: bool) -> list[tuple[str, str]]:
     """Return what is wrong with a point."""
-    faults = []
-    slack = Fraction(0) if strict else SLACK
+    faults, slack = [], Fraction(0) if strict else SLACK
     point = point_of(truth, claim.scaled)
     gap = gap_of(truth, point, claim.grid, claim.value)
-    if (
-        claim.grid == "alphas"
-        and not strict
-        and claim.gap < gap <= claim.gap + rounding_of_residual(truth, point, claim)
-    ):
+    may_be_better = claim.grid == "alphas" and not strict and claim.gap < gap
+    if may_be_better and gap <= claim.gap + rounding_of_residual(truth, point, claim):
         gap = smallest_gap(truth, claim.scaled, claim.value)
     said = f"claimed {claim.gap:.3e}, is {_told(gap)}, {claim.status.value}, {len(claim.scaled)} active"
     if math.isfinite(claim.gap):
         said += f", truth less claim {_told(gap - Fraction(claim.gap))}"
-    if math.isfinite(claim.gap):
         if Fraction(claim.gap) < gap * (1 - slack) - slack:
             faults.append(("below truth", said))
         if claim.scaled != claim.coefs:
