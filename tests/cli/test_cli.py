@@ -122,6 +122,12 @@ def test_points_short_of_the_tolerance_are_told(table, options, advice):
     assert call(*arguments, "--quiet").output == ""
 
 
+@pytest.mark.filterwarnings("default::FutureWarning")
+def test_the_old_name_of_a_solver_is_told_in_a_line(table, call_main):
+    ended = call_main("path", table, "--solver", "corrective", "--alphas", 2, "--quiet")
+    assert ended == (COMPLETE, "", "fwlasso: solver='corrective' is called 'certified' now, and will be unknown later")
+
+
 @pytest.mark.parametrize("name", ["[/f0]", "[bold]"])
 def test_brackets_in_names_are_no_markup(tmp_path, name):
     file = write_csv(tmp_path / f"table{name.replace('/', '')}.csv", names=(name, *NAMES[1:]))

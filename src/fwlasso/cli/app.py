@@ -2,6 +2,7 @@
 
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -44,7 +45,8 @@ for codes, commands in _COMMANDS.items():
 
 def main() -> None:
     """Run the command line; whatever is wrong with a call or its data ends with one line, not with a traceback."""
-    with terminating():
+    with terminating(), warnings.catch_warnings():
+        warnings.showwarning = lambda warning, *_, **__: say_fault(str(warning))  # of an old name of an option, say
         _main()
 
 
