@@ -1,5 +1,4 @@
 import warnings
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from fwlasso import AdaptiveRule, QuantileRule, Status, lasso_path
 from fwlasso._core.iterate import zero
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso.problem.certificate import estimate_gap
-from fwlasso.solvers.protocol import SolverSettings
 from fwlasso.solvers.registry import SOLVERS
 from test_certificate import independent_gap
 
@@ -58,26 +56,6 @@ def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver
     np.testing.assert_allclose(path.r2, 1 - ((y[:, None] - fitted) ** 2).sum(0) / (case.y @ case.y), atol=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["certified", "sfw", "fw"])
-@pytest.mark.parametrize("grid", ["radii", "alphas"])
-def test_a_certified_path_is_as_exact_as_it_says(solver, grid, data):
-    values, y = data
-    path = lasso_path(
-        values, y, solver=solver, stop="gap", tol=2e-3, eps=0.1, random_state=0, max_iter=100_000, **{grid: 5}
-    )
-    assert path.gaps.max() <= 2e-3
-    assert set(path.statuses) == {Status.CERTIFIED}
-    half_yy = 0.5 * ((y - y.mean()) ** 2).sum()
-    for k in range(5):
-        if grid == "alphas":
-            best = ReferenceLasso(path.alphas[k], tol=1e-12).fit(values, y)
-            objectives = [
-                0.5 * ((y - values @ b - c) ** 2).sum() + 30 * path.alphas[k] * np.abs(b).sum()
-                for b, c in ((path.coef(k), path.intercepts[k]), (best.coef_, best.intercept_))
-            ]
-            assert -1e-9 <= (objectives[0] - objectives[1]) / half_yy <= path.gaps[k] + 1e-9
-
-
 @BOTH
 def test_the_automatic_grid_of_radii_is_that_of_the_paper(rng, solver):
     values, y = random_values(rng, 30, 40), rng.standard_normal(30)
@@ -88,19 +66,17 @@ def test_the_automatic_grid_of_radii_is_that_of_the_paper(rng, solver):
     np.testing.assert_allclose(radii / radii[-1], [0.01, 0.1, 1.0])
 
 
-def test_default_grids(data):
-    values, y = data
-    over_alphas = lasso_path(values, y)
-    assert over_alphas.settings["grid"] == "alphas"
-    assert len(over_alphas) == 100
-    assert over_alphas.alphas[0] == pytest.approx(np.abs((values - values.mean(0)).T @ (y - y.mean())).max() / 30)
-    np.testing.assert_allclose(over_alphas.alphas[-1] / over_alphas.alphas[0], 0.01)
-    assert over_alphas.n_active[0] == 0
-    over_radii = lasso_path(values, y, solver="sfw", random_state=0)
-    assert over_radii.settings["grid"] == "radii"
-    assert len(over_radii) == 100
-    np.testing.assert_allclose(over_radii.radii[0] / over_radii.radii[-1], 0.01)
-    assert (np.diff(over_radii.radii) > 0).all()
+@pytest.mark.parametrize(("shape", "eps"), [((30, 20), 1e-4), ((20, 20), 1e-4), ((20, 30), 1e-2)])
+@pytest.mark.parametrize(("solver", "grid"), [("certified", "alphas"), ("sfw", "radii")])
+def test_the_default_grid_is_by_shape_and_solver(shape, eps, solver, grid, rng):
+    X, y = random_values(rng, *shape), rng.standard_normal(shape[0])
+    path = lasso_path(X, y, solver=solver, max_iter=10, random_state=0, certify=False, tol=0.1)
+    assert (path.settings["grid"], path.settings["eps"], len(path)) == (grid, eps, 100)
+    values = getattr(path, grid)
+    assert values.min() == pytest.approx(eps * values.max())
+    if grid == "alphas":
+        assert values[0] == pytest.approx(np.abs((X - X.mean(0)).T @ (y - y.mean())).max() / len(y))
+        assert path.n_active[0] == 0
 
 
 @pytest.mark.compiled
@@ -126,22 +102,14 @@ def test_the_certified_path_draws_nothing(grid, data):
     np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("sample_size", [7, 0.3, QuantileRule(0.1, 0.9), AdaptiveRule(at_least=5), None])
+@pytest.mark.parametrize(
+    "sample_size", [7, 0.3, 1.0, QuantileRule(0.1, 0.9), AdaptiveRule(at_least=5), None, lambda p, n: 2 * p]
+)
 @pytest.mark.parametrize("block_size", [None, 1, 8])
 def test_every_sample_size_and_block_size_solves(sample_size, block_size, data):
     values, y = data
-    path = lasso_path(
-        values,
-        y,
-        radii=[0.5, 1.0],
-        solver="sfw",
-        sample_size=sample_size,
-        block_size=block_size,
-        random_state=0,
-        stop="gap",
-        tol=0.02,
-    )
-    assert path.gaps.max() <= 0.02
+    settings = {"radii": [0.5, 1.0], "solver": "sfw", "random_state": 0, "stop": "gap", "tol": 0.02}
+    assert lasso_path(values, y, sample_size=sample_size, block_size=block_size, **settings).gaps.max() <= 0.02
 
 
 def test_dot_products_are_counted_as_in_the_paper(data):
@@ -250,45 +218,12 @@ def test_degenerate_problems_end_well(solver, grid, X, y, fit_intercept, standar
     assert ((path.gaps >= 0) & (path.gaps <= most + 1e-9)).all()
 
 
-def exact_gap(X, y, coef, weight):
-    """The relative gap of the penalized problem with an intercept, in rational numbers."""
-
-    def dot(u, v):
-        return sum(a * b for a, b in zip(u, v, strict=True))
-
-    def centred(values):
-        exact = [Fraction(value) for value in values]
-        return [value - sum(exact) / len(exact) for value in exact]
-
-    Z, y, coef, weight = [centred(x) for x in X.T], centred(y), [Fraction(a) for a in coef], Fraction(weight)
-    rest = [yi - dot(row, coef) for yi, row in zip(y, zip(*Z, strict=True), strict=True)]
-    scale = min(dot(rest, y) / dot(rest, rest), weight / max(abs(dot(z, rest)) for z in Z))
-    dual = scale * dot(rest, y) - scale**2 * dot(rest, rest) / 2
-    return float((dot(rest, rest) / 2 + weight * sum(map(abs, coef)) - dual) / (dot(y, y) / 2))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_nothing_is_certified_that_rounding_could_hide():
-    y = np.array([1.0, 2.0, 3.0])
-    path = lasso_path(HUGE_RANGE, y, alphas=5)
-    for k, status in enumerate(path.statuses):
-        if status is Status.CERTIFIED:
-            assert exact_gap(HUGE_RANGE, y, path.coef(k), 3 * path.alphas[k]) <= 1e-4, k
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @BOTH
 @pytest.mark.parametrize("grid", ["alphas", "radii"])
 def test_what_rounding_keeps_from_a_certificate_is_still_solved(grid, solver):
     path = lasso_path(HUGE_RANGE, np.array([1.0, 2.0, 3.0]), solver=solver, random_state=0, **{grid: 5})
     assert path.r2[-1] > 0.99
-
-
-def test_the_exact_gap_is_that_of_numpy_where_rounding_is_small(rng):
-    X, y = rng.standard_normal((8, 5)), rng.standard_normal(8)
-    path = lasso_path(X, y, alphas=4, solver="cd", tol=1e-2)
-    exact = [exact_gap(X, y, path.coef(k), 8 * path.alphas[k]) for k in range(4)]
-    np.testing.assert_allclose(path.gaps, exact, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("solver", ["certified", "fw"])
@@ -377,13 +312,6 @@ def test_a_rule_that_gives_nonsense_is_refused(size, data):
         lasso_path(*data, radii=[1.0], solver="sfw", sample_size=lambda p, n_active: size)
 
 
-def test_a_rule_that_asks_for_too_many_columns_gets_all(data):
-    options = {"radii": [1.0], "solver": "sfw", "stop": "gap", "tol": 1e-3}
-    everything = [lasso_path(*data, sample_size=size, **options) for size in (lambda p, n: 2 * p, 1.0)]
-    assert everything[0].gaps.max() <= 1e-3
-    assert everything[1].gaps.max() <= 1e-3
-
-
 def test_idle_draws_end_a_point_however_short_the_bursts(data, monkeypatch):
     monkeypatch.setattr("fwlasso.problem.points.BURST_BYTES", 1)
     settings = {"radii": [0.0], "solver": "sfw", "sample_size": 5, "max_iter": 50, "random_state": 0}
@@ -437,15 +365,15 @@ def test_least_squares_by_coordinate_descent_ends(rng):
 @pytest.mark.parametrize("column", [-1, 40, 2**40])
 @BOTH
 def test_a_column_that_does_not_exist_is_not_taken_from_a_solver(column, solver, data, monkeypatch):
-    class Spoilt(type(SOLVERS[solver].make(SolverSettings("gap", 1e-4, 10)))):
-        def solve(self, *arguments):
-            path = super().solve(*arguments)
+    def make(settings):
+        made = SOLVERS[solver].make(settings)
+
+        def solve(*arguments):
+            path = type(made).solve(made, *arguments)
             path.columns[-1] = column
             return path
 
-    def make(settings):
-        made = SOLVERS[solver].make(settings)
-        made.__class__ = Spoilt
+        made.solve = solve
         return made
 
     monkeypatch.setitem(SOLVERS, "spoilt", SOLVERS[solver]._replace(make=make))

@@ -1,7 +1,5 @@
 """Runs that survive: a path in segments is the same however often it was stopped."""
 
-import signal
-
 import numpy as np
 import pytest
 
@@ -26,9 +24,6 @@ CALLS = {
     "pfw": {"solver": "pfw", "radii": 8},
     "cd": {"solver": "cd", "alphas": 13},
 }
-
-
-# Segments ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_points", [*range(1, 12), 99, 100, 101])
@@ -59,32 +54,6 @@ def test_path_stopped_after_every_segment_is_the_same(tmp_path, call):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("call", ["default", "radii", "sfw", "cd"])
-def test_path_stopped_within_segments_is_the_same(tmp_path, call):
-    X, y = make_data()
-    settings = {"random_state": 3, **CALLS[call]}
-    whole = lasso_path(X, y, checkpoint=tmp_path / "whole", **settings)
-    for segment in cut_points(len(whole)):
-        for point in segment[:-1]:
-            path = lasso_path(X, y, checkpoint=tmp_path / "parts", callback=stop_at(point), **settings)
-            assert path.ending is Status.STOPPED
-            assert len(path) == point + 1
-            np.testing.assert_array_equal(path.coefs.toarray(), whole.coefs[:, : point + 1].toarray())
-        lasso_path(X, y, checkpoint=tmp_path / "parts", callback=stop_at(segment.stop - 1), **settings)
-    assert_same_bits(lasso_path(X, y, checkpoint=tmp_path / "parts", **settings), whole)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_every_storage_goes_on(tmp_path, storage, n_threads):
-    X, y = make_data(storage)
-    whole = lasso_path(X, y, checkpoint=tmp_path / "whole", standardize=True, random_state=0)
-    lasso_path(X, y, checkpoint=tmp_path / "parts", standardize=True, callback=stop_at(45), random_state=0)
-    path = lasso_path(X, y, checkpoint=tmp_path / "parts", standardize=True, n_threads=n_threads, random_state=0)
-    assert_same_bits(path, whole)
-
-
-@pytest.mark.compiled
 @pytest.mark.parametrize("call", ["default", "alphas", "radii", "values", "no-intercept"])
 def test_segments_are_certified(tmp_path, call):
     X, y = make_data()
@@ -103,6 +72,20 @@ def test_segments_are_certified(tmp_path, call):
     np.testing.assert_allclose(*objectives, atol=np.maximum(path.gaps, plain.gaps).max() + 1e-12)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+def test_every_storage_goes_on_from_within_a_segment_on_other_threads_and_with_more_time(tmp_path, storage):
+    X, y = make_data(storage)
+    settings = {"standardize": True, "random_state": 0, "alphas": 20}
+    whole = lasso_path(X, y, checkpoint=tmp_path / "whole", **settings)
+    path = lasso_path(X, y, checkpoint=tmp_path / "parts", time_limit=1e-9, **settings)
+    assert (len(path), path.ending) == (1, Status.TIMED_OUT)
+    for point in (3, 11):
+        path = lasso_path(X, y, checkpoint=tmp_path / "parts", callback=stop_at(point), **settings)
+        assert (len(path), path.ending) == (point + 1, Status.STOPPED)
+        np.testing.assert_array_equal(path.coefs.toarray(), whole.coefs[:, : point + 1].toarray())
+    assert_same_bits(lasso_path(X, y, checkpoint=tmp_path / "parts", n_threads=1, **settings), whole)
+
+
 def test_progress_counts_points_of_the_whole_path(tmp_path):
     X, y = make_data()
     lasso_path(X, y, alphas=20, checkpoint=tmp_path / "run", callback=stop_at(9))
@@ -112,34 +95,6 @@ def test_progress_counts_points_of_the_whole_path(tmp_path):
     assert done == [6, *range(7, 20)]  # a segment of seven points was there
     assert all(now.n_points == 20 for now in seen)
     assert [now.point for now in seen] == sorted(now.point for now in seen)
-
-
-@pytest.mark.parametrize("call", ["default", "radii", "sfw", "cd"])
-def test_time_limit_can_be_changed(tmp_path, call):
-    X, y = make_data()
-    settings = {"random_state": 3, **CALLS[call]}
-    whole = lasso_path(X, y, checkpoint=tmp_path / "whole", **settings)
-    path = lasso_path(X, y, checkpoint=tmp_path / "parts", time_limit=1e-9, **settings)
-    assert (len(path), path.ending) == (1, Status.TIMED_OUT)
-    assert_same_bits(lasso_path(X, y, checkpoint=tmp_path / "parts", time_limit=1e3, **settings), whole)
-
-
-def test_interrupted_path_goes_on(tmp_path):
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    X, y = make_data()
-
-    def press(now):
-        if now.done and now.point == 50:
-            signal.raise_signal(signal.SIGINT)
-
-    try:
-        path = lasso_path(X, y, checkpoint=tmp_path / "run", callback=press)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert path.ending is Status.INTERRUPTED
-    whole = lasso_path(X, y, checkpoint=tmp_path / "whole")
-    path = lasso_path(X, y, checkpoint=tmp_path / "run")
-    np.testing.assert_array_equal(path.coefs.toarray(), whole.coefs.toarray())
 
 
 def test_seed_of_a_run_is_kept(tmp_path):
