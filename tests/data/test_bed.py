@@ -197,6 +197,7 @@ def file(tmp_path, rng):
             "bim, line 2: expected 6 columns, found 2",
         ),
         (lambda f: f.with_suffix(".bim").write_text(""), "bim is empty"),
+        (lambda f: f.with_suffix(".bim").write_text("1 rs1 0 x A C\n"), "bim, line 1: expected a position, found 'x'"),
         (lambda f: f.with_suffix(".fam").write_text("f s 0 0 0 1\n" * 9), "the 9 samples of its .fam"),
     ],
 )
