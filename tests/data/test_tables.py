@@ -45,11 +45,6 @@ def test_every_layout_of_a_table_is_read(tmp_path, name):
     assert (store.feature_names, store.target) == (NAMES, "y")
 
 
-def test_a_quote_within_a_name_is_a_part_of_it(tmp_path):
-    (tmp_path / "a.csv").write_text('pipe 5";y\n1;2\n3;4\n')
-    assert read_table(tmp_path / "a.csv").feature_names == ('pipe 5"',)
-
-
 def test_a_table_is_piped_in(tmp_path):
     def pipe(*arguments, exit_code=0):
         done = CliRunner().invoke(cli.app, [str(part) for part in arguments], input=TEXT, catch_exceptions=False)

@@ -70,6 +70,7 @@ def test_the_response_is_another_array_or_another_file(tmp_path, reader):
         ("größe,b b,y", ("größe", "b b")),
         ('"a, in cm",b,y', ("a, in cm", "b")),
         ('"a ""quoted""",b,y', ('a "quoted"', "b")),
+        ('pipe 5",b,y', ('pipe 5"', "b")),
     ],
 )
 def test_csv_has_names_of_any_text(tmp_path, header, names):
