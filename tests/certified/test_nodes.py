@@ -124,13 +124,6 @@ def test_shares_and_forms_belong_together(seed, share):
         assert RadiusTargets([]).position(span, L1Ball(0.5)) == math.inf or far > near
 
 
-def test_penalties_outside_a_span_have_shares_outside():
-    _, _, span = random_span(5)
-    assert AlphaTargets([L1(1.0)]).position(span, L1(2 * span.left.lam)) < 0.0
-    assert AlphaTargets([L1(1.0)]).position(span, L1(0.5 * span.right.lam)) > 1.0
-    assert AlphaTargets([L1(1.0)]).position(span, L1(span.right.lam)) == 1.0
-
-
 @settings(max_examples=150)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.sampled_from([0.0, 0.3, 1.0]))
 def test_mixed_coefficients_are_the_plain_combination(seed, share, density):
@@ -141,17 +134,6 @@ def test_mixed_coefficients_are_the_plain_combination(seed, share, density):
     plain = (1 - share) * plain_coefs(left, 15) + share * plain_coefs(right, 15)
     np.testing.assert_array_equal(columns, np.flatnonzero(plain))
     np.testing.assert_allclose(coefs, plain[columns], rtol=1e-15)
-
-
-def test_coefficients_that_cancel_are_left_out():
-    case = make_case(np.eye(4), np.ones(4))
-    left, right = (
-        node_of(case, 2.0, np.array([1.0, 0.0, -2.0, 0.0])),
-        node_of(case, 1.0, np.array([-1.0, 0.0, 2.0, 3.0])),
-    )
-    columns, coefs = mix_coefs(left, right, 0.5)
-    assert columns.tolist() == [3]
-    assert coefs.tolist() == [1.5]
 
 
 @settings(max_examples=100)
@@ -173,15 +155,6 @@ def test_an_extension_is_the_line_without_changes_of_sign(seed, weight, storage)
     np.testing.assert_allclose(
         r[:-1] - r[-1] / 6, case.y - case.Z[:, columns] @ coefs, atol=1e-12 * (1 + np.abs(line).sum())
     )
-
-
-def test_with_one_node_the_extension_is_the_node():
-    case = make_case(np.eye(4), np.ones(4))
-    last = node_of(case, 1.0, np.array([0.0, 1.0, 0.0, -2.0]))
-    columns, coefs, r = extend(columns_of(case), None, last, 0.5)
-    assert columns.tolist() == [1, 3]
-    assert coefs.tolist() == [1.0, -2.0]
-    assert r is last.residual
 
 
 def test_the_zero_node_is_the_solution_at_the_largest_penalty(case):

@@ -212,26 +212,6 @@ def test_three_anchors_serve_all_points_between_them(rng):
         assert anchors.fraction_of_survivors(nodes) == together.size / 300
 
 
-def test_below_the_last_anchor_survivors_are_complete_and_few_nearby(rng):
-    values = random_values(rng, 40, 300)
-    case = make_case(values, rng.standard_normal(40), units="standardized")
-    lam = case.problem.lambda_max
-    first = np.array(case.problem.y)
-    shares = []
-    with Workers(1) as workers:
-        anchors = anchored(case, [lam], [first], workers)
-        for fraction in (1.0, 0.95, 0.8, 0.5, 0.1):
-            residual = residual_of(
-                case, (0.9 + 0.1 * fraction) * case.y + 0.1 * (1 - fraction) * rng.standard_normal(40), True
-            )
-            node = node_at(fraction * lam, residual)
-            assert_none_is_missing(anchors, values, "standardized", node)
-            shares.append(anchors.fraction_of_survivors([node]))
-    assert shares[0] < 0.02
-    assert shares == sorted(shares)
-    assert shares[-1] > 0.9
-
-
 def test_violators_are_the_columns_that_exceed_the_penalty_at_an_anchor(rng):
     values = random_values(rng, 40, 300)
     case = make_case(values, rng.standard_normal(40), units="centred")

@@ -132,11 +132,10 @@ class CertifiedPath:
         while self._pending and self._left.lam > self._floor:
             n_before = len(self.points)
             self._working_set.next_stride()
-            nodes = self._solve_guess(guess) or self._solve_to(self._predict())
-            guess = None
-            nodes = self._certify(nodes, self._read(nodes))
-            self._accept = self._tuning.accept
-            self._emit_up_to(nodes)
+            nodes = self._solve_guess(guess) or self._solve_to(self._predict())  # 1. and 2.
+            nodes = self._certify(nodes, self._read(nodes))  # 3.
+            guess, self._accept = None, self._tuning.accept
+            self._emit_up_to(nodes)  # 4.
             self._pace.learn_stride(len(self.points) - n_before, self._left.columns.size, nodes[-1].columns.size)
             self._behind, self._left = [self._left, *nodes][-2:]
         while self._pending:

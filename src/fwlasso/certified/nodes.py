@@ -108,6 +108,12 @@ def extend(columns: ColumnPass, before: Node | None, last: Node, lam: float) -> 
     return start_between(columns, before, last, (before.lam - lam) / (before.lam - last.lam))
 
 
+def inner_coefs(left: Node, right: Node) -> float:
+    """Return the inner product of the coefficients of two nodes."""
+    _, here, there = np.intersect1d(left.columns, right.columns, assume_unique=True, return_indices=True)
+    return float(np.sum(left.coefs[here] * right.coefs[there]))
+
+
 def sum_of_squares(terms: Sequence[tuple[float, Node]]) -> tuple[float, float]:
     """Return the squares of a combination of coefficients, added up, and of its terms."""
     every = np.unique(np.concatenate([node.columns for _, node in terms]))

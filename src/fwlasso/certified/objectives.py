@@ -5,7 +5,7 @@ least squares, where y is zero and the residual is -sqrt(bend) a: it is part of 
 """
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,56 +24,22 @@ from .._core.losses import (
 from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1, Penalty
 from .._core.problem import Problem
-from .._core.samples import sample_vector
+from .._core.samples import Unweighted, sample_vector
 from .._core.sweeps import Indices
 from ..problem.certificate import Evidence, examine, prove, proved_gap
 from ..problem.points import Solution
-from .nodes import Node
+from .nodes import Node, inner_coefs
 
 # Fraction of the largest curvature.
 _LEAST_CURVATURE = 0.01
 
 
-class Objective(Protocol):
-    """A loss and the bend of a penalty, for one problem."""
-
-    problem: Problem
-    loss: Loss
-    bend: float
-
-    def zero(self) -> tuple[Vector, Vector | None]:
-        """Return the linear predictor or the residual of a = 0, see `node`, and its residual unless that is y."""
-
-    def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Vector, max_corr: float) -> Node:
-        """Return a solved lambda, given sizes of its columns, and its residual or what `fit` stands for here."""
-
-    def gap(self, penalty: Penalty, known: Any) -> float:
-        """Return the duality gap that is proved."""
-
-    def rounding(self, penalty: Penalty, known: Any) -> float:
-        """Return how much of that gap is rounding."""
-
-    def cross(self, left: Node, right: Node) -> float:
-        """Return what mixes of two nodes take, beside what is known of each."""
-
-    def mix(self, left: Node, right: Node, t: float, cross: float) -> Any:
-        """Return what is known of (1 - t) left + t right."""
-
-    def solution(self, columns: Indices, coefs: Vector, known: Any) -> Solution:
-        """Return a point with its sums."""
-
-
-def make_objective(problem: Problem, loss: Loss, bend: float) -> Objective:
-    """Return the objective of a problem."""
-    return LeastSquares(problem, loss, bend) if is_quadratic(loss) else ConvexLoss(problem, loss, bend)
-
-
 class LeastSquares:
     """1/2 ||y - X a||^2: six numbers tell all of a point, and those of a mix follow from those of its ends."""
 
-    def __init__(self, problem: Problem, loss: Loss, bend: float) -> None:
+    def __init__(self, problem: Problem, bend: float) -> None:
         self.problem = problem._replace(largest=math.hypot(problem.largest, math.sqrt(bend))) if bend else problem
-        self.loss, self.bend = loss, bend
+        self.bend = bend
 
     def zero(self) -> tuple[Vector, Vector | None]:
         """Return y, the residual of a = 0."""
@@ -98,11 +64,8 @@ class LeastSquares:
 
     def cross(self, left: Node, right: Node) -> float:
         """Return the inner product of the residuals."""
-        cross = float(left.residual[:-1] @ right.residual[:-1])
-        if self.bend:
-            _, here, there = np.intersect1d(left.columns, right.columns, assume_unique=True, return_indices=True)
-            cross += self.bend * float(np.sum(left.coefs[here] * right.coefs[there]))
-        return cross
+        of_coefs = self.bend * inner_coefs(left, right) if self.bend else 0.0
+        return float(left.residual[:-1] @ right.residual[:-1]) + of_coefs
 
     def mix(self, left: Node, right: Node, t: float, cross: float) -> Evidence:
         """Return what is known of (1 - t) left + t right."""
@@ -126,11 +89,6 @@ class Witness(NamedTuple):
     error: float  # at least the distance of eta from what its coefficients make
     max_corr: float  # ||X'theta||_inf up to rounding, or a bound of it
 
-    def mix(self, other: "Witness", t: float) -> "Witness":
-        """Return what is known of (1 - t) a + t a': the mix of dual points is feasible for that of their lambdas."""
-        pairs: Any = zip(self, other, strict=True)
-        return Witness(*((1.0 - t) * mine + t * its for mine, its in pairs))
-
 
 class ConvexLoss:
     """A sum of convex functions of the linear predictor eta = X a + b0; the dual point is a multiple of their slopes.
@@ -141,6 +99,8 @@ class ConvexLoss:
     """
 
     def __init__(self, problem: Problem, loss: Loss, bend: float) -> None:
+        if not isinstance(problem.samples, Unweighted):
+            raise TypeError(f"{type(loss).__name__}: of weights of samples, and of folds, only least squares knows")
         self.problem, self.loss, self.bend = problem, loss, bend
 
     def zero(self) -> tuple[Vector, Vector | None]:
@@ -180,7 +140,12 @@ class ConvexLoss:
 
     def gap(self, penalty: Penalty, known: Witness) -> float:
         """Return the duality gap that is proved."""
-        return self._gap(penalty, known, self.rounding(penalty, known))
+        theta = math.sqrt(np.sum(known.theta[:-1] ** 2) + known.squares)
+        largest = math.hypot(self.problem.largest, math.sqrt(self.bend))
+        max_corr = known.max_corr + gamma(4 * self.problem.n_samples + 32) * largest * theta
+        gap = float(_gap(self.loss, penalty.lam, known._replace(max_corr=max_corr), self.problem.y))
+        gap += self.rounding(penalty, known)
+        return max(0.0, gap) if math.isfinite(gap) else math.inf
 
     def rounding(self, penalty: Penalty, known: Witness) -> float:
         """Return how much of that gap is rounding, but for correlations."""
@@ -189,31 +154,28 @@ class ConvexLoss:
         of_eta = (theta + 0.5 * smoothness(self.loss) * known.error) * known.error
         return float(of_eta + gamma(m + 32) * (value + theta * (theta + y)))
 
-    def _gap(self, penalty: Penalty, known: Witness, noise: float) -> float:
-        theta = math.sqrt(np.sum(known.theta[:-1] ** 2) + known.squares)
-        largest = math.hypot(self.problem.largest, math.sqrt(self.bend))
-        max_corr = known.max_corr + gamma(4 * self.problem.n_samples + 32) * largest * theta
-        gap = noise + float(_gap(self.loss, penalty.lam, known._replace(max_corr=max_corr), self.problem.y))
-        return max(0.0, gap) if math.isfinite(gap) else math.inf
-
     def cross(self, left: Node, right: Node) -> float:
-        """Mixes take the vectors themselves."""
-        return 0.0
+        """Return the inner product of the coefficients, times the bend; the rest of a mix takes vectors."""
+        return self.bend * inner_coefs(left, right) if self.bend else 0.0
 
     def mix(self, left: Node, right: Node, t: float, cross: float) -> Witness:
-        """Return what is known of (1 - t) left + t right."""
-        known: Witness = left.known.mix(right.known, t)
-        if self.bend:  # ||a||^2 is convex as well, but what interpolation gains is the difference
-            _, here, there = np.intersect1d(left.columns, right.columns, assume_unique=True, return_indices=True)
-            both = self.bend * float(np.sum(left.coefs[here] * right.coefs[there]))
-            parts = (1.0 - t) ** 2 * left.known.squares, 2.0 * t * (1.0 - t) * both, t**2 * right.known.squares
-            known = known._replace(squares=sum(parts))
-        return known
+        """Return what is known of (1 - t) left + t right: the mix of dual points is feasible for that of lambdas."""
+        mixed = Witness(*((1.0 - t) * mine + t * its for mine, its in zip(left.known, right.known, strict=True)))
+        squares = (1.0 - t) ** 2 * left.known.squares + 2.0 * t * (1.0 - t) * cross + t**2 * right.known.squares
+        return mixed._replace(squares=squares)
 
     def solution(self, columns: Indices, coefs: Vector, known: Witness) -> Solution:
         """Return a point: sums are those of its linear predictor."""
         eta, y = known.eta[:-1], self.problem.y[:-1]
         return Solution(columns, coefs, float(np.sum(eta * eta)), float(np.sum(eta * y)), known.l1)
+
+
+Objective: TypeAlias = LeastSquares | ConvexLoss
+
+
+def make_objective(problem: Problem, loss: Loss, bend: float) -> Objective:
+    """Return the objective of a problem: a loss, and the bend of a penalty."""
+    return LeastSquares(problem, bend) if is_quadratic(loss) else ConvexLoss(problem, loss, bend)
 
 
 @kernel

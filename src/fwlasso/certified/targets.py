@@ -1,8 +1,11 @@
-"""What a path is asked for: solutions at lambdas, or at radii, which lie between those at lambdas."""
+"""What a path is asked for: solutions at lambdas, or at radii, which lie between those at lambdas.
+
+Both have the penalties, from sparse to dense, their bend, and the same methods.
+"""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,45 +19,6 @@ from .tuning import Tuning
 
 # A norm of so many radii is outside of the ball, and not only by rounding.
 _OUTSIDE = 1.0 + 1e-13
-
-
-class Targets(Protocol):
-    """The points of a path, and how they lie between nodes."""
-
-    penalties: Sequence[Penalty]  # from sparse to dense, of one type
-    bend: float  # what they add to the curvature
-
-    def is_zero(self, penalty: Penalty, lambda_max: float) -> bool:
-        """Tell whether a = 0 is the solution."""
-
-    def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
-        """Return the smallest lambda that is solved."""
-
-    def grid_lams(self, lowest: float) -> Vector:
-        """Return the lambdas at which a node is a point, in increasing order."""
-
-    def first_lam(self, estimate: Callable[[], float]) -> float:
-        """Return the lambda of the first point; that of its guess can be estimated."""
-
-    def radius_owed(self, *, is_lowest: bool) -> float:
-        """Return up to which radius a node answers, at least its own norm; negative: for no radius at all."""
-
-    def gap(self, objective: Objective, node: Node, radius: float) -> float:
-        """Return the gap that a node must be certified with."""
-
-    def position(self, span: Span, penalty: Penalty) -> float:
-        """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""
-
-    def split(self, span: Span, t: float, depth: int) -> float:
-        """Return the lambda to solve at if the interpolation at t is not good enough."""
-
-    def fraction_inside(self, penalty: Penalty, last: Node) -> float:
-        """Return the fraction of the last node that answers a point beyond it."""
-
-
-def make_targets(penalties: Sequence[Penalty]) -> Targets:
-    """Return the targets of a path; all penalties are of one type."""
-    return RadiusTargets(penalties) if isinstance(penalties[-1], L1Ball) else AlphaTargets(penalties)
 
 
 class AlphaTargets:
@@ -157,3 +121,11 @@ class RadiusTargets:
     def fraction_inside(self, penalty: L1Ball, last: Node) -> float:
         """Return the fraction of the last node that answers a point beyond it: what of it is inside of the ball."""
         return penalty.radius / last.known.l1 if last.known.l1 > penalty.radius * _OUTSIDE else 1.0
+
+
+Targets: TypeAlias = AlphaTargets | RadiusTargets
+
+
+def make_targets(penalties: Sequence[Penalty]) -> Targets:
+    """Return the targets of a path; all penalties are of one type."""
+    return RadiusTargets(penalties) if isinstance(penalties[-1], L1Ball) else AlphaTargets(penalties)

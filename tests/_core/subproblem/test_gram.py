@@ -70,22 +70,6 @@ def test_cosines_of_sparse_columns_are_exact_beside_a_full_one_with_a_mean(mean,
     np.testing.assert_allclose(cosines_between(gram, columns), wanted, rtol=0, atol=1e-13)
 
 
-def test_a_factor_keeps_its_rows_before_the_first_that_is_gone(problem):
-    columns = np.arange(20)
-    gram = gram_of(problem, columns)
-    factorize(gram, columns[:12])
-    before = gram.lower[:12, :12].copy()
-    factorize(gram, np.array([*range(13), 15]))
-    assert gram.place_of[:14].tolist() == [*range(13), 15]
-    np.testing.assert_array_equal(gram.lower[:12, :12], before)
-    factorize(gram, np.array([15, 0, 1, 2, 4, 12]))  # 3 is gone: those behind it are computed anew, in the order given
-    assert gram.place_of[:6].tolist() == [0, 1, 2, 15, 4, 12]
-    np.testing.assert_array_equal(gram.lower[:3, :3], before[:3, :3])
-    assert_factor(gram, unit_columns(problem, columns), [0, 1, 2, 4, 12, 15])
-    factorize(gram, np.array([0, 1]))  # nothing is left to compute
-    assert_factor(gram, unit_columns(problem, columns), [0, 1])
-
-
 def test_cosines_beyond_the_cap_are_forgotten_and_those_asked_for_are_there(problem, monkeypatch):
     monkeypatch.setattr(grams, "LARGEST_GRAM", 8)
     columns, gram = np.arange(20), gram_of(problem, np.arange(20), [0, 1, 2, 3, 4])

@@ -31,7 +31,7 @@ class SubIterate(NamedTuple):
 
 @kernel
 def refresh(copies: Copies, iterate: SubIterate, members: Indices) -> None:
-    """Compute the residual anew."""
+    """Compute the residual again."""
     residual = iterate.residual
     for i in range(residual.size):
         residual[i] = 0.0
@@ -63,7 +63,7 @@ def add_response(copies: Copies, residual: Vector) -> None:
 
 @kernel
 def are_known(copies: Copies, iterate: SubIterate, active: Indices, before: Vector, goal: float) -> bool:
-    """Tell whether correlations with the residual `before` will do for the one now, that was computed anew.
+    """Tell whether correlations with the residual `before` will do for the one now, that was computed again.
 
     z_j'r differs by ||z_j|| ||r - r_before|| at most, and so the gap by twice the sum of |a_j| times this.
     """
@@ -75,13 +75,6 @@ def are_known(copies: Copies, iterate: SubIterate, active: Indices, before: Vect
     for k in active:
         reach += abs(iterate.coefs[k]) * np.sqrt(copies.norms2[k])
     return bool(2.0 * reach * np.sqrt(change2) <= _NEGLIGIBLE * goal)
-
-
-@kernel
-def price(copies: Copies, iterate: SubIterate, members: Indices, lam: float, radius: float) -> tuple[float, float]:
-    """Compute the correlations of `members`; return the gap over them and the objective."""
-    correlate(copies, iterate, members)
-    return appraise(copies, iterate, members, lam, radius)
 
 
 @kernel
@@ -109,7 +102,7 @@ def correlate(copies: Copies, iterate: SubIterate, places: Indices) -> None:
 
 @kernel
 def totals(xty: Vector, iterate: SubIterate, members: Indices, lam: float) -> tuple[float, float, float, float]:
-    """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|), from priced `members`.
+    """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|), from those of `members`.
 
     If one of the correlations is not a number, none of these is.
     """

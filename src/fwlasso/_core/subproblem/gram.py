@@ -130,7 +130,7 @@ def take_slots(copies: Copies, gram: Gram, places: Indices) -> None:
 
 
 def factorize(gram: Gram, places: Indices) -> None:
-    """Bring the factor to `places` by LAPACK: rows before the first that is gone stay, all others are computed anew.
+    """Bring the factor to `places` by LAPACK: rows before the first that is gone stay, all others are computed again.
 
     With L_1 of the rows that stay and cosines B between them and the others, whose cosines are S, the other rows of the
     factor are [W' C] with L_1 W = B and C C' = S - W'W. Where that fails, they are appended column by column.

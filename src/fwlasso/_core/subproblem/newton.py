@@ -56,7 +56,7 @@ def newton(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, la
         for i in range(active.size):
             step[i] /= norms[i]
             total += step[i]
-        if not np.isfinite(total):  # a factor that is of no use is made anew; descent goes on without it
+        if not np.isfinite(total):  # a factor that is of no use is made again; descent goes on without it
             for row in range(gram.size[0]):
                 gram.row_of[gram.place_of[row]] = -1
             gram.size[0] = 0

@@ -17,20 +17,22 @@ from .newton import COSINES, FACTOR, NEWTON_DONE, NO_FACTOR, newton
 from .preconditioner import are_rows_full
 from .products import MANY_ENTRIES
 
-# Steps, beside those that Newton's steps ask for. A round goes from one PRICE to the next.
-REFRESH, PRICE, APPRAISE, DESCEND, ENTER, CORRELATE, NEWTON, BY_QR, LOOK, FINISH, CERTIFY, DONE = range(10, 22)
+# Steps, beside those that Newton's steps ask for. A round goes from one CORRELATE to the next.
+REFRESH, CORRELATE, APPRAISE, DESCEND, ENTER, CORRELATE_LISTED, NEWTON, BY_QR, LOOK, FINISH, CERTIFY, DONE = range(
+    10, 22
+)
 # Those that threads take, where the members of the working set have many entries.
-_LARGE = (PRICE, CORRELATE, FINISH)
+_LARGE = (CORRELATE, CORRELATE_LISTED, FINISH)
 #: What comes after steps that are asked for.
 AFTER = {
-    REFRESH: PRICE,
-    PRICE: APPRAISE,
-    CORRELATE: NEWTON,
+    REFRESH: CORRELATE,
+    CORRELATE: APPRAISE,
+    CORRELATE_LISTED: NEWTON,
     COSINES: NEWTON,
     FACTOR: NEWTON,
-    NO_FACTOR: PRICE,
-    BY_QR: PRICE,
-    LOOK: PRICE,
+    NO_FACTOR: CORRELATE,
+    BY_QR: CORRELATE,
+    LOOK: CORRELATE,
     FINISH: CERTIFY,
 }
 # In so many rounds the objective must fall by this share of the gap, or the gap by half: else rounding is what is left.
@@ -83,7 +85,7 @@ class Rounds(NamedTuple):
 
 
 def first_round(step: int) -> Rounds:
-    """Return where rounds start, with REFRESH or PRICE."""
+    """Return where rounds start, with REFRESH or CORRELATE."""
     return Rounds(step, 0, Progress(0, np.inf, np.inf, np.inf, 0), Plan(np.empty(0, np.int64), 0.0, 0.0))
 
 
@@ -94,9 +96,9 @@ def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, a
     lam = aim.lam
     on_threads = entries_of(copies, members) >= MANY_ENTRIES
     while not (on_threads and step in _LARGE):
-        if step == PRICE and n_dots - rounds.n_dots > aim.n_dots_in_burst:
+        if step == CORRELATE and n_dots - rounds.n_dots > aim.n_dots_in_burst:
             step = LOOK
-        elif step == PRICE:
+        elif step == CORRELATE:
             correlate(copies, iterate, members)
             step = APPRAISE
         elif step == APPRAISE:
@@ -107,20 +109,22 @@ def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, a
             n_epochs, violation, is_slow = descend(copies, iterate, listed, lam, enough, n_left)
             plan = Plan(active_places(iterate, listed), enough, n_left - n_epochs)
             n_dots += n_epochs * listed.size + is_slow * plan.listed.size
-            step = PRICE if violation <= enough or plan.listed.size == 0 else CORRELATE if is_slow else DESCEND
+            step = (
+                CORRELATE if violation <= enough or plan.listed.size == 0 else CORRELATE_LISTED if is_slow else DESCEND
+            )
         elif step == ENTER:
             refresh(copies, iterate, members)
             descend(copies, iterate, plan.listed, lam, 0.0, 0.0)
             plan = Plan(active_places(iterate, members), 0.0, 0.0)
             n_dots += 2 * plan.listed.size
-            step = CORRELATE if progress.n_idle <= _BY_QR else BY_QR
-        elif step == CORRELATE:
+            step = CORRELATE_LISTED if progress.n_idle <= _BY_QR else BY_QR
+        elif step == CORRELATE_LISTED:
             correlate(copies, iterate, plan.listed)
             step = NEWTON
         elif step == NEWTON:
             asked, dots = newton(copies, iterate, gram, members, lam)
             n_dots += dots
-            step = PRICE if asked == NEWTON_DONE else asked
+            step = CORRELATE if asked == NEWTON_DONE else asked
         elif step == FINISH:
             n_dots += _finish(copies, iterate, members, aim.goal)
             step = CERTIFY
@@ -138,7 +142,7 @@ def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, a
 def _plan(
     copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, aim: Aim, progress: Progress
 ) -> tuple[Progress, Plan, int]:
-    """Plan a round on priced members: return how far we are, where epochs end that are worth it, and the next step.
+    """Plan a round, given the correlations of the members: return how far we are, where epochs end, and the next step.
 
     The gap is about proportional to the largest violation of the optimality conditions, and is to become a share of
     what it is. But where little is left of it, columns that are not listed may matter more. A Newton step is next where
@@ -188,9 +192,9 @@ def _worst(iterate: SubIterate, members: Indices, lam: float) -> Indices:
 
 @kernel
 def _finish(copies: Copies, iterate: SubIterate, members: Indices, goal: float) -> int:
-    """Compute the residual anew, and the correlations of active columns if they differ; return the dot products.
+    """Compute the residual again, and the correlations of active columns if they differ; return the dot products.
 
-    Of the other columns no more will be used than what their last price was.
+    Of the other columns no more will be used than what their last correlation was.
     """
     before = iterate.residual.copy()
     refresh(copies, iterate, members)

@@ -11,12 +11,12 @@ from ..sweeps import Indices
 from ..threads import Workers
 from .conjugate import newton_without_factor
 from .copies import Copies, rank_bound
-from .descent import SubIterate, active_places, add_response, are_known, listed_places, price, refresh, totals
+from .descent import SubIterate, active_places, add_response, are_known, correlate, listed_places, refresh, totals
 from .gram import empty_gram, factorize, forget, with_cosines, with_places
 from .newton import COSINES, FACTOR, NO_FACTOR, newton_by_qr
 from .preconditioner import Preconditioner
 from .products import Products
-from .rounds import AFTER, BY_QR, CORRELATE, DONE, FINISH, PRICE, REFRESH, Aim, Rounds, advance, first_round
+from .rounds import AFTER, BY_QR, CORRELATE, CORRELATE_LISTED, DONE, FINISH, REFRESH, Aim, Rounds, advance, first_round
 
 # What is at most so many times its rounding cannot be made smaller.
 _TIMES_ROUNDING = 10.0
@@ -59,7 +59,7 @@ class Subproblem:
 
     def solve(self, members: Indices, aim: Aim, look: Look, *, knows_residual: bool) -> Reached:
         """Minimise over `members` from where we stand, until the gap over them is small enough; see `appraise`."""
-        rounds = first_round(PRICE if knows_residual else REFRESH)
+        rounds = first_round(CORRELATE if knows_residual else REFRESH)
         n_seen = 0
         while (rounds := advance(self.copies, self.iterate, self._gram, members, aim, rounds)).step != DONE:
             asked, rounds = rounds.step, self.take(rounds, members, aim)
@@ -92,8 +92,8 @@ class Subproblem:
         """Take a step that compiled code does not."""
         copies, iterate, step = self.copies, self.iterate, rounds.step
         places = active_places(iterate, members)
-        if step in (PRICE, CORRELATE):
-            self.correlate(members if step == PRICE else rounds.plan.listed)
+        if step in (CORRELATE, CORRELATE_LISTED):
+            self.correlate(members if step == CORRELATE else rounds.plan.listed)
         elif step in (REFRESH, FINISH):
             before = iterate.residual.copy()
             np.negative(self.combine(places), out=iterate.residual)
@@ -116,7 +116,7 @@ class Subproblem:
     def lam(self, members: Indices) -> float:
         """Return the penalty that the coefficients belong to, a'X'r / ||a||_1."""
         refresh(self.copies, self.iterate, members)
-        price(self.copies, self.iterate, members, 0.0, -1.0)
+        correlate(self.copies, self.iterate, members)
         _, qr, l1, _ = totals(self.copies.xty, self.iterate, members, 0.0)
         return float(qr / l1)
 
