@@ -85,26 +85,20 @@ def test_models_of_estimators():
 # What they predict -------------------------------------------------------------------------------------------
 
 ORDER = [*range(P - 1, -1, -1)]
-KINDS = {
-    "array": X,
-    "float32": X.astype(np.float32),
-    "csr": sp.csr_array(X),
-    "csc": sp.csc_matrix(X),
-    "table": Table(X, Y, NAMES),
-    "nameless-table": Table(X, Y),
-    "pandas": pd.DataFrame(X, columns=NAMES),
-    "pandas-nameless": pd.DataFrame(X),
+KINDS = {  # all others are in data/test_predict.py
+    "no names": X,
+    "counted": pd.DataFrame(X),
     "genotypes": Genotypes(pack(X), M, NAMES),
-    "another-order": pd.DataFrame(X[:, ORDER], columns=[NAMES[j] for j in ORDER]),
-    "table-in-another-order": Table(sp.csr_array(X[:, ORDER]), Y, tuple(NAMES[j] for j in ORDER)),
-    "more-columns": pd.DataFrame(X, columns=NAMES).assign(more=0.0),
+    "another order": pd.DataFrame(X[:, ORDER], columns=[NAMES[j] for j in ORDER]),
+    "table in another order": Table(sp.csr_array(X[:, ORDER]), Y, tuple(NAMES[j] for j in ORDER)),
+    "more columns": pd.DataFrame(X, columns=NAMES).assign(more=0.0),
     "polars": pl.DataFrame(X[:, ORDER], schema=[NAMES[j] for j in ORDER]),
     "pyarrow": pa.table({NAMES[j]: X[:, j] for j in ORDER}),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_rows_is_predicted(path, model, kind):
+def test_columns_are_found_by_name(path, model, kind):
     np.testing.assert_allclose(model.predict(KINDS[kind]), path.predict(X, point=12), rtol=1e-6)
 
 
@@ -113,6 +107,8 @@ def test_missing_columns_are_named(model):
         model.predict(pd.DataFrame(X, columns=NAMES).drop(columns="f1"))
     with pytest.raises(ValueError, match="X has no column 'f0'"):
         model.predict(Table(X[:, 2:], Y, NAMES[2:]))
+    with pytest.raises(ValueError, match="X has 11 features, the model was fitted with 12"):
+        model.predict(X[:, 1:])
 
 
 def test_a_model_with_one_name_twice_finds_nothing_by_name(tmp_path):
@@ -153,11 +149,6 @@ def test_a_model_remembers_an_alpha_of_zero(path):
     path = replace(path, alphas=path.alphas - path.alphas[-1], radii=path.radii - path.radii[0])
     assert LinearModel.from_path(path, alpha=0.0).about == {"alpha": 0.0}
     assert LinearModel.from_path(path, radius=0.0).about == {"radius": 0.0}
-
-
-def test_another_number_of_columns_is_refused(model):
-    with pytest.raises(ValueError, match="X has 11 features, the model was fitted with 12"):
-        model.predict(X[:, 1:])
 
 
 # JSON --------------------------------------------------------------------------------------------------------

@@ -85,11 +85,19 @@ def test_dollars_in_names_are_not_formulas(path, name):
     assert file.getvalue().decode().count(f">{name}</text>") == np.unique(path.coefs.indices).size
 
 
-@pytest.mark.parametrize("radii", [3, [0.0]])
-def test_path_without_active_features(radii):
-    figure = draw_coefs(solve(y=np.ones(M), radii=radii))
-    figure.savefig(io.BytesIO())
-    assert figure.axes[0].get_legend() is None
+ODD = {
+    "no active features": lambda path, ax: plot_coefs(solve(y=np.ones(M), radii=3), ax=ax),
+    "one empty point": lambda path, ax: plot_coefs(solve(y=np.ones(M), radii=[0.0]), ax=ax),
+    "no folds": lambda path, ax: path.plot_error(replace(choose(path, 3, folds=False), rule="_$x$"), ax=ax),
+    "no gaps": lambda path, ax: solve(solver="sfw", certify=False).plot_gap(ax=ax),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_paths_are_drawn(path, ax, odd):
+    ODD[odd](path, ax).figure.savefig(io.BytesIO())
+    assert not ax.collections
+    assert (ax.get_legend() is None) == (odd != "no folds")
 
 
 def test_error_is_drawn_with_band_folds_best_and_chosen_point(path, ax):
@@ -105,14 +113,6 @@ def test_error_is_drawn_with_band_folds_best_and_chosen_point(path, ax):
         path.plot_error(choose(solve(radii=6), 3))
 
 
-def test_criterion_without_folds(path, ax):
-    choice = replace(choose(path, 3, folds=False), rule="_$x$")
-    path.plot_error(choice, ax=ax)
-    ax.figure.savefig(io.BytesIO())
-    assert tuple(choice.scores) in lines_of(ax)
-    assert not ax.collections
-
-
 def test_gaps_are_drawn_with_their_tolerance(path, ax):
     gaps = path.gaps.copy()
     gaps[[1, 4]] = np.nan, 0.0  # no place on a log scale
@@ -120,10 +120,3 @@ def test_gaps_are_drawn_with_their_tolerance(path, ax):
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), gaps[gaps > 0.0])
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), path.radii[gaps > 0.0])
     assert (ax.get_yscale(), legend_of(ax)) == ("log", ["tolerance 0.0001"])
-
-
-def test_gaps_that_were_not_computed(ax):
-    solve(solver="sfw", certify=False).plot_gap(ax=ax)  # by a rule that has no tolerance of the gap
-    ax.figure.savefig(io.BytesIO())
-    assert ax.lines[0].get_ydata().size == 0
-    assert ax.get_legend() is None
