@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from fwlasso._core.columns import Vector, dot_column, samples
 from fwlasso._core.draws import below
-from fwlasso._core.iterate import Iterate, refresh
+from fwlasso._core.iterate import Iterate, minimise_along, refresh
 from fwlasso._core.jit import kernel
 from fwlasso._core.penalties import ROUNDING, Penalty
 from fwlasso._core.problem import Problem
 from fwlasso._core.samples import center
 from fwlasso.problem.certificate import estimate_gap
-from fwlasso.solvers.coordinate_descent import minimise_along
 from fwlasso.solvers.pricing import correlations, largest
 from fwlasso.solvers.protocol import Advance, Task
 from fwlasso.status import Status

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import pickle
+import pkgutil
 import re
 import shutil
 import sys
@@ -16,8 +17,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 import fwlasso
+import reproduction.solvers
 from fwlasso._core import jit as _jit
 from fwlasso._core import notices
 from fwlasso._core.iterate import correlation, sums_at, zero
@@ -34,24 +37,6 @@ from fwlasso.solvers.protocol import Stopping
 from programs import run_program
 
 PACKAGE = Path(fwlasso.__file__).parent
-
-SMALL_PATH = """
-import numpy as np, fwlasso
-rng = np.random.default_rng(0)
-X = np.asfortranarray(rng.standard_normal((10, 12)))
-y = X[:, 0] - X[:, 5]
-path = fwlasso.lasso_path(X, y, alphas=[0.5, 0.1], solver="cd")
-"""
-
-# The number of overloads that came from the cache, and the number that did not, over all kernels of the package.
-COUNT_CACHE = """
-import sys
-from numba.core.dispatcher import Dispatcher
-modules = [module for name, module in sys.modules.items() if name.startswith("fwlasso")]
-kernels = {id(k): k for module in modules for k in vars(module).values() if isinstance(k, Dispatcher)}.values()
-hits, misses = (sum(sum(getattr(k.stats, what).values()) for k in kernels) for what in ("cache_hits", "cache_misses"))
-print(hits, misses)
-"""
 
 
 def run_python(code, *args, **env):
@@ -72,83 +57,107 @@ def package_copy(tmp_path):
 
 # The cache ---------------------------------------------------------------------------------------------------
 
-# _summarize, in problem/build.py, calls the function that is edited, in dense.py.
-SUM_OF_COLUMN = """
-import fwlasso.problem.build, fwlasso.warmup, pathlib, sys
-from fwlasso.data.design import as_design
-from fwlasso._core.threads import Workers
-assert fwlasso.__file__.startswith(sys.argv[1]), fwlasso.__file__
+# Two kernels that call what is edited: a function of _core, and that of a penalty of somebody else.
+SOME_KERNELS = """
+import sys, pathlib, numpy as np
+from fwlasso._core.dense import Dense
+from fwlasso._core.penalties import L1
+from fwlasso.problem.build import _summarize
+from fwlasso.solvers.covariances import _cycle_on_gram
+
+assert _summarize.py_func.__code__.co_filename.startswith(sys.argv[1])
 print(len(list(pathlib.Path(sys.argv[2]).rglob("*.nb?"))))
-design = as_design(np.ones((3, 2), order="F"))
-problem = fwlasso.problem.build.build_problem(design, np.array([1.0, 2.0, 4.0]), False, False, Workers(1))
-print(problem.xty[0])
-import warnings
-from sklearn.exceptions import ConvergenceWarning
-warnings.simplefilter("ignore", ConvergenceWarning)  # nothing is solved with edited sums
+
+def best(penalty):
+    coefs = np.zeros(1)
+    _cycle_on_gram(penalty, np.eye(1), np.ones(1), coefs, 1e-9, 9)
+    return coefs[0]
+
+numbers = np.empty((3, 1))
+_summarize(Dense(np.ones((1, 2))), np.arange(1), np.array([3.0, 4.0, 7.0]), *numbers)
+print(numbers[2, 0], best(L1(0.25)))
+for what in ("cache_hits", "cache_misses"):
+    print(sum(sum(getattr(k.stats, what).values()) for k in (_summarize, _cycle_on_gram)))
+if len(sys.argv) > 3:
+    from toy import Toy
+    print(best(Toy(0.25)))
+"""
+TOY = """
+from typing import NamedTuple
+from fwlasso._core.penalties import minimise_1d
+class Toy(NamedTuple):
+    size: float
+@minimise_1d.register(Toy)
+def _(penalty, aim, norm2):
+    return penalty.size
 """
 
 
 @pytest.mark.compiled
 def test_a_second_process_compiles_nothing_and_one_with_edited_sources_trusts_nothing(tmp_path, package_copy):
-    cache = tmp_path / "cache"
+    cache, toy = tmp_path / "cache", package_copy / "toy.py"
 
-    def run():
-        code = f"import numpy as np, fwlasso\n{SUM_OF_COLUMN}{SMALL_PATH}{COUNT_CACHE}"
-        done = run_python(code, package_copy, cache, NUMBA_CACHE_DIR=cache, PYTHONPATH=package_copy)
-        n_before, xty, counts = done.stdout.splitlines()  # importing prints nothing
-        return int(n_before), float(xty), *map(int, counts.split()), done.stderr
+    def run(*more):
+        done = run_python(SOME_KERNELS, package_copy, cache, *more, NUMBA_CACHE_DIR=cache, PYTHONPATH=package_copy)
+        return [float(number) for number in done.stdout.split()], done.stderr
 
-    n_before, xty, hits, misses, said = run()
-    assert (n_before, xty, hits) == (0, 7.0, 0)  # importing compiles nothing
-    assert misses > 0
+    toy.write_text(TOY)
+    found, said = run("toy")
+    assert found == [0, 7.0, 0.75, 0, 2, 0.25]  # importing compiles nothing
+    assert said.count("compiling its kernels") == 1  # why it takes its time, once
     written = {file: file.read_bytes() for file in cache.rglob("*.nb?")}
     assert {file.suffix for file in written} == {".nbc", ".nbi"}
-    # The first process says once why it takes its time, the second has nothing to say.
-    assert said.count("compiling its kernels") == 1
-    n_before, xty, hits, misses, said = run()
-    assert (xty, misses, said) == (7.0, 0, "")
-    assert hits > 0
+    # A process that does not know the type of somebody else has nothing to compile, and nothing to say.
+    assert run() == ([len(written), 7.0, 0.75, 2, 0], "")
     assert {file: file.read_bytes() for file in cache.rglob("*.nb?")} == written
-    # An edit of another file than that of the kernel, and a type by another name.
+    # Edits of other files than that of a kernel, and a type by another name.
+    toy.write_text(TOY.replace("return penalty.size", "return 2.0 * penalty.size"))
     source = package_copy / "fwlasso" / "_core" / "dense.py"
-    before = source.read_text()
-    head, first, rest = before.partition("@dot_column.register(Dense)")
-    edited = head + first + rest.replace("return total", "return 2 * total", 1)
-    assert edited != before
-    source.write_text(edited)
+    head, first, rest = source.read_text().partition("@dot_column.register(Dense)")
+    source.write_text(head + first + rest.replace("return total", "return 2 * total", 1))
     for source in package_copy.rglob("*.py"):
-        source.write_text(re.sub(r"\bDense\b", "ColumnMajor", source.read_text()))
-    _, xty, hits, _, _ = run()
-    assert (xty, hits) == (14.0, 0)
+        source.write_text(re.sub(r"\bL1\b", "Norm", source.read_text()))
+    code = SOME_KERNELS.replace("L1", "Norm")
+    done = run_python(code, package_copy, cache, "toy", NUMBA_CACHE_DIR=cache, PYTHONPATH=package_copy)
+    assert [float(number) for number in done.stdout.split()][1:] == [14.0, 0.75, 0, 2, 0.5]
+
+
+def kernels_outside_core():
+    for package in (fwlasso, reproduction):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.startswith("fwlasso._core.") and not found.name.endswith("__main__"):
+                module = importlib.import_module(found.name)
+                yield from ((module, k) for k in vars(module).values() if isinstance(k, Dispatcher))
 
 
 @pytest.mark.compiled
-def test_path_without_a_writable_cache(tmp_path, package_copy):
+def test_kernels_call_kernels_of_their_own_file_and_of_core():
+    """What they are compiled from is what the stamp of their cache covers."""
+    n_kernels = 0
+    for module, k in kernels_outside_core():
+        if k.py_func.__module__ == module.__name__:
+            n_kernels += 1
+            for name in k.py_func.__code__.co_names:
+                called = vars(module).get(name)
+                home = getattr(getattr(called, "py_func", called), "__module__", "") if callable(called) else ""
+                is_ours = home.startswith(("fwlasso.", "reproduction."))
+                assert not is_ours or home == module.__name__ or home.startswith("fwlasso._core."), (k, name)
+    assert n_kernels > 50
+
+
+@pytest.mark.compiled
+def test_kernels_without_a_writable_cache(tmp_path, package_copy):
     # Files where numba would want folders: not even root can write a cache there.
     a_file = tmp_path / "file"
     a_file.touch()
-    for folder in (".", "_core", "_core/subproblem", "certified", "data", "gram", "problem", "selection", "solvers"):
+    for folder in ("problem", "solvers"):
         (package_copy / "fwlasso" / folder / "__pycache__").touch()
-    code = """
-import logging, sys
-said = []
-handler = logging.Handler()
-handler.emit = lambda record: said.append(record.getMessage())
-logging.getLogger("fwlasso").addHandler(handler)
-logging.getLogger("fwlasso").setLevel("DEBUG")
-"""
-    code += SMALL_PATH + COUNT_CACHE
-    code += """
-assert fwlasso.__file__.startswith(sys.argv[1]), fwlasso.__file__
-assert len(said) == 1 and "set NUMBA_CACHE_DIR" in said[0], said
-print(all(status.converged for status in path.statuses), path.gaps.max() < 0.1)
-"""
     nowhere = a_file / "below"
     env = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": package_copy}
-    counts, result = run_python(code, package_copy, **env).stdout.splitlines()
-    assert counts.startswith("0 ")  # nothing came from a cache
+    done = run_python(SOME_KERNELS, package_copy, tmp_path, **env)
+    assert done.stdout.split()[:3] == ["0", "7.0", "0.75"]
+    assert done.stderr.count("set NUMBA_CACHE_DIR") == 1
     assert list(tmp_path.rglob("*.nb?")) == []
-    assert result == "True True"
 
 
 # A cache is made of pickles, and loading one runs what it says.
@@ -400,76 +409,3 @@ def test_dispatch_takes_the_default_for_all_other_types(function):
 def test_dispatch_refuses_unknown_types(function, stranger):
     with pytest.raises(TypeError, match=r"^worth: \w+ is none of the types it is registered for: Left, Right$"):
         function(stranger, 1.0)
-
-
-@pytest.mark.compiled
-def test_a_kernel_with_a_type_of_somebody_else_is_not_cached(tmp_path):
-    toy = tmp_path / "toy.py"
-    code = """
-import sys, numpy as np
-from fwlasso._core.penalties import L1
-from fwlasso.solvers.covariances import _cycle_on_gram
-def best(penalty):
-    coefs = np.zeros(1)
-    _cycle_on_gram(penalty, np.eye(1), np.ones(1), coefs, 1e-9, 9)
-    return coefs[0]
-print(best(L1(0.25)), sum(_cycle_on_gram.stats.cache_hits.values()))
-if sys.argv[1] == "toy":
-    import toy
-    print(best(toy.Toy(0.25)))
-"""
-    text = """
-from typing import NamedTuple
-from fwlasso._core.penalties import minimise_1d
-class Toy(NamedTuple):
-    size: float
-@minimise_1d.register(Toy)
-def _(penalty, aim, norm2):
-    return penalty.size
-"""
-    env = {"NUMBA_CACHE_DIR": tmp_path / "cache", "PYTHONPATH": f"{tmp_path}{os.pathsep}{PACKAGE.parent}"}
-    toy.write_text(text)
-    assert run_python(code, "toy", **env).stdout.split() == ["0.75", "0", "0.25"]
-    assert run_python(code, "none", **env).stdout.split() == ["0.75", "1"]  # which does not know the type
-    toy.write_text(text.replace("return penalty.size", "return 2.0 * penalty.size"))
-    assert run_python(code, "toy", **env).stdout.split() == ["0.75", "1", "0.5"]
-
-
-# What a kernel is compiled from --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def stamps_after(monkeypatch):
-    """A function that edits a module, on paper, and tells which of some modules have another stamp."""
-
-    def edit(edited, modules):
-        _jit.stamp_of.cache_clear()
-        before = [_jit.stamp_of(module) for module in modules]
-        _jit.stamp_of.cache_clear()
-        sources = {**_jit._sources(), edited: _jit._sources()[edited] + b"\n# edited\n"}
-        monkeypatch.setattr(_jit, "_sources", lambda: sources)
-        return [was != _jit.stamp_of(module) for was, module in zip(before, modules, strict=True)]
-
-    yield edit
-    _jit.stamp_of.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("edited", "is_stale"),
-    [
-        ("fwlasso.solvers.frank_wolfe", [True, False, False, True]),
-        ("fwlasso._core.oracle", [True, False, False, True]),
-        ("fwlasso._core.bed", [True, True, True, True]),  # a storage: chosen by type, imported by nobody
-        ("fwlasso._core.columns", [True, True, True, True]),
-        ("fwlasso.cli.app", [False, False, False, True]),
-        ("fwlasso._core.subproblem.gram", [False, True, False, True]),
-    ],
-)
-def test_an_edit_is_seen_by_the_kernels_that_can_be_compiled_from_it(stamps_after, edited, is_stale):
-    modules = [
-        "fwlasso.solvers.frank_wolfe",
-        "fwlasso._core.subproblem.rounds",
-        "fwlasso.problem.build",
-        "somebody.elses",
-    ]
-    assert stamps_after(edited, modules) == is_stale

@@ -3,7 +3,6 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import STORAGES, UNITS, Case, formed, make_case
-from fwlasso._core.problem import rank_bound
 from fwlasso._core.standardized import Shifted
 from fwlasso._core.threads import Workers
 from fwlasso.data.checks import as_response
@@ -89,17 +88,6 @@ def test_nan_infinity_and_overflow_in_x_are_found_in_the_first_pass(bad, wrap):
 def test_bad_responses_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         as_response(y, 3)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("n_kept", [10, 7])
-def test_no_more_columns_are_independent_than_the_rank_bound(rng, fit_intercept, n_kept):
-    X = np.asfortranarray(rng.standard_normal((10, 20)))
-    kept = None if n_kept == 10 else np.arange(10) < n_kept
-    with Workers(1) as workers:
-        problem = build_problem(as_design(X), rng.standard_normal(10), fit_intercept, False, workers, kept)
-    rows = X[:n_kept] - fit_intercept * X[:n_kept].mean(axis=0)
-    assert rank_bound(problem) == np.linalg.matrix_rank(rows) == n_kept - fit_intercept
 
 
 # Numbers that are far from zero, and such of extreme size ----------------------------------------------------

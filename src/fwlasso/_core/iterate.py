@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Vector, add_column, dot_column, samples
-from .jit import kernel
-from .penalties import Sums
+from .jit import kernel, part_of_kernel
+from .penalties import Penalty, Sums, minimise_1d
 from .problem import Problem
 from .samples import center, total_weight
 
@@ -126,6 +126,19 @@ def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float,
     qq = shrink**2 * iterate.qq + 2.0 * shrink * push * (problem.xty[j] - corr) + push**2 * problem.norms2[j]
     qy = shrink * iterate.qy + push * problem.xty[j]
     return Iterate(active, weights, fitted, kept, scale, max(qq, 0.0), qy, scale * l1, iterate.age + 1), change
+
+
+@part_of_kernel
+def minimise_along(problem: Problem, j: int, coef: float, corr: float, penalty: Penalty, fitted: Vector) -> float:
+    """Return the best coefficient of column j, and bring the fitted values q to it.
+
+    `corr` is z_j'(y - q); the column must not be constant.
+    """
+    norm2 = problem.norms2[j]
+    new = minimise_1d(penalty, coef * norm2 + corr, norm2)
+    if new != coef:
+        add_column(problem.X, j, new - coef, fitted)
+    return float(new)
 
 
 def rescale(iterate: Iterate, factor: float) -> Iterate:

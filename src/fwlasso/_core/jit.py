@@ -10,7 +10,6 @@ import grp
 import hashlib
 import os
 import pwd
-import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -39,67 +38,41 @@ _lock = global_compiler_lock
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 # reassoc and contract are what vectorised sums need; NaN and inf keep their meaning.
-_VECTORISED: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+_VECTORISED: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": {"reassoc", "contract"},
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 #: Compiled into every kernel that calls it: calls of a few nanoseconds are too dear in inner loops. So is counting
 #: references to arrays, an atomic operation each: such a function must neither make nor return any.
 INLINE: dict[str, Any] = _VECTORISED | {"forceinline": True, "_nrt": False}
-#: Called by kernels only: a way in from Python, with arrays to unpack and count, is half of what many take to compile.
-#: As above, such a function must neither make nor return arrays.
+#: Called by kernels only, which neither makes nor returns arrays.
 INNER: dict[str, Any] = _VECTORISED | {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # For sums over gathered numbers: vectorised gathers are twice as slow as scalar loads.
-IN_ORDER: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+IN_ORDER: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 _ROOT = Path(__file__).parents[1]
-_IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import ([^(\n]*)", re.MULTILINE)
-_CHOSEN_BY_TYPE = re.compile(rb"^@\w+\.register\(", re.MULTILINE)
 
 
 @functools.cache
-def _sources() -> dict[str, bytes]:
-    """Return every source file of the package by the name of its module."""
-    files = sorted(_ROOT.rglob("*.py"))
-    names = (".".join((_ROOT.name, *file.relative_to(_ROOT).with_suffix("").parts)) for file in files)
-    return {name.removesuffix(".__init__"): file.read_bytes() for name, file in zip(names, files, strict=True)}
-
-
-@functools.cache
-def _imports(name: str) -> frozenset[str]:
-    """Return the modules of the package that a module of it imports by relative imports, wherever these stand."""
-    sources = _sources()
-    is_package = (_ROOT.parent / Path(*name.split(".")) / "__init__.py").exists()
-    found = set()
-    for dots, module, names in _IMPORT.findall(sources[name].decode()):
-        parts = name.split(".")
-        parts = parts[: len(parts) - len(dots) + is_package]
-        base = ".".join((*parts, module)) if module else ".".join(parts)
-        members = (f"{base}.{member.split()[0]}" for member in names.split(",") if member.strip())
-        found |= {known for known in (base if module else "", *members) if known in sources}
-    return frozenset(found)
-
-
-@functools.cache
-def stamp_of(module: str) -> str:
-    """Return a digest of the sources that a kernel of `module` can be compiled from.
-
-    numba looks only at the file that defines a kernel, and would go on running old code after an edit of a
-    function that the kernel calls from another file. These are the module, what it imports from the package, what
-    that imports, and all that gives a storage or a form its functions, which are chosen by type. A module of somebody
-    else may import anything.
-    """
-    sources = _sources()
-    todo = [module, *(name for name, text in sources.items() if _CHOSEN_BY_TYPE.search(text))]
-    seen: set[str] = set() if module in sources else set(sources)
-    while todo:
-        name = todo.pop()
-        if name in sources and name not in seen:
-            seen.add(name)
-            todo += _imports(name) if name != __name__ else ()  # what we are told has no part in a kernel
+def _core_digest() -> Any:
     digest = hashlib.sha256()
-    for name in sorted(seen):
-        digest.update(name.encode())
-        digest.update(sources[name])
-    return digest.hexdigest()
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest
+
+
+def stamp_of(file: Path) -> str:
+    """Return a digest of what the kernels of a file are compiled from: the file itself and all of `_core`.
+
+    numba looks only at the file that defines a kernel, and would go on running old code after an edit of a function
+    that the kernel calls from another file. So kernels call kernels of their own file and of `_core`, no others.
+    """
+    digest = _core_digest().copy()
+    digest.update(file.read_bytes())
+    return str(digest.hexdigest())
 
 
 class _IndexFile(IndexDataCacheFile):  # type: ignore[misc]
@@ -171,7 +144,8 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._module = function.__module__
-        self._cache_file = _IndexFile(self._cache_path, self._impl.filename_base, stamp_of(function.__module__))
+        stamp = stamp_of(Path(function.__code__.co_filename))
+        self._cache_file = _IndexFile(self._cache_path, self._impl.filename_base, stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         # Another process may not know the types of others, or know them by other functions.
@@ -202,7 +176,11 @@ class _NoCache(NullCache):  # type: ignore[misc]
 
 
 def kernel(function: F, **options: Any) -> F:
-    """Compile `function`: no Python objects, no GIL, cached on disk where a cache can be written."""
+    """Compile `function`: no Python objects, no GIL, cached on disk if a cache can be written.
+
+    For kernels that call it, it is compiled without a way in from Python, with arrays to unpack and count: that is half
+    of what many take to compile.
+    """
     if numba.config.DISABLE_JIT:
         # Compiled numbers overflow, wrap around and become NaN silently; numpy's scalars do so with a warning.
         return np.errstate(all="ignore")(function)  # type: ignore[return-value]
@@ -211,6 +189,8 @@ def kernel(function: F, **options: Any) -> F:
         dispatcher._cache = _StampedCache(function)
     except RuntimeError:  # no writable place for a cache: compile in every process
         dispatcher._cache = _NoCache()
+    inner = numba.njit(**(_VECTORISED | options | {"no_cpython_wrapper": True}))(function)
+    dispatcher.get_call_template, dispatcher.get_overload = inner.get_call_template, inner.get_overload
     return dispatcher  # type: ignore[no-any-return]
 
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Columns, Vector, nbytes, samples
-from .jit import kernel
 from .samples import Samples, total_weight
 from .standardized import Standardized, origins_of
 
@@ -126,9 +125,3 @@ def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float
             "what follows from them. Scale them"
         )
     return scaled
-
-
-@kernel
-def rank_bound(problem: Problem) -> int:
-    """Return how many columns can be independent: as many as there are samples, less one for the intercept."""
-    return int(problem.n_samples - problem.centred)

@@ -9,10 +9,9 @@ those that are not optimal are taken in, and it goes on. What the pass finds ser
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Vector, add_column
-from .._core.iterate import Iterate, correlation, refresh
-from .._core.jit import kernel, part_of_kernel
-from .._core.penalties import L1, ROUNDING, Penalty, minimise_1d
+from .._core.iterate import Iterate, correlation, minimise_along, refresh
+from .._core.jit import kernel
+from .._core.penalties import L1, ROUNDING, Penalty
 from .._core.problem import Problem
 from ..problem.certificate import estimate_gap
 from ..problem.points import BURST_BYTES
@@ -186,16 +185,3 @@ def _cycle_over(
         if change <= ROUNDING * largest:  # nothing but rounding
             change = 0.0
     return change, n_cycles
-
-
-@part_of_kernel
-def minimise_along(problem: Problem, j: int, coef: float, corr: float, penalty: Penalty, fitted: Vector) -> float:
-    """Return the best coefficient of column j, and bring the fitted values q to it.
-
-    `corr` is z_j'(y - q); the column must not be constant.
-    """
-    norm2 = problem.norms2[j]
-    new = minimise_1d(penalty, coef * norm2 + corr, norm2)
-    if new != coef:
-        add_column(problem.X, j, new - coef, fitted)
-    return float(new)
