@@ -295,14 +295,15 @@ def solve(context: Context, problem: Problem | GramProblem, start: Vector | None
     options, workers, run = context.options, context.workers, context.run
     with timed(context.seconds, "grid"):
         grid, cut = _find_grid(context, problem)
-        penalties = [(L1 if options.grid_name == "alphas" else L1Ball)(value) for value in grid.values.tolist()]
+        penalties = list(map(L1 if options.grid_name == "alphas" else L1Ball, grid.values.tolist()))
         values = user_grid(options, grid.values, problem)
     with timed(context.seconds, "solve"):
         in_segments = run is not None or options.in_segments
         make, settings = options.entry.make, options.solver_settings(context.seed)
         solver = InSegments(make, settings, run) if in_segments and cut is None else make(settings)
-        path = zero_path(len(penalties))
-        if problem.yy > 0.0:  # else there is nothing to explain, and no radius is too large for that
+        if problem.yy == 0.0:  # there is nothing to explain, and no radius is too large for that
+            path = zero_path(len(penalties))
+        else:
             guess = problem.from_user_units(start) if start is not None and solver.proves else None
             path = solver.solve(problem, penalties, guess, workers, partial(_tell, context, problem, values))
         path = path._replace(ending=path.ending or cut)

@@ -40,11 +40,10 @@ class Certified:
         if isinstance(problem, Problem):
             return self._solve_on_columns(problem, penalties, goal, start, workers, tell)
         found = solve_on_gram(problem, penalties, goal, self._max_iter, workers, tell=tell, start=start)
-        is_open = any(
-            status in (Status.STALLED, Status.PRECISION) and penalty != L1(0.0)  # least squares has no gap to reach
-            for penalty, status in zip(penalties, found.statuses, strict=False)
-        )
-        if found.ending is not None or problem.by_columns is None or not is_open:
+        is_open = [status in (Status.STALLED, Status.PRECISION) for status in found.statuses]
+        if penalties[-1] == L1(0.0):  # least squares has no gap to reach
+            is_open = is_open[: penalties.index(L1(0.0))]
+        if found.ending is not None or problem.by_columns is None or True not in is_open:
             return found
         # Inner products do not prove every gap: columns may, whose units may be other powers of two.
         columns = problem.by_columns(workers)
