@@ -25,7 +25,7 @@ from .status import Status
 
 # Memory for fitted values, and as much for residuals, that are priced together in one pass over the data, in bytes.
 _RESIDUAL_BYTES = 32 << 20
-# Where lambda = 0, a dual point r / max(1, ||X'r||_inf / lambda) is zero, and the gap is the loss: no tolerance helps.
+# If lambda = 0, a dual point r / max(1, ||X'r||_inf / lambda) is zero, and the gap is the loss: no tolerance helps.
 _LEAST_SQUARES = (
     "alpha=0 is least squares, for which a gap proves nothing: use a small alpha, or "
     "sklearn.linear_model.LinearRegression."
@@ -37,7 +37,7 @@ def certify(
 ) -> tuple[SolvedPath, int]:
     """Return points with their gaps over all columns, and the passes over the data it took.
 
-    Where a point is certified, its solver is taken at its word; the others are priced, many at a time, or are NaN.
+    If a point is certified, its solver is taken at its word; the others are priced, many at a time, or are NaN.
     """
     assert isinstance(problem, Problem)
     known = np.array([status is Status.CERTIFIED for status in path.statuses])
@@ -107,7 +107,7 @@ def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:
-    """Warn with gap, tolerance and remedy where a point or the path did not come to its end."""
+    """Warn with gap, tolerance and remedy if a point or the path did not come to its end."""
     certified = options.rule == "gap"
     unfinished = [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
     if not unfinished and path.ending is None:

@@ -19,7 +19,7 @@ from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory
 from .assembly import assemble, certify, check_columns, label, warn_unless_converged
-from .checkpoints.folder import Grid, Run, open_run, subset_folder
+from .checkpoints.folder import Checkpoint, Grid, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.design import Design
 from .data.inputs import Data, as_data
@@ -88,7 +88,7 @@ def lasso_path(
         solution for that last alpha and starts at `eps` times it. By default 100 points, radii for the Frank-Wolfe
         solvers, else alphas.
     eps : float, optional
-        Ratio of the ends of an automatic grid. By default 1e-2 where there are more features than samples, else 1e-4.
+        Ratio of the ends of an automatic grid. By default 1e-2 if there are more features than samples, else 1e-4.
     solver : str, default="certified"
         "certified" is the certified path: exact solutions, interpolation between them, and a duality gap over all
         columns for every point. It goes one of two ways, told in ``settings["route"]``: "gram", one pass over the rows
@@ -134,7 +134,7 @@ def lasso_path(
     n_threads : int, optional
         Threads for scans of large data. By default all cores this process may use.
     checkpoint : path, optional
-        Folder that the path is kept in while it is computed, in three segments. Where the process is killed, or the
+        Folder that the path is kept in while it is computed, in three segments. If the process is killed, or the
         path ended early, the same call goes on from the last whole segment, and gives the same bits as one that was
         never stopped. Other data or other settings are refused. Segments cost one to two passes more each.
     feature_names : sequence of str, optional
@@ -170,7 +170,7 @@ class Context(NamedTuple):
     stack: ExitStack  # closes what was opened, after the last path
     number: int = 0  # of the path among those that have the monitor in common
     seed: int = 0
-    run: Run | None = None
+    run: Checkpoint | None = None
 
     def begin(self, masks: Sequence[Mask] = ()) -> "list[Context]":
         """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
@@ -183,7 +183,7 @@ class Context(NamedTuple):
             for k, folder in enumerate(folders):
                 samples = {"samples": _describe(masks[k - 1])} if k > 0 else {}
                 settings = {**options.run_record(), "seed": contexts[0].seed}
-                opened = open_run(folder, settings, marks | samples, any_seed=options.random_state is None)
+                opened = open_checkpoint(folder, settings, marks | samples, any_seed=options.random_state is None)
                 run = self.stack.enter_context(opened)
                 contexts[k] = contexts[k]._replace(run=run, seed=contexts[0].seed if k > 0 else run.seed)
         self.monitor.share(len(contexts))
@@ -359,7 +359,7 @@ def _find_grid(context: Context, problem: Problem | GramProblem) -> tuple[Grid, 
     else:
         grid = Grid(radius_grid(problem, options.grid), 0)
     if run is not None:
-        run.keep_grid(grid)
+        run.save_grid(grid)
     return grid, None
 
 

@@ -135,7 +135,7 @@ def compile_kind(kind: Kind) -> None:
 
 
 def _large_working_set(problem: Problem, workers: Workers) -> None:
-    """Take every step that compiled code leaves to others, where there are many entries or many active columns."""
+    """Take every step that compiled code leaves to others, if there are many entries or many active columns."""
     columns = np.arange(4)
     working_set = _working_set(problem, workers)
     aim = Aim(0.1, -1.0, 0.0, 1, 1)

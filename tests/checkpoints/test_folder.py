@@ -139,18 +139,18 @@ def test_file_in_place_of_a_folder_is_refused(tmp_path):
 
 def test_clearing_leaves_other_files(begun):
     (begun / "mine.txt").write_text("mine")
-    runs.clear_run(begun)
+    runs.clear_checkpoint(begun)
     assert [file.name for file in begun.iterdir()] == ["mine.txt"]
-    assert runs.read_run(begun) is None
-    assert runs.read_run(begun / "mine.txt") is None
+    assert runs.read_checkpoint(begun) is None
+    assert runs.read_checkpoint(begun / "mine.txt") is None
 
 
 def test_run_is_complete_when_nothing_ended_it(begun):
-    assert not runs.read_run(begun).is_complete
+    assert not runs.read_checkpoint(begun).is_complete
     X, y = make_data()
     lasso_path(X, y, alphas=10, tol=1e-6, random_state=0, checkpoint=begun)
-    run = runs.read_run(begun)
-    assert (run.is_complete, run.is_kept) == (True, False)
+    run = runs.read_checkpoint(begun)
+    assert (run.is_complete, run.is_saved) == (True, False)
     before = (begun / "settings.json").stat()
     lasso_path(X, y, alphas=10, tol=1e-6, random_state=0, checkpoint=begun)
     assert (begun / "settings.json").stat() == before  # there is nothing new to take note of
@@ -159,18 +159,18 @@ def test_run_is_complete_when_nothing_ended_it(begun):
 def test_run_of_radii_without_an_end_is_not_complete(tmp_path):
     X, y = make_data()
     lasso_path(X, y, radii=10, checkpoint=tmp_path / "run", callback=lambda now: True)
-    assert not runs.read_run(tmp_path / "run").is_complete
+    assert not runs.read_checkpoint(tmp_path / "run").is_complete
 
 
 def test_run_of_folds_is_complete_path_by_path(tmp_path):
     X, y = make_data()
     lasso_cv(X, y, alphas=5, cv=2, checkpoint=tmp_path / "run")
     folders = [tmp_path / "run", *sorted((tmp_path / "run" / "subsets").iterdir())]
-    assert [runs.read_run(folder).is_complete for folder in folders] == [True, True, True]
+    assert [runs.read_checkpoint(folder).is_complete for folder in folders] == [True, True, True]
 
 
 @pytest.mark.parametrize("kept", ["yes", None])
 def test_run_that_does_not_tell_whether_it_is_kept_is_refused(begun, kept):
     reseal_record(begun / "settings.json", kept=kept)
     with pytest.raises(ValueError, match=r"settings\.json: complete and kept must be"):
-        runs.read_run(begun)
+        runs.read_checkpoint(begun)

@@ -12,7 +12,7 @@ import pytest
 
 from cli_cases import BAD_INPUT, X, call, write_csv
 from fwlasso import LassoPath, LinearModel, lasso_path
-from fwlasso.checkpoints.folder import read_run
+from fwlasso.checkpoints.folder import read_checkpoint
 from fwlasso.datasets import read_table
 from sealed_cases import (
     array_bytes,
@@ -63,7 +63,7 @@ def numbers_in(run, name):
 
         choice = load_choice(run, LassoPath.load(run / "path.npz"))
         return [choice.coef.toarray(), choice.best, *choice.record().values()]
-    found = read_run(run)
+    found = read_checkpoint(run)
     if name == "settings.json":
         return [*(found.grid or ()), *found._record.values()]
     number = SEGMENTS.index(name)

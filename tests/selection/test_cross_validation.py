@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 from conftest import STORAGES, dense_problem, held, random_values
 from fwlasso import LassoCV, Status, lasso_cv, lasso_path
 from fwlasso.datasets import load_diabetes_products
-from fwlasso.problem import shared as convoy
+from fwlasso.problem import shared
 from fwlasso.selection import together as subsets
 
 
@@ -155,9 +155,9 @@ def spy(function, calls):
 @pytest.mark.compiled
 def test_the_number_of_threads_and_of_paths_side_by_side_changes_no_bit(rng, monkeypatch):
     X, y = np.asfortranarray(rng.standard_normal((60, 30_000))), rng.standard_normal(60)  # large enough for threads
-    monkeypatch.setattr(convoy, "_FEWEST_CHUNKS", 2)
+    monkeypatch.setattr(shared, "_FEWEST_CHUNKS", 2)
     joined = []
-    monkeypatch.setattr(convoy.Convoy, "join", spy(convoy.Convoy.join, joined))
+    monkeypatch.setattr(shared.SharedPasses, "join", spy(shared.SharedPasses.join, joined))
     y += X[:, :5].sum(axis=1)
 
     def solve(n_threads, share):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fwlasso import Status, lasso_cv, stability_selection
-from fwlasso.checkpoints.folder import clear_run, json_text
+from fwlasso.checkpoints.folder import clear_checkpoint, json_text
 from run_cases import assert_same_bits, make_data, stop_at
 
 # Paths are ended early here.
@@ -103,7 +103,7 @@ def test_a_run_is_removed_with_its_subsets_and_nothing_else(tmp_path):
     X, y = make_data()
     lasso_cv(X, y, alphas=5, cv=2, checkpoint=tmp_path)
     (tmp_path / "subsets" / "1" / "notes.txt").write_text("mine")
-    clear_run(tmp_path)
+    clear_checkpoint(tmp_path)
     assert [file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*") if file.is_file()] == [
         "subsets/1/notes.txt"
     ]

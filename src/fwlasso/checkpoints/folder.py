@@ -48,8 +48,8 @@ class Grid(NamedTuple):
     n_priced: int
 
 
-class Run:
-    """A run in its folder. `open_run` makes one."""
+class Checkpoint:
+    """A run in its folder. `open_checkpoint` makes one."""
 
     def __init__(self, folder: Path, record: dict[str, Any]) -> None:
         self.folder = folder
@@ -71,7 +71,7 @@ class Run:
         return bool(self._record["complete"])
 
     @property
-    def is_kept(self) -> bool:
+    def is_saved(self) -> bool:
         """Whether the command line has kept what comes of the whole path."""
         return bool(self._record.get("kept", False))
 
@@ -81,7 +81,7 @@ class Run:
         found = self._record["grid"]
         return None if found is None else Grid(np.array(found["values"], dtype=np.float64), int(found["n_priced"]))
 
-    def keep_grid(self, grid: Grid) -> None:
+    def save_grid(self, grid: Grid) -> None:
         """Keep the grid."""
         self._write(grid={"values": grid.values.tolist(), "n_priced": grid.n_priced})
 
@@ -90,9 +90,9 @@ class Run:
         if not self.is_complete:
             self._write(complete=True)
 
-    def mark_kept(self) -> None:
+    def mark_saved(self) -> None:
         """Take note that what comes of the whole path is kept."""
-        if not self.is_kept:
+        if not self.is_saved:
             self._write(kept=True)
 
     def segment(self, number: int, n_points: int, p: int) -> SolvedPath | None:
@@ -107,7 +107,7 @@ class Run:
         except ValueError as error:
             raise ValueError(f"{error}. Remove it, and its points are solved again") from error
 
-    def keep_segment(self, number: int, points: SolvedPath) -> None:
+    def save_segment(self, number: int, points: SolvedPath) -> None:
         """Keep the points of a segment."""
         record = {"format": _SEGMENT, "version": _VERSION, "of": self._mark(number)}
         statuses = [status.value for status in points.statuses]
@@ -126,7 +126,7 @@ class Run:
         write_record(self.folder / SETTINGS, self._record)
 
 
-def read_run(folder: Path) -> Run | None:
+def read_checkpoint(folder: Path) -> Checkpoint | None:
     """Return the run in a folder as it is; None if there is none."""
     file = folder / SETTINGS
     try:
@@ -135,7 +135,7 @@ def read_run(folder: Path) -> Run | None:
         return None
     with naming(file, Exception):
         _check_record(record)
-    return Run(folder, record)
+    return Checkpoint(folder, record)
 
 
 def _check_record(record: dict[str, Any]) -> None:
@@ -152,7 +152,9 @@ def _check_record(record: dict[str, Any]) -> None:
 
 
 @contextmanager
-def open_run(folder: Path, settings: dict[str, Any], data: dict[str, str], *, any_seed: bool = False) -> Iterator[Run]:
+def open_checkpoint(
+    folder: Path, settings: dict[str, Any], data: dict[str, str], *, any_seed: bool = False
+) -> Iterator[Checkpoint]:
     """Begin a run, or go on with the one in the folder, for the time of the context.
 
     Parameters
@@ -173,10 +175,10 @@ def open_run(folder: Path, settings: dict[str, Any], data: dict[str, str], *, an
     with locked(folder):
         _sweep(folder)
         (folder / SEGMENTS).mkdir(exist_ok=True)
-        run = read_run(folder)
+        run = read_checkpoint(folder)
         if run is None:
             asked = {"complete": False, "kept": False, "settings": settings, "data": data, "grid": None}
-            run = Run(folder, {"format": _FORMAT, "version": _VERSION, "fwlasso": __version__, **asked})
+            run = Checkpoint(folder, {"format": _FORMAT, "version": _VERSION, "fwlasso": __version__, **asked})
             run._write()
             sync(folder.parent)
         else:
@@ -197,7 +199,7 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(held)
 
 
-def _compare(run: Run, settings: dict[str, Any], data: dict[str, str], left_out: set[str]) -> None:
+def _compare(run: Checkpoint, settings: dict[str, Any], data: dict[str, str], left_out: set[str]) -> None:
     record = run._record
     if record["fwlasso"] != __version__:
         _refuse(run.folder, f"fwlasso was {record['fwlasso']}, and is {__version__}")
@@ -220,7 +222,7 @@ def _brief(value: Any) -> str:
 
 
 def _refuse(folder: Path, why: str) -> NoReturn:
-    raise ValueError(f"{folder} holds another run: {why}. Go on as it was begun, or begin anew in another folder")
+    raise ValueError(f"{folder} holds another run: {why}. Go on as it was begun, or begin again in another folder")
 
 
 def subset_folder(folder: Path | str, number: int) -> Path:
@@ -228,10 +230,10 @@ def subset_folder(folder: Path | str, number: int) -> Path:
     return Path(folder) / SUBSETS / str(number + 1)
 
 
-def clear_run(folder: Path) -> None:
+def clear_checkpoint(folder: Path) -> None:
     """Remove a run from a folder, and those on subsets of its samples, but for what other files are there."""
     for subset in (folder / SUBSETS).glob("*"):
-        clear_run(subset)
+        clear_checkpoint(subset)
         _remove_empty(subset)
     for file in (folder / SEGMENTS).glob("*.npz"):
         file.unlink()

@@ -16,7 +16,7 @@ from ..gram.problem import GramProblem
 from ..problem.points import Guess, SolvedPath, SolvedPoint, Tell, solved_path
 from ..solvers.protocol import PathSolver, SolverSettings
 from ..status import Status
-from .folder import Run
+from .folder import Checkpoint
 
 # A segment of the certified path begins with a pass over the data and a new working set, one to two passes in all. Ten
 # segments would double the passes of a path, five cost half of them, three a fifth.
@@ -41,7 +41,9 @@ class InSegments:
 
     overlap = 0
 
-    def __init__(self, make: Callable[[SolverSettings], PathSolver], settings: SolverSettings, run: Run | None) -> None:
+    def __init__(
+        self, make: Callable[[SolverSettings], PathSolver], settings: SolverSettings, run: Checkpoint | None
+    ) -> None:
         self._make, self._settings, self._run = make, settings, run
         self.proves = make(settings).proves
 
@@ -71,7 +73,7 @@ class InSegments:
                     return solved_path(solved + new, path.ending)
                 found = solved_path(new).in_order()  # as it will be read by whoever goes on
                 if run is not None:
-                    run.keep_segment(number, found)
+                    run.save_segment(number, found)
                 # An ending that was asked for with the last point of a segment: the solver sees no more points.
                 ending = watch.ending
             else:

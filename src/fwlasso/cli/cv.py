@@ -9,7 +9,7 @@ import typer
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
 from .._core.columns import Vector
-from ..checkpoints.folder import read_run
+from ..checkpoints.folder import read_checkpoint
 from ..options import Options
 from ..selection.criteria import INFORMATION_RULES, SCORE_RULES
 from ..selection.cross_validation import cross_validate
@@ -100,7 +100,7 @@ def cv(
     check_folder(folder)
     # In segments with and without a folder, so that it changes no bit, and so no choice.
     options = replace(options, checkpoint=folder.out, in_segments=True)
-    begun = None if folder.out is None or folder.overwrite else read_run(folder.out)
+    begun = None if folder.out is None or folder.overwrite else read_checkpoint(folder.out)
     if begun is not None and options.tol is None:
         options = replace(options, tol=begun.tol)  # of a path, say, whose default is another
     data = read_data(source, detail)

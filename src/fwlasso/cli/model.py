@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from .._core.columns import Vector
-from ..checkpoints.folder import MODEL, PATH, REPORT, read_run
+from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
 from ..data.checks import as_response
 from ..data.genotypes import Genotypes
 from ..data.scores import r2_scores, squared_errors
@@ -61,8 +61,8 @@ def predict(
     response = fitted.about.get("target")
     features = Features(fitted.n_features, fitted.feature_names, fitted.first_index)
     detail = Detail(as_json, quiet)
-    run = read_run(model) if model.is_dir() else None
-    if run is not None and not run.is_kept:
+    run = read_checkpoint(model) if model.is_dir() else None
+    if run is not None and not run.is_saved:
         detail.note(f"{model}: this run ended early; --resume goes on", "yellow")
     with noting_warnings(detail):
         rows = read_new_rows(data, target, features, zero_based)
@@ -121,7 +121,7 @@ def _scores(y: Vector, values: Vector) -> dict[str, float]:
 def load_path(source: Path) -> LassoPath:
     """Read the path of a run, or a saved one."""
     file = source / PATH if source.is_dir() else source
-    if not file.is_file() and source.is_dir() and (run := read_run(source)) is not None:
+    if not file.is_file() and source.is_dir() and (run := read_checkpoint(source)) is not None:
         state = "complete" if run.is_complete else "not finished"
         raise FileNotFoundError(
             f"{source}: the run in it is {state}, and has no {PATH} yet: go on with it first, by the same command with "

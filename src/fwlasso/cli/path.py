@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from .._core.columns import Vector
-from ..checkpoints.folder import read_run
+from ..checkpoints.folder import read_checkpoint
 from ..data.scores import r2_scores, squared_errors
 from ..data.store import Store
 from ..datasets import Table, load_diabetes_products
@@ -123,7 +123,7 @@ def resumable(out: Path | None, detail: Detail) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit) as ended:
         is_signal = getattr(ended, "code", EXIT_TERMINATED) == EXIT_TERMINATED
-        if not is_signal or out is None or read_run(out) is None:
+        if not is_signal or out is None or read_checkpoint(out) is None:
             raise
         detail.aside().print(f"interrupted: {escape(str(out))} holds what is solved. {_GO_ON}", soft_wrap=True)
         raise typer.Exit(EXIT_INCOMPLETE) from None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..checkpoints.folder import CHOICE, MODEL, PATH, PICTURE, REPORT, clear_run, locked, read_run
+from ..checkpoints.folder import CHOICE, MODEL, PATH, PICTURE, REPORT, clear_checkpoint, locked, read_checkpoint
 from ..data.files import naming
 from ..datasets.compressed import replacing
 from ..datasets.sealed import is_number, read_record, require, write_record
@@ -34,7 +34,7 @@ def check_folder(folder: RunFolder) -> bool:
     if overwrite:
         return False
     try:
-        run = read_run(out)
+        run = read_checkpoint(out)
     except ValueError as error:
         raise ValueError(f"{error}; --overwrite begins again") from error
     if run is not None and not resume:
@@ -42,7 +42,7 @@ def check_folder(folder: RunFolder) -> bool:
         raise ValueError(f"{out} holds {state}: --resume goes on with it, --overwrite begins again")
     if run is None and (out / PATH).exists():
         raise ValueError(f"{out} holds results: --overwrite replaces them")
-    is_saved = run is not None and run.is_complete and run.is_kept and (out / PATH).exists()
+    is_saved = run is not None and run.is_complete and run.is_saved and (out / PATH).exists()
     if is_saved:  # who reads that there is nothing to do can rely on what is there
         load_choice(out, LassoPath.load(out / PATH))
     return is_saved
@@ -53,7 +53,7 @@ def clear_folder(folder: RunFolder) -> None:
     out = folder.out
     if out is not None and folder.overwrite and out.is_dir():
         with locked(out):
-            clear_run(out)
+            clear_checkpoint(out)
             for name in (PATH, PICTURE, REPORT, MODEL, CHOICE):
                 (out / name).unlink(missing_ok=True)
 
@@ -77,9 +77,9 @@ def save(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_
             for name in (CHOICE, MODEL):
                 (out / name).unlink(missing_ok=True)
         write_report(result, out / REPORT, title, choice)
-        run = read_run(out)
+        run = read_checkpoint(out)
         if run is not None and is_whole:
-            run.mark_kept()
+            run.mark_saved()
     return names
 
 

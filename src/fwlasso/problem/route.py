@@ -10,7 +10,7 @@ _PASS_ENTRIES = 1.9e9  # entries per second and thread of a pass over the column
 _N_PASSES = 14.0  # of a path by a working set
 _ROUND_FLOPS, _FACTOR_FLOPS = 2e9, 2e10  # of products with the Gram matrix, and of its factor
 _COLUMN_SECONDS = 8e-11  # by a working set, for every sample and pair of active columns
-# Rounds of a path on the Gram matrix, and how much more a working set does, where gaps are this small.
+# Rounds of a path on the Gram matrix, and how much more a working set does, if gaps are this small.
 _SMALL_GAP, _ROUNDS, _TIMES = 1e-5, (35.0, 70.0), (1.0, 4.5)
 # Of the columns, so many are expected to be ever active; a single model is found in so many rounds.
 _ACTIVE, _ROUNDS_OF_ONE = 0.25, 5.0

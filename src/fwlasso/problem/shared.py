@@ -1,8 +1,8 @@
-"""A convoy: paths on the same columns that are followed side by side, and make their passes over the data together.
+"""Paths on the same columns that are solved side by side, and make their passes over the data together.
 
 Every path has a thread of its own. One that wants a pass waits for the others; when all of them wait, their chunks are
 run in the order of the columns, so that a column is read from memory, or from the disk, once for all of them. What a
-path computes does not depend on the others: a convoy changes the order of reading and nothing else.
+path computes does not depend on the others: only the order of reading changes.
 """
 
 import threading
@@ -36,18 +36,18 @@ class _Pass:
             self.error = error
 
 
-class Convoy:
+class SharedPasses:
     """Runs the passes of its members together, on the threads of `workers`.
 
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with Workers(2) as workers, ThreadPoolExecutor(2) as pool:
-    ...     convoy = Convoy(workers)
-    ...     def travel(factor):
-    ...         with convoy.member(1) as member:
+    ...     shared = SharedPasses(workers)
+    ...     def solve(factor):
+    ...         with shared.member(1) as member:
     ...             return member.sweep(lambda lo, hi: factor * (hi - lo), [0, 10, 30])
-    ...     list(pool.map(travel, [1, -1]))
+    ...     list(pool.map(solve, [1, -1]))
     [[10, 20], [-10, -20]]
     """
 
@@ -63,7 +63,7 @@ class Convoy:
         with self._changed:
             self._n_members += 1
         try:
-            with _Member(n_threads, self) as workers:
+            with _Sharing(n_threads, self) as workers:
                 yield workers
         finally:
             with self._changed:
@@ -102,27 +102,27 @@ class Convoy:
 
 
 def solve_together(paths: Sequence[Callable[[Workers], T]], n_together: int, workers: Workers) -> list[T]:
-    """Return what comes of every path, given workers of its own: up to `n_together` of them at a time, in a convoy."""
+    """Solve paths, each with workers of its own, up to `n_together` of them at a time: these share their passes."""
     n_together = min(n_together, len(paths))
     if n_together <= 1 or workers.n_threads == 1:
-        return [follow(workers) for follow in paths]
-    convoy = Convoy(workers)
+        return [solve_on(workers) for solve_on in paths]
+    shared = SharedPasses(workers)
     n_threads = max(1, workers.n_threads // n_together)
 
-    def travel(follow: Callable[[Workers], T]) -> T:
-        with convoy.member(n_threads) as own:
-            return follow(own)
+    def solve(solve_on: Callable[[Workers], T]) -> T:
+        with shared.member(n_threads) as own:
+            return solve_on(own)
 
     with ThreadPoolExecutor(n_together, thread_name_prefix="fwlasso-path") as pool:
-        return list(pool.map(travel, paths))
+        return list(pool.map(solve, paths))
 
 
-class _Member(Workers):
-    """The workers of one path in a convoy."""
+class _Sharing(Workers):
+    """The workers of one path, which shares its passes with others."""
 
-    def __init__(self, n_threads: int, convoy: Convoy) -> None:
+    def __init__(self, n_threads: int, shared: SharedPasses) -> None:
         super().__init__(n_threads)
-        self._convoy = convoy
+        self._shared = shared
 
     def sweep(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
-        return self._convoy.join(chunk, cuts) if len(cuts) > _FEWEST_CHUNKS else self.run(chunk, cuts)
+        return self._shared.join(chunk, cuts) if len(cuts) > _FEWEST_CHUNKS else self.run(chunk, cuts)

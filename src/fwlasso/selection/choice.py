@@ -34,7 +34,7 @@ class Choice:
     greater_is_better : bool
         Whether large scores are good, as with R^2; False for errors and information criteria.
     fold_scores : array of shape (n_points, n_folds), optional
-        The criterion on every held-out part; None where there were no folds.
+        The criterion on every held-out part; None if there were no folds.
     standard_errors : array of shape (n_points,), optional
         Of the means over the folds; None with fewer than two folds.
     blend : float
@@ -74,7 +74,7 @@ class Choice:
 
     @property
     def label(self) -> str:
-        """What the scores are of: the criterion, and of which models where these are not the points of the path."""
+        """What the scores are of: the criterion, and of which models if they are not the points of the path."""
         return self.criterion if self.blend == 1.0 else f"{self.criterion} (blend {self.blend:g})"
 
     @property
@@ -153,7 +153,7 @@ def path_and_choice(path: Any, choice: Any) -> tuple[LassoPath, Choice | None]:
 
 
 def choice_on(path: LassoPath, choice: Any) -> Choice:
-    """Return a choice, or that of a CrossValidation or a fitted LassoCV; a ValueError where it is of another path."""
+    """Return a choice, or that of a CrossValidation or a fitted LassoCV; a ValueError if it is of another path."""
     found = _part(choice, "choice", Choice)
     p, n = path.coefs.shape
     fits = found.coef.shape == (p, 1) and found.scores.shape == (n,) and 0 <= found.point < n

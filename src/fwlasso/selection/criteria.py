@@ -23,8 +23,8 @@ def information(path: LassoPath, rule: str) -> Vector:
     """Return an information criterion of every point: m log(RSS / m) + df (penalty per parameter), small is good.
 
     df is the number of active features (Zou, Hastie and Tibshirani 2007). A parameter costs 2 for "aic" and log m for
-    "bic"; "ebic" adds 2 log(p choose df) (Chen and Chen 2008), which bounds false discoveries where p is far above m.
-    Infinite where more than half as many features as samples are active: the residual variance goes to zero there.
+    "bic"; "ebic" adds 2 log(p choose df) (Chen and Chen 2008), which bounds false discoveries if p is far above m.
+    Infinite if more than half as many features as samples are active: the residual variance goes to zero there.
 
     Examples
     --------

@@ -29,9 +29,9 @@ from .together import SubsetPaths, solve_paths
 
 # Correlation of neighbouring responses from which on samples seem to be sorted.
 _MUCH_ALIKE = 0.5
-# Where no larger share of the score than this is to be gained beyond a grid, its end is as good as any.
+# If no larger share of the score than this is to be gained beyond a grid, its end is as good as any.
 _FLAT = 0.01
-# The gap that is asked for where a model is chosen. Scores of neighbouring points differ by little: at 1e-4, which is
+# The gap that is asked for if a model is chosen. Scores of neighbouring points differ by little: at 1e-4, which is
 # enough for the path itself, every third choice was another one than that of exact solutions, or had more features.
 _TOL = 1e-6
 
@@ -47,7 +47,7 @@ class CrossValidation:
     choice : Choice
         The chosen point, the scores of all points and the coefficients of the model.
     fold_paths : tuple of LassoPath
-        One per fold; empty where there are none.
+        One per fold; empty if there are none.
     """
 
     path: LassoPath
@@ -67,7 +67,7 @@ class CrossValidation:
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of all features, where the data had names."""
+        """The names of all features, if the data had names."""
         return self.path.feature_names
 
     @property
@@ -201,7 +201,7 @@ def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidat
 
 
 def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
-    """Warn where folds are blocks of neighbouring samples whose responses are much alike, as in sorted data.
+    """Warn if folds are blocks of neighbouring samples whose responses are much alike, as in sorted data.
 
     A model is then scored on responses unlike those that it was fitted to.
     """
@@ -215,13 +215,13 @@ def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
     if are_blocks and alike > max(_MUCH_ALIKE, 4.0 / np.sqrt(y.size)):
         warn_of_doubt(
             f"Neighbouring responses are much alike (correlation {alike:.2f}), and the folds are blocks of neighbours: "
-            f"where samples are sorted, the scores mislead. Shuffle them: cv=KFold({len(splits)}, shuffle=True), or "
+            f"if samples are sorted, the scores mislead. Shuffle them: cv=KFold({len(splits)}, shuffle=True), or "
             "--shuffle on the command line."
         )
 
 
 def warn_at_end_of_grid(path: LassoPath, choice: Choice) -> None:
-    """Warn where the last point of the grid is the best one, and those beyond it may be better still."""
+    """Warn if the last point of the grid is the best one, and those beyond it may be better still."""
     last = len(path) - 1
     if last == 0 or (choice.point if choice.rule not in SCORE_RULES else choice.best) != last:
         return

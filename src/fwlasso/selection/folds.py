@@ -15,7 +15,7 @@ from .criteria import INFORMATION_RULES, SCORE_RULES, Rule
 
 #: Shares of the Lasso's coefficients that `relax=True` tries; the rest is the least-squares refit.
 BLENDS = (1.0, 0.75, 0.5, 0.25, 0.0)
-#: Where `cv` is None.
+#: If `cv` is None.
 DEFAULT_FOLDS = 5
 
 
@@ -68,7 +68,7 @@ class Plan:
         return tuple(sorted(map(float, self.relax), reverse=True))
 
     def splits(self, response: Vector, random_state: Any) -> list[Split]:
-        """Return the folds: none where a rule or a validation set needs none."""
+        """Return the folds: none if a rule or a validation set needs none."""
         if self.rule in INFORMATION_RULES or isinstance(self.validation, tuple):
             return []
         if self.validation is not None:

@@ -33,7 +33,7 @@ class Relaxed(NamedTuple):
     has_refit: NDArray[np.bool_]
 
     def predict(self, predict: Callable[[sp.csc_array, Vector], Matrix], blends: Sequence[float]) -> list[Matrix]:
-        """Return predictions of every blend; NaN for points that were not refitted, where a blend needs it."""
+        """Return predictions of every blend; NaN for points that were not refitted, if a blend needs it."""
         lasso = predict(self.path.coefs, self.path.intercepts)
         if blends == (1.0,):
             return [lasso]
@@ -77,7 +77,7 @@ def refit_supports(
     """Return coefficients and intercepts by least squares on the support of every point, and which points have them.
 
     Points have none whose support is larger than `LARGEST_SUPPORT`, or not smaller than the number of samples: they
-    keep the Lasso's. Where columns depend on each other, it is the solution with the smallest norm.
+    keep the Lasso's. If columns depend on each other, it is the solution with the smallest norm.
     """
     columns = weighted(design.columns, None if kept is None else kept.astype(np.float64))
     m = n_samples(samples(columns))

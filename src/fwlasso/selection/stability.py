@@ -51,7 +51,7 @@ class Stability:
     def error_bound(self, threshold: float = 0.6) -> float:
         """Return a bound of the expected number of falsely selected features: q^2 / ((2 threshold - 1) p).
 
-        q is `mean_selected`. The bound holds where features that do not matter are exchangeable, and selected no more
+        q is `mean_selected`. The bound holds if features that do not matter are exchangeable, and selected no more
         often than at random (Meinshausen and Buehlmann 2010).
         """
         check("threshold", threshold, 0.5 < threshold <= 1.0, "a number in (0.5, 1]")
@@ -68,7 +68,7 @@ def stability_selection(
 ) -> Stability:
     """Compute paths on random subsamples, and how often every feature is selected on them.
 
-    Subsamples are drawn without replacement, in pairs that have no sample in common (Shah and Samworth 2013) where
+    Subsamples are drawn without replacement, in pairs that have no sample in common (Shah and Samworth 2013) if
     `fraction` is at most a half. They are masks over the same X, which is never copied.
 
     Parameters

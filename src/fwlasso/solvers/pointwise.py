@@ -48,7 +48,7 @@ class PointByPoint:
 def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
     """Return the absolute thresholds of the stopping rule.
 
-    Where no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
+    If no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
     """
     if settings.rule == "gap":
         return Stopping(-1.0, settings.tol * 0.5 * problem.yy)
