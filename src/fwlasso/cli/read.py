@@ -13,7 +13,7 @@ from ..data.genotypes import Genotypes
 from ..data.predict import match_columns
 from ..data.store import Store, open_store
 from ..datasets import Table, read_table
-from ..datasets.arrow_files import are_numbers, listed
+from ..datasets.arrow_files import are_numbers, shortened
 from ..datasets.new_rows import read_libsvm_rows
 from ..datasets.readers import LIBSVM, TABLES, suffix_of
 from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
@@ -126,7 +126,7 @@ def _warn_of_doubts(data: Store | Table | SummedTable, responses: NDArray[np.flo
         return
     names = (*(data.feature_names or ()), str(target))
     if source.target is None:
-        others = f"--target takes another of {listed(names)}"
+        others = f"--target takes another of {shortened(names)}"
         warn_of_doubt(f"{file}: the response is {target!r}, the last column; {others}")
     nameless = [name for name in names if not name or name.startswith(("Unnamed: ", "__index_level_"))]
     if nameless:

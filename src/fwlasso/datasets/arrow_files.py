@@ -174,7 +174,7 @@ def choose(file: Path, names: Sequence[str], wanted: Wanted, *target: str) -> se
     for name in (*target, *(wanted.columns or ()), *wanted.exclude):
         if name not in there:
             alike = difflib.get_close_matches(name, names, n=3)
-            raise ValueError(f"{file}: there is no column {name!r}; there are {', '.join(alike) or listed(names)}")
+            raise ValueError(f"{file}: there is no column {name!r}; there are {', '.join(alike) or shortened(names)}")
     features = (there if wanted.columns is None else set(wanted.columns)) - {*target, *wanted.exclude}
     if not features:
         raise ValueError(f"{file}: there is no column {f'besides the response, {target[0]!r}' if target else 'left'}")
@@ -209,7 +209,7 @@ def are_numbers(names: Sequence[str]) -> bool:
         return False
 
 
-def listed(names: Sequence[str]) -> str:
+def shortened(names: Sequence[str]) -> str:
     """Return names as text, of many the first and the last."""
     return ", ".join(name or "''" for name in (names if len(names) <= 10 else [*names[:5], "...", *names[-5:]]))
 
