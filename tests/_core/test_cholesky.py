@@ -15,7 +15,7 @@ def set_columns(gram, factor, sign):
 
 @kernel
 def solve(factor, x):
-    cholesky.solve(factor, x)
+    cholesky.solve(factor.upper, factor.size[0], x)
 
 
 @kernel

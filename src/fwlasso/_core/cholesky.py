@@ -85,9 +85,8 @@ def set_columns(gram: Matrix, factor: Factor, sign: Vector) -> float:
 
 
 @inner_kernel
-def solve(factor: Factor, x: Vector) -> None:
-    """Replace the first numbers of x, one for every row, by the solution of U'U x = x."""
-    n, upper = factor.size[0], factor.upper
+def solve(upper: Matrix, n: int, x: Vector) -> None:
+    """Replace the first n numbers of x, one for every row of U, by the solution of U'U x = x."""
     for k in range(n):
         row = upper[k]
         x[k] /= row[k]

@@ -107,7 +107,7 @@ def _find_step(work: Workspace, lam: float, corrs: Vector) -> bool:
     for k in range(n):
         j = order[k]
         x[k] = (corrs[j] - lam * work.sign[j]) * scale[j]
-    solve(work.factor, x)
+    solve(work.factor.upper, n, x)
     total = 0.0
     for k in range(n):
         x[k] *= scale[order[k]]

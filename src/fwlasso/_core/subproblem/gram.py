@@ -312,19 +312,3 @@ def delete(gram: Gram, gone: int) -> None:
         gram.place_of[k] = gram.place_of[k + 1]
         gram.row_of[gram.place_of[k]] = k
     gram.size[0] = n - 1
-
-
-@kernel
-def substitute(gram: Gram, x: Vector) -> None:
-    """Replace x by the solution of L L'x = x."""
-    n, lower = gram.size[0], gram.lower
-    for k in range(n):
-        x[k] /= lower[k, k]
-        a, column = x[k], np.uintp(k)
-        for i in range(np.uintp(k + 1), np.uintp(n)):
-            x[i] -= a * lower[i, column]
-    for k in range(n - 1, -1, -1):
-        total, column = x[k], np.uintp(k)
-        for i in range(np.uintp(k + 1), np.uintp(n)):
-            total -= lower[i, column] * x[i]
-        x[k] = total / lower[k, k]

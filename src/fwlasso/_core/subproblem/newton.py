@@ -3,12 +3,13 @@
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from ..cholesky import solve
 from ..columns import Matrix, Vector
 from ..jit import kernel
 from ..sweeps import Indices
 from .copies import Copies, add, center, entries_of, rank_bound
 from .descent import SubIterate, active_places, correlate, refresh
-from .gram import LARGEST_GRAM, Gram, append, delete, fill_cosines, rows_of_new, spread, substitute, take_slots
+from .gram import LARGEST_GRAM, Gram, append, delete, fill_cosines, rows_of_new, spread, take_slots
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, or all of it, where
 #: there are too many columns for a factor.
@@ -51,7 +52,7 @@ def newton(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, la
         for row in range(active.size):
             active[row] = gram.place_of[row]
         step, norms = right_side(copies.norms2, iterate, active, lam)
-        substitute(gram, step)
+        solve(gram.lower.T, gram.size[0], step)
         total = 0.0
         for i in range(active.size):
             step[i] /= norms[i]
