@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from attack.generators import means, near_copies, scales_side_by_side, unix_times
 from conftest import STORAGES
 from fwlasso import lasso_path
 from fwlasso.solvers.registry import SOLVERS
@@ -16,33 +17,7 @@ from guarded import guarded, guarded_results, guarded_storage
 N_SETS = int(os.environ.get("FWLASSO_ATTACK_SETS", "4"))
 
 
-def far_from_zero(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Columns whose means are some 1e8 times as large as what they vary: products of them are rounding."""
-    m, p = rng.integers(5, 30), rng.integers(5, 70)
-    means = rng.uniform(1.0, 2.0, p) * 10.0 ** rng.integers(5, 12)
-    return means + 0.06 * rng.standard_normal((m, p)), 1e3 * rng.standard_normal(m)
-
-
-def one_of_times(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A column of unix milliseconds over a minute among ordinary ones."""
-    X = rng.standard_normal((40, 30))
-    X[:, 7] = 1.7e12 + np.round(rng.uniform(0.0, 6e4, 40))
-    return X, X[:, :3] @ [1.0, 2.0, 3.0] + rng.standard_normal(40)
-
-
-def near_copies(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Columns that differ by little from each other."""
-    X = rng.standard_normal((30, 1)) + 10.0 ** -rng.integers(3, 16) * rng.standard_normal((30, 25))
-    return X, X[:, :2].sum(axis=1) + 0.1 * rng.standard_normal(30)
-
-
-def far_apart(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of scales that are twenty-four orders of magnitude apart."""
-    X = rng.standard_normal((20, 30)) * 10.0 ** rng.integers(-12, 13, 30)
-    return X, rng.standard_normal(20)
-
-
-SETS = [far_from_zero, one_of_times, near_copies, far_apart]
+SETS = [means, unix_times, near_copies, scales_side_by_side]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -50,7 +25,7 @@ def test_whatever_the_data_nothing_outside_is_read_or_told(storage, solver):
     n_active = 0
     for number in range(N_SETS):
         rng = np.random.default_rng([number, len(solver)])
-        values, y = SETS[number % len(SETS)](rng)
+        values, y, *_ = SETS[number % len(SETS)](rng)
         X = STORAGES[storage](values if storage != "bed" else rng.integers(0, 4, values.shape))
         settings = {"solver": solver, "max_iter": 10, "tol": 1e-12, "random_state": number}
         settings[SOLVERS[solver].grids[0]] = 2 if number % 2 else 5
@@ -81,7 +56,10 @@ def test_whatever_the_data_nothing_outside_is_read_or_told(storage, solver):
 
 @pytest.mark.parametrize("solver", ["sfw", "fw", "certified"])
 def test_a_column_of_times_has_an_automatic_grid(solver):
-    X, y = one_of_times(np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 30))
+    X[:, 7] = 1.7e12 + np.round(rng.uniform(0.0, 6e4, 40))  # unix milliseconds over a minute among ordinary columns
+    y = X[:, :3] @ [1.0, 2.0, 3.0] + rng.standard_normal(40)
     path = lasso_path(X, y, solver=solver, radii=3, random_state=0)
     assert np.isfinite(path.radii).all()
     assert path.radii[-1] > 0.0
