@@ -161,7 +161,7 @@ def _add_rows(
     """Add all rows to the products of their folds; return how many roundings these have."""
     m, p = shape(X)
     is_small = m * (p + 2) ** 2 <= _FEW_PRODUCTS
-    if isinstance(X, Csc) and not is_small and is_sparse_enough(X.data.size, m, p):
+    if isinstance(X, Csc) and not is_small and is_sparse_enough(int(X.indptr[-1]), m, p):
         for fold, sums in enumerate(products):
             kept = None if fold_of is None else fold_of == fold
             n_ops = sum_sparse_rows(X, y, coordinates, kept, workers, sums, vanished)

@@ -49,7 +49,7 @@ class Stream:
         if is_sparse_enough(n_entries, response_of(first).size, n_columns(first)):
             self._add_entries(batches, workers)
         else:
-            self._add_blocks(_cut(batches), workers)
+            self._add_blocks(_cut(batches, BLOCK_ROWS), workers)
 
     def _add_blocks(self, blocks: Iterator[list[Batch]], workers: Workers) -> None:
         """Add blocks of rows, cut by their numbers and not by what a read brings."""
@@ -98,7 +98,7 @@ class Stream:
         if self._coordinates is None:
             may_shift = np.full(p + 2, self._fit_intercept)
             may_shift[0] = False
-            values, y = _put_together([_part(parts[0], 0, _SAMPLE_ROWS)], p)
+            values, y = _put_together(next(_cut(iter(parts), _SAMPLE_ROWS)), p)
             may_shift[1:-1] &= (values != 0.0).all(axis=1)  # not if numbers are absent
             self._coordinates = choose_coordinates(Dense(values), y, np.arange(y.size), may_shift)
         self._coordinates = self._coordinates.widened(p)
@@ -125,10 +125,10 @@ class Stream:
         )
 
 
-def _cut(batches: Iterator[Batch]) -> Iterator[list[Batch]]:
-    """Cut rows into blocks, which are parts of batches."""
+def _cut(batches: Iterator[Batch], n_rows: int) -> Iterator[list[Batch]]:
+    """Cut rows into blocks of so many, which are parts of batches."""
     parts: list[Batch] = []
-    n_free = BLOCK_ROWS
+    n_free = n_rows
     for batch in batches:
         lo, size = 0, response_of(batch).size
         while lo < size:
@@ -137,7 +137,7 @@ def _cut(batches: Iterator[Batch]) -> Iterator[list[Batch]]:
             lo, n_free = hi, n_free - (hi - lo)
             if n_free == 0:
                 yield parts
-                parts, n_free = [], BLOCK_ROWS
+                parts, n_free = [], n_rows
     if parts:
         yield parts
 
