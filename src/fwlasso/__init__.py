@@ -2,6 +2,8 @@
 
 __version__ = "0.1.0"
 
+from typing import TYPE_CHECKING, Any
+
 from ._core.start import QuietImports
 
 with QuietImports():
@@ -16,6 +18,8 @@ with QuietImports():
     from .selection.stability import Stability, stability_selection
     from .solvers.sample_size import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
     from .status import Status
+
+if TYPE_CHECKING:
     from .warmup import warm_up
 
 __all__ = [
@@ -41,3 +45,12 @@ __all__ = [
     "sum_table",
     "warm_up",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what is imported when it is asked for: `python -m fwlasso.warmup` must not find itself here already."""
+    if name == "warm_up":
+        from .warmup import warm_up
+
+        return warm_up
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
