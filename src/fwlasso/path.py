@@ -287,7 +287,7 @@ def _route(options: Options, design: Design, n_matrices: int) -> str:
     n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p
     is_float64 = isinstance(columns, Dense) and columns.values.dtype == np.float64
     task = m, p, n_stored, options.n_points, options.tolerance, is_float64
-    return choose_route(*task, physical_memory(), options.threads, n_matrices).name
+    return choose_route(*task, physical_memory(), n_matrices).name
 
 
 def solve(context: Context, problem: Problem | GramProblem, start: Vector | None = None) -> LassoPath:

@@ -5,14 +5,14 @@ import pytest
 import scipy.sparse as sp
 
 from fwlasso import lasso_path
-from fwlasso.problem.route import GRAM, MEMORY_SHARE, WORKING_SET, choose_route, gram_bytes
+from fwlasso.problem.route import GRAM, MEMORY_SHARE, WORKING_SET, choose_route, gram_bytes, n_threads_of_sums
 
 GB = 1 << 30
 
 
-def route(m, p, n_stored=None, *, n_points=100, tol=1e-4, is_float64=True, memory=16 * GB, n_threads=2, n_folds=1):
+def route(m, p, n_stored=None, *, n_points=100, tol=1e-4, is_float64=True, memory=16 * GB, n_folds=1):
     n_stored = m * p if n_stored is None else n_stored
-    return choose_route(m, p, n_stored, n_points, tol, is_float64, memory, n_threads, n_folds)
+    return choose_route(m, p, n_stored, n_points, tol, is_float64, memory, n_folds)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,15 @@ def test_matrices_that_do_not_fit_are_not_made():
     assert route(10_000, p, memory=memory).name == GRAM
     assert route(10_000, p, memory=memory // 2).name == WORKING_SET
     assert route(10_000, p, memory=memory, n_folds=6).name == WORKING_SET
-    assert route(10_000, p, memory=memory, n_threads=8).name == WORKING_SET
+
+
+def test_the_number_of_threads_does_not_change_the_way(rng):
+    """Bits depend on the way. These data lie where four threads would be faster by the Gram matrix."""
+    X, y = np.asfortranarray(rng.standard_normal((5_000, 1_200))), rng.standard_normal(5_000)
+    ways = {lasso_path(X, y, alphas=100, eps=0.9, n_threads=n).settings["route"] for n in (1, 2, 4, 16)}
+    assert ways == {WORKING_SET}
+    assert n_threads_of_sums(1_000, 16 * GB) > 100
+    assert n_threads_of_sums(20_000, 16 * GB) == 2
 
 
 @pytest.mark.parametrize("form", [np.asfortranarray, sp.csc_array, lambda X: np.asfortranarray(X, np.float32)])

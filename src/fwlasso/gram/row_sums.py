@@ -13,8 +13,9 @@ from .._core.columns import Columns, shape
 from .._core.csc import Csc
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
-from .._core.threads import Workers, one_blas_thread
+from .._core.threads import Workers, one_blas_thread, physical_memory
 from ..data.frames import listed
+from ..problem.route import n_threads_of_sums
 from .blocks import Coordinates, Mask, Piece, Rows, add_in_order, choose_coordinates, cut_folds, read_block, some_rows
 from .sparse_sums import is_sparse_enough, sum_sparse_rows
 
@@ -173,7 +174,7 @@ def _add_rows(
     with nullcontext() if is_small else one_blas_thread():
         add_in_order(
             workers,
-            len(pieces),
+            min(len(pieces), n_threads_of_sums(p, physical_memory())),
             take=lambda _: next(left, None),
             compute=lambda piece, desk: desk.multiply(X, y, piece.rows, coordinates),
             add=lambda piece, desk: desk.add_to(products[piece.fold], vanished),

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+# A route is chosen for so many threads, whatever there are: another one has other bits.
+_N_THREADS = 2
 # Seconds of the parts of a path, as measured on two cores of 2026 with vectors of 512 bits; ratios are what counts.
 _SYRK_FLOPS = 6e10  # multiply-adds per second and thread of a product X'X, dense
 _SPARSE_FLOPS = 2.4e8  # multiply-adds per second of outer products of sparse rows
@@ -37,10 +39,9 @@ def choose_route(
     tol: float,
     is_float64: bool,
     memory: int,
-    n_threads: int,
     n_folds: int = 1,
 ) -> Route:
-    """Return the way to compute a certified path: a function of the problem's size alone.
+    """Return the way to compute a certified path: a function of the problem's size and of the machine's memory alone.
 
     Parameters
     ----------
@@ -49,16 +50,16 @@ def choose_route(
     n_points, tol : of the path
     is_float64 : whether numbers can be multiplied as they are
     memory : bytes of this machine
-    n_threads : threads
     n_folds : parts of the samples that have a Gram matrix each
 
     Examples
     --------
-    >>> choose_route(50_000, 300, 15_000_000, 100, 1e-4, True, 16 << 30, 2).name
+    >>> choose_route(50_000, 300, 15_000_000, 100, 1e-4, True, 16 << 30).name
     'gram'
-    >>> choose_route(200, 10_000, 2_000_000, 100, 1e-4, True, 16 << 30, 2).name
+    >>> choose_route(200, 10_000, 2_000_000, 100, 1e-4, True, 16 << 30).name
     'working-set'
     """
+    n_threads = _N_THREADS
     is_sparse = n_stored < m * p
     is_tight = tol < _SMALL_GAP
     n_active = _ACTIVE * min(m, p)
@@ -74,6 +75,11 @@ def choose_route(
     fits = m >= p and gram_bytes(p, n_threads, n_folds) <= MEMORY_SHARE * memory
     name = GRAM if fits and (p <= _ALWAYS or on_gram <= on_columns) else WORKING_SET
     return Route(name, {GRAM: on_gram, WORKING_SET: on_columns})
+
+
+def n_threads_of_sums(p: int, memory: int) -> int:
+    """Return how many threads may have products of p columns of their own: as many as have room, two at least."""
+    return max(_N_THREADS, int(MEMORY_SHARE * memory) // (8 * (p + 2) ** 2))
 
 
 def gram_bytes(p: int, n_threads: int, n_folds: int = 1) -> int:
