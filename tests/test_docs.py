@@ -11,6 +11,8 @@ from cli_cases import COMMANDS
 from code_blocks import ROOT, blocks, run_commands, run_python
 from fwlasso.cli import app as cli
 
+pytestmark = pytest.mark.long
+
 PAGES = ("README.md", "docs/CLI.md")
 
 #: Lines that are not run here, by how they begin, and why.

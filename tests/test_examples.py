@@ -11,6 +11,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from code_blocks import ROOT, run_commands, run_python
 
+pytestmark = pytest.mark.long
+
 mpl.use("agg")
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

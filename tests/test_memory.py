@@ -13,6 +13,8 @@ from fwlasso.data.design import as_design
 from fwlasso.solvers.registry import SOLVERS
 from programs import run_measured
 
+pytestmark = pytest.mark.long
+
 # Peak memory -------------------------------------------------------------------------------------------------
 
 MEASURE = """

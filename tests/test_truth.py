@@ -16,7 +16,7 @@ from judge import exact, forms_of, recomputed_gap
 
 N_CASES = 500
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.long]
 
 
 @pytest.mark.parametrize("generator", GENERATORS)

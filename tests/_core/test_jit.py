@@ -36,6 +36,8 @@ from fwlasso.solvers.frank_wolfe import VARIANTS, take_step
 from fwlasso.solvers.protocol import Stopping
 from programs import run_program
 
+pytestmark = pytest.mark.long
+
 PACKAGE = Path(fwlasso.__file__).parent
 
 

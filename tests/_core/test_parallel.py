@@ -413,6 +413,7 @@ def beside(work):
         thread.join()
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_children_forked_beside_a_running_path_compute_paths():
     def path():
@@ -522,6 +523,7 @@ def path_with_threads(X, y, solver):
     return bits(lasso_path(X, y, radii=3, solver=solver, random_state=7)), resolve_threads(None)
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 @pytest.mark.parametrize("solver", ["certified", "sfw"])
 def test_paths_in_joblib_processes(solver):

@@ -112,6 +112,7 @@ class Attack:
             return assert_none_is_missing(anchors, self.values, self.units, node)
 
 
+@pytest.mark.long
 @settings(max_examples=250)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -305,6 +305,7 @@ print(hashlib.sha256(problem.xty.tobytes() + problem.X.factors.tobytes()).hexdig
 """
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_compiled_again_and_from_the_cache_it_gives_the_same_bits(tmp_path):
     first, second = (run_program(_FIRST_PASS, NUMBA_CACHE_DIR=tmp_path).stdout for _ in range(2))

@@ -73,6 +73,7 @@ def files(draw):
     return text.encode("latin-1")
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 @settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 @given(
@@ -291,6 +292,7 @@ ODD_FILES = st.one_of(
 )
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 @settings(
     max_examples=int(os.environ.get("FWLASSO_FUZZ", "1500")),

@@ -25,6 +25,7 @@ def matrices(draw):
     return np.reshape(np.array(entries, dtype=float), shape), np.array(y, dtype=float)
 
 
+@pytest.mark.long
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(
     matrices(),

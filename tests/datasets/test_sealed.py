@@ -178,6 +178,7 @@ SPOILT = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", INDICES)
 def test_arrays_are_validated_whatever_their_checksum(run, name):
     content = (run / name).read_bytes()
@@ -202,6 +203,7 @@ def test_arrays_are_validated_whatever_their_checksum(run, name):
 ODD = (None, True, -1, 0, 1, 1.5, 10**400, 2**70, "", "x", [], [None], ["x"], [[]], {}, {"a": 1}, [1.0] * 4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["path.npz", "segments/2.npz", "settings.json", "choice.json", "model.json"])
 def test_records_are_validated_whatever_their_checksum(run, name, call_main):
     """All that is accepted can be used: a run goes on, or tells in which way it is another one; and it is reported."""

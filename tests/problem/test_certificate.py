@@ -99,6 +99,7 @@ def points(rng: np.random.Generator, given, p: int):
     yield best
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -58,6 +58,7 @@ def test_names_that_are_no_text_do_no_harm(report, path, name):
     assert data_of(page)["traces"][0]["name"] == name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("p", "n_points", "n_active"), [(635_376, 100, 2_500), (20_000, 1_000, 1_500)])
 def test_report_of_a_large_path_is_small(report, rng, p, n_points, n_active):
     path = synthetic_path(p, n_points, n_active, rng)

@@ -57,6 +57,7 @@ def check_that_it_eases(case: Case, places: np.ndarray, made: SparseRows) -> Non
     assert np.diff(made.starts).max() <= preconditioner._MOST_CLOSE + 1
 
 
+@pytest.mark.long
 def test_columns_come_and_go(case, rng):
     """It is as good as one that is made anew; other columns get places meanwhile."""
     problem, columns = case.problem, rng.permutation(90)
