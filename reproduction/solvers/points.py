@@ -13,7 +13,7 @@ from fwlasso._core.threads import Workers
 def spread(problem: Problem, iterate: Iterate) -> Vector:
     """Return all p coefficients of a point."""
     coefs = np.zeros(problem.xty.size)
-    coefs[iterate.active[: iterate.n_active]] = iterate.scale * iterate.weights[: iterate.n_active]
+    coefs[iterate.active[: iterate.n_active]] = iterate.scale * iterate.unscaled[: iterate.n_active]
     return coefs
 
 

@@ -72,15 +72,15 @@ def assemble(
         alphas = user_values(problem, "alphas", lams)
     else:
         radii, alphas = user_values(problem, "radii", l1), grid
-    indptr, columns, weights = path.indptr, path.columns, path.coefs
-    coefs, intercepts = problem.to_user_units(indptr, columns, weights)
-    weights = in_user_units(weights, problem.units.coef_power)
+    indptr, columns, scaled = path.indptr, path.columns, path.coefs
+    coefs, intercepts = problem.to_user_units(indptr, columns, scaled)
+    scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size
     return LassoPath(
         alphas=alphas,
         radii=radii,
         coefs=sp.csc_array((coefs, columns, indptr), shape=shape),
-        scaled_coefs=sp.csc_array((weights, columns, indptr), shape=shape),
+        scaled_coefs=sp.csc_array((scaled, columns, indptr), shape=shape),
         intercepts=intercepts,
         gaps=path.gaps,
         r2=(0.5 * problem.yy - loss) / problem.null_loss,

@@ -410,5 +410,14 @@ def _tell(
     if not monitor.has_callback:
         return monitor.check()
     parameter = float(values[point])
-    now = Progress(point, values.size, parameter, n_active, n_iter, gap / problem.null_loss, monitor.seconds, done)
-    return monitor.report(now, context.number)
+    where = Progress(
+        point,
+        n_points=values.size,
+        parameter=parameter,
+        n_active=n_active,
+        n_iter=n_iter,
+        gap=gap / problem.null_loss,
+        seconds=monitor.seconds,
+        done=done,
+    )
+    return monitor.report(where, context.number)

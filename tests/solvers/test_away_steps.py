@@ -56,7 +56,7 @@ def test_a_column_that_is_not_needed_is_dropped(rng, take_step):
     X = rng.standard_normal((40, 30))
     case = make_case(X, 5.0 * X[:, 7])
     start = zero(case.problem)
-    start.active[:3], start.weights[:3] = [1, 2, 3], [0.5, -0.3, 0.2]
+    start.active[:3], start.unscaled[:3] = [1, 2, 3], [0.5, -0.3, 0.2]
     start = refresh(case.problem, start._replace(n_active=3))
     outcome = solve_point(case, AwayFrankWolfe(take_step), L1Ball(1.0), on_gap(case, 1e-8), start)
     assert outcome.status is Status.CERTIFIED

@@ -32,15 +32,15 @@ def test_they_are_bought_once_as_much_is_spent(rng):
 def test_a_cycle_is_the_same_by_covariances_and_by_residuals(case: Case, rng):
     n_cycles = 5
     columns = np.flatnonzero(case.problem.norms2 > 0)[:12]
-    start = zero(case.problem)._replace(active=columns, weights=rng.standard_normal(12), n_active=12)
+    start = zero(case.problem)._replace(active=columns, unscaled=rng.standard_normal(12), n_active=12)
     penalty, places = L1(0.1 * case.problem.lambda_max), np.array([0, 2, 3, 7, 11])
     points = []
     for _ in range(2):
-        point = start._replace(weights=start.weights.copy(), fitted=start.fitted.copy())
+        point = start._replace(unscaled=start.unscaled.copy(), fitted=start.fitted.copy())
         points.append(refresh(case.problem, point))
     _cycle_over(case.problem, penalty, points[0], places, -1.0, n_cycles)
     gram = Covariances().among(case.problem, columns[places])
     assert cycle_by_covariances(case.problem, penalty, points[1], places, gram, -1.0, n_cycles) == n_cycles
-    np.testing.assert_allclose(points[1].weights, points[0].weights, atol=1e-9)
+    np.testing.assert_allclose(points[1].unscaled, points[0].unscaled, atol=1e-9)
     fresh = [refresh(case.problem, point).fitted for point in points]
     np.testing.assert_allclose(fresh[1], fresh[0], atol=1e-8)

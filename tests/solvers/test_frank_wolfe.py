@@ -28,8 +28,8 @@ def trace(case: Case, penalty, method: FrankWolfe, n_steps: int):
         for _ in range(n_steps):
             iterate = method.advance(Task(case.problem, penalty, NEVER, 1, workers), iterate).iterate
             a = np.zeros(case.Z.shape[1])
-            active, weights = iterate.coefs()
-            a[active] = weights
+            active, coefs = iterate.coefs()
+            a[active] = coefs
             yield iterate, a
 
 

@@ -31,13 +31,15 @@ def make_sampler(p: int, block_size: int, seed: int) -> Sampler:
     """Return a sampler of blocks of `block_size` neighbouring columns; 1 is sampling without replacement."""
     n_blocks = -(-p // block_size)
     return Sampler(
-        np.arange(n_blocks, dtype=np.int32 if n_blocks <= np.iinfo(np.int32).max else np.int64),
-        np.array([0, 0, -1]),
-        np.empty(n_blocks + 1, np.int64),  # the first block of a draw may come again: its end, and then its beginning
-        np.empty(n_blocks + 1, np.int64),
-        np.array([seed], np.uint64),
-        block_size,
-        p,
+        order=np.arange(n_blocks, dtype=np.int32 if n_blocks <= np.iinfo(np.int32).max else np.int64),
+        round=np.array([0, 0, -1]),
+        starts=np.empty(
+            n_blocks + 1, np.int64
+        ),  # the first block of a draw may come again: its end, then its beginning
+        lengths=np.empty(n_blocks + 1, np.int64),
+        state=np.array([seed], np.uint64),
+        block_size=block_size,
+        n_columns=p,
     )
 
 
@@ -45,7 +47,15 @@ def all_columns(X: Columns) -> Sampler:
     """Return the sampler that always draws everything, in blocks of about equal work."""
     cuts = np.array(cut_columns(X), np.int64)
     _, p = shape(X)
-    return Sampler(np.empty(0, np.int32), np.zeros(3, np.int64), cuts[:-1], np.diff(cuts), np.zeros(1, np.uint64), 1, p)
+    return Sampler(
+        order=np.empty(0, np.int32),
+        round=np.zeros(3, np.int64),
+        starts=cuts[:-1],
+        lengths=np.diff(cuts),
+        state=np.zeros(1, np.uint64),
+        block_size=1,
+        n_columns=p,
+    )
 
 
 def default_block_size(n_sampled: int) -> int:

@@ -19,7 +19,7 @@ class Iterate(NamedTuple):
     """
 
     active: NDArray[np.int64]  # columns, the first n_active of them in use
-    weights: Vector  # a[active] = scale * weights
+    unscaled: Vector  # a[active] = scale * unscaled
     fitted: Vector  # q = scale * fitted, a sample vector
     n_active: int
     scale: float
@@ -30,7 +30,7 @@ class Iterate(NamedTuple):
 
     def coefs(self) -> tuple[NDArray[np.int64], Vector]:
         """Return the columns with a nonzero coefficient, in increasing order, and the coefficients."""
-        columns, coefs = self.active[: self.n_active], self.scale * self.weights[: self.n_active]
+        columns, coefs = self.active[: self.n_active], self.scale * self.unscaled[: self.n_active]
         there = np.argsort(columns)
         there = there[coefs[there] != 0.0]
         return columns[there], coefs[there]
@@ -43,7 +43,7 @@ class Iterate(NamedTuple):
         room += self.active.size  # double: steps stay cheap on average
         return self._replace(
             active=np.concatenate([self.active, np.empty(room, np.int64)]),
-            weights=np.concatenate([self.weights, np.empty(room)]),
+            unscaled=np.concatenate([self.unscaled, np.empty(room)]),
         )
 
 
@@ -55,14 +55,19 @@ _SMALLEST_SCALE = 1e-100
 
 def zero(problem: Problem) -> Iterate:
     """Return a = 0."""
-    return Iterate(np.empty(16, np.int64), np.empty(16), np.zeros(problem.y.size), 0, 1.0, 0.0, 0.0, 0.0, 0)
+    return _unmoved(np.empty(16, np.int64), np.empty(16), problem.y.size, 0)
 
 
 def at(problem: Problem, columns: NDArray[np.int64], coefs: Vector) -> Iterate:
     """Return the point with these coefficients; q, S and F follow from them."""
-    active, weights = np.concatenate([columns, np.empty(16, np.int64)]), np.concatenate([coefs, np.empty(16)])
-    bare = Iterate(active, weights, np.zeros(problem.y.size), columns.size, 1.0, 0.0, 0.0, 0.0, 0)
-    return refresh(problem, bare)  # type: ignore[no-any-return]
+    active, unscaled = np.concatenate([columns, np.empty(16, np.int64)]), np.concatenate([coefs, np.empty(16)])
+    return refresh(problem, _unmoved(active, unscaled, problem.y.size, columns.size))  # type: ignore[no-any-return]
+
+
+def _unmoved(active: NDArray[np.int64], unscaled: Vector, size: int, n_active: int) -> Iterate:
+    """Return a point whose fitted values and numbers are not computed yet."""
+    zeros = np.zeros(size)
+    return Iterate(active, unscaled, zeros, n_active, scale=1.0, qq=0.0, qy=0.0, l1=0.0, age=0)
 
 
 @kernel
@@ -88,7 +93,7 @@ def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float,
 
     S <- shrink^2 S + 2 shrink push z'q + push^2 z'z and F <- shrink F + push z'y.
     """
-    active, weights, fitted = iterate.active, iterate.weights, iterate.fitted
+    active, unscaled, fitted = iterate.active, iterate.unscaled, iterate.fitted
     n, scale = iterate.n_active, iterate.scale
     where = n
     largest = 0.0  # of the other coefficients
@@ -96,8 +101,8 @@ def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float,
         if active[k] == j:
             where = k
         else:
-            largest = max(largest, abs(weights[k]))
-    before = scale * weights[where] if where < n else 0.0
+            largest = max(largest, abs(unscaled[k]))
+    before = scale * unscaled[where] if where < n else 0.0
     change = max(abs(1.0 - shrink) * abs(scale) * largest, abs((shrink - 1.0) * before + push))
 
     scale *= shrink
@@ -106,26 +111,26 @@ def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float,
         for i in range(fitted.size):
             fitted[i] *= scale
         for k in range(n):
-            weights[k] *= scale
+            unscaled[k] *= scale
         scale = 1.0
     if where == n:
         active[n] = j
-        weights[n] = 0.0
+        unscaled[n] = 0.0
         n += 1
-    weights[where] += push / scale
+    unscaled[where] += push / scale
     add_column(problem.X, j, push / scale, fitted)
 
     l1 = 0.0
     kept = 0
     for k in range(n):
-        if weights[k] != 0.0:
+        if unscaled[k] != 0.0:
             active[kept] = active[k]
-            weights[kept] = weights[k]
-            l1 += abs(weights[k])
+            unscaled[kept] = unscaled[k]
+            l1 += abs(unscaled[k])
             kept += 1
     qq = shrink**2 * iterate.qq + 2.0 * shrink * push * (problem.xty[j] - corr) + push**2 * problem.norms2[j]
     qy = shrink * iterate.qy + push * problem.xty[j]
-    return Iterate(active, weights, fitted, kept, scale, max(qq, 0.0), qy, scale * l1, iterate.age + 1), change
+    return Iterate(active, unscaled, fitted, kept, scale, max(qq, 0.0), qy, scale * l1, iterate.age + 1), change
 
 
 @part_of_kernel
@@ -157,16 +162,16 @@ def rescale(iterate: Iterate, factor: float) -> Iterate:
 @kernel
 def refresh(problem: Problem, iterate: Iterate) -> Iterate:
     """Compute q, S and F anew from a: thousands of recursions drift."""
-    active, weights, fitted, n = iterate.active, iterate.weights, iterate.fitted, iterate.n_active
+    active, unscaled, fitted, n = iterate.active, iterate.unscaled, iterate.fitted, iterate.n_active
     fitted[:] = 0.0
     for k in range(n):
-        weights[k] *= iterate.scale
-        if weights[k] != 0.0:
-            add_column(problem.X, active[k], weights[k], fitted)
+        unscaled[k] *= iterate.scale
+        if unscaled[k] != 0.0:
+            add_column(problem.X, active[k], unscaled[k], fitted)
     center(samples(problem.X), fitted)
-    fresh = Iterate(active, weights, fitted, n, 1.0, 0.0, 0.0, 0.0, 0)
+    fresh = Iterate(active, unscaled, fitted, n, 1.0, 0.0, 0.0, 0.0, 0)
     qq, qy, l1 = inner_products(problem, fresh)
-    return Iterate(active, weights, fitted, n, 1.0, qq, qy, l1, 0)
+    return Iterate(active, unscaled, fitted, n, 1.0, qq, qy, l1, 0)
 
 
 @kernel
@@ -174,7 +179,7 @@ def inner_products(problem: Problem, iterate: Iterate) -> tuple[float, float, fl
     """Return S, F and ||a||_1 from a and q: S = sum a_j z_j'q and F = sum a_j z_j'y hold for every storage."""
     qq = qy = l1 = 0.0
     for k in range(iterate.n_active):
-        a, j = iterate.scale * iterate.weights[k], iterate.active[k]
+        a, j = iterate.scale * iterate.unscaled[k], iterate.active[k]
         if a != 0.0:
             qq += a * iterate.scale * dot_column(problem.X, j, iterate.fitted)
             qy += a * problem.xty[j]

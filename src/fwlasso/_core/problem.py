@@ -87,7 +87,7 @@ class Problem(NamedTuple):
         return np.sqrt(norms2)
 
     def to_user_units(
-        self, indptr: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector
+        self, indptr: NDArray[np.int64], columns: NDArray[np.int64], scaled: Vector
     ) -> tuple[Vector, Vector]:
         """Return the coefficients of the user's columns, and the intercepts, of points as the parts of a CSC matrix.
 
@@ -97,8 +97,8 @@ class Problem(NamedTuple):
         n, units = indptr.size - 1, self.units
         mean = np.ldexp(np.longdouble(units.y_mean), -units.y_power) + np.ldexp(units.y_origin, -units.y_power)
         if not isinstance(self.X, Standardized):
-            return in_user_units(weights, -units.y_power), np.full(n, float(mean))
-        coefs = in_user_units(self.X.factors[columns] * weights, -units.y_power)
+            return in_user_units(scaled, -units.y_power), np.full(n, float(mean))
+        coefs = in_user_units(self.X.factors[columns] * scaled, -units.y_power)
         if not self.centred:
             return coefs, np.zeros(n)
         means = self.X.means[columns].astype(np.longdouble) + origins_of(self.X)[columns]
@@ -110,8 +110,8 @@ class Problem(NamedTuple):
         """Return the columns with a nonzero coefficient and w_j = b_j / f_j; constant columns have none."""
         indices = np.flatnonzero(coefs)
         indices = indices[self.norms2[indices] > 0.0]
-        weights = np.ldexp(coefs[indices], self.units.y_power)
-        return indices, weights / self.X.factors[indices] if isinstance(self.X, Standardized) else weights
+        scaled = np.ldexp(coefs[indices], self.units.y_power)
+        return indices, scaled / self.X.factors[indices] if isinstance(self.X, Standardized) else scaled
 
 
 def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float = _FEWEST_DIGITS) -> Vector:

@@ -165,7 +165,7 @@ def _add_rows(
     if isinstance(X, Csc) and not is_small and is_sparse_enough(int(X.indptr[-1]), m, p):
         for fold, sums in enumerate(products):
             kept = None if fold_of is None else fold_of == fold
-            n_ops = sum_sparse_rows(X, y, coordinates, kept, workers, sums, vanished)
+            n_ops = sum_sparse_rows(X, y, coordinates, kept, workers, products=sums, vanished=vanished)
         return n_ops
     pieces = [Piece(0, np.arange(m))] if is_small and fold_of is None else cut_folds(m, p, fold_of)
     most = max(piece.rows.size for piece in pieces)

@@ -89,7 +89,10 @@ def build_problem(
         norms2 *= norms2
     response, xty, norms2 = map(read_only, (response, xty, norms2))
     yy = inner(samples(columns), response, response)
-    return Problem(X, response, xty, norms2, yy, bool(fit_intercept), largest, y_size, units, m)
+    return Problem(
+        X, response, xty, norms2, yy,
+        centred=bool(fit_intercept), largest=largest, y_size=y_size, units=units, n_samples=m,
+    )  # fmt: skip
 
 
 def _named(design: Design, which: NDArray[np.bool_]) -> str:

@@ -168,9 +168,9 @@ def _worst_atom(penalty: L1Ball, iterate: Iterate, corrs: Vector) -> Atom:
     worst = Atom(-1, 0.0, 0.0 if rest > _NO_MASS else np.inf, rest)
     for k in range(iterate.n_active):
         j = int(iterate.active[k])
-        d = penalty.radius if iterate.weights[k] > 0.0 else -penalty.radius
+        d = penalty.radius if iterate.unscaled[k] > 0.0 else -penalty.radius
         if d * corrs[j] < worst.value:
-            worst = Atom(j, d, d * corrs[j], iterate.scale * abs(iterate.weights[k]) / penalty.radius)
+            worst = Atom(j, d, d * corrs[j], iterate.scale * abs(iterate.unscaled[k]) / penalty.radius)
     return worst
 
 
@@ -194,12 +194,12 @@ def _exact_step(slope: float, length2: float) -> float:
 @kernel
 def _without(iterate: Iterate, column: int) -> Iterate:
     """Take a column out of the list, whose coefficient is zero but for rounding."""
-    active, weights, n = iterate.active, iterate.weights, iterate.n_active
+    active, unscaled, n = iterate.active, iterate.unscaled, iterate.n_active
     for k in range(n):
         if active[k] == column:
             for i in range(k, n - 1):
                 active[i] = active[i + 1]
-                weights[i] = weights[i + 1]
+                unscaled[i] = unscaled[i + 1]
             n -= 1
             break
-    return Iterate(active, weights, iterate.fitted, n, iterate.scale, iterate.qq, iterate.qy, iterate.l1, iterate.age)
+    return Iterate(active, unscaled, iterate.fitted, n, iterate.scale, iterate.qq, iterate.qy, iterate.l1, iterate.age)

@@ -53,7 +53,7 @@ class CoordinateDescent:
         problem, penalty, stopping, max_steps, workers = task
         n_dots = 0
         if iterate is not self._last:  # a new point
-            kept = iterate.active[: iterate.n_active][iterate.weights[: iterate.n_active] != 0.0]
+            kept = iterate.active[: iterate.n_active][iterate.unscaled[: iterate.n_active] != 0.0]
             iterate = _with_columns(iterate, np.union1d(kept, self._strong_set(problem, penalty, iterate)))
             n_dots += kept.size
             iterate = refresh(problem, iterate)
@@ -62,7 +62,7 @@ class CoordinateDescent:
         max_cycles = min(max_steps, max(_FEWEST_CYCLES, max(problem.nbytes, BURST_BYTES) // cycle_bytes))
         change, n_cycles, n_cycled = self._cycle(problem, penalty, iterate, goal, max_cycles)
         self._last = iterate = refresh(problem, iterate)
-        n_dots += n_cycled + int(np.count_nonzero(iterate.weights[: iterate.n_active]))
+        n_dots += n_cycled + int(np.count_nonzero(iterate.unscaled[: iterate.n_active]))
         if change > goal and n_cycles < max_steps:  # a burst is over, the working set is not solved
             return Advance(iterate, n_cycles, n_dots, np.inf, None)
         self._corrs, n_priced = correlations(problem, iterate, workers)
@@ -126,7 +126,7 @@ class CoordinateDescent:
             n_dots += everywhere.size
             if change <= goal or n_cycles >= max_cycles:
                 return change, n_cycles, n_dots
-            places = np.flatnonzero(iterate.weights[: iterate.n_active])
+            places = np.flatnonzero(iterate.unscaled[: iterate.n_active])
             done, dots = self._cycle_nonzeros(problem, penalty, iterate, places, goal, max_cycles - n_cycles)
             n_cycles += done
             n_dots += dots
@@ -153,11 +153,11 @@ class CoordinateDescent:
 def _with_columns(iterate: Iterate, columns: Indices) -> Iterate:
     """Return the same point with `columns` in its list: all that have a coefficient, and others at zero."""
     columns = np.unique(columns)
-    active, weights = iterate.active[: iterate.n_active], iterate.weights[: iterate.n_active]
-    nonzero = np.flatnonzero(weights)
+    active, unscaled = iterate.active[: iterate.n_active], iterate.unscaled[: iterate.n_active]
+    nonzero = np.flatnonzero(unscaled)
     spread = np.zeros(columns.size)
-    spread[np.searchsorted(columns, active[nonzero])] = weights[nonzero]
-    return iterate._replace(active=columns, weights=spread, n_active=columns.size)
+    spread[np.searchsorted(columns, active[nonzero])] = unscaled[nonzero]
+    return iterate._replace(active=columns, unscaled=spread, n_active=columns.size)
 
 
 @kernel
@@ -168,7 +168,7 @@ def _cycle_over(
 
     `iterate` has scale 1, and is changed in place.
     """
-    active, weights, fitted = iterate.active, iterate.weights, iterate.fitted
+    active, unscaled, fitted = iterate.active, iterate.unscaled, iterate.fitted
     n_cycles = 0
     change = np.inf
     while n_cycles < max_cycles and change > goal:
@@ -177,10 +177,10 @@ def _cycle_over(
         for k in places:
             j = active[k]
             if problem.norms2[j] > 0.0:
-                new = minimise_along(problem, j, weights[k], correlation(problem, iterate, j), penalty, fitted)
-                change = max(change, abs(new - weights[k]))
+                new = minimise_along(problem, j, unscaled[k], correlation(problem, iterate, j), penalty, fitted)
+                change = max(change, abs(new - unscaled[k]))
                 largest = max(largest, abs(new))
-                weights[k] = new
+                unscaled[k] = new
         n_cycles += 1
         if change <= ROUNDING * largest:  # nothing but rounding
             change = 0.0

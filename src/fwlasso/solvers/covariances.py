@@ -81,10 +81,10 @@ def cycle_by_covariances(
 
     Return the number of cycles. It takes one dot product for every column.
     """
-    corrs, coefs = np.empty(places.size), iterate.weights[places]
+    corrs, coefs = np.empty(places.size), iterate.unscaled[places]
     _correlations_at(problem, iterate, places, corrs)
     n_cycles: int = _cycle_on_gram(penalty, gram, corrs, coefs, goal, max_cycles)
-    _set_weights(problem, iterate, places, coefs)
+    _set_coefs(problem, iterate, places, coefs)
     return n_cycles
 
 
@@ -130,10 +130,10 @@ def _cycle_on_gram(penalty: Penalty, gram: Matrix, corrs: Vector, coefs: Vector,
 
 
 @kernel
-def _set_weights(problem: Problem, iterate: Iterate, places: Indices, coefs: Vector) -> None:
+def _set_coefs(problem: Problem, iterate: Iterate, places: Indices, coefs: Vector) -> None:
     """Set coefficients, and the fitted values with them; `iterate` has scale 1."""
     for k in range(places.size):
-        step = coefs[k] - iterate.weights[places[k]]
+        step = coefs[k] - iterate.unscaled[places[k]]
         if step != 0.0:
             add_column(problem.X, iterate.active[places[k]], step, iterate.fitted)
-            iterate.weights[places[k]] = coefs[k]
+            iterate.unscaled[places[k]] = coefs[k]

@@ -87,14 +87,14 @@ def solve_points(
 
 
 def _tell_of(tell: Tell, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool = False) -> Status | None:
-    return tell(point, int(np.count_nonzero(iterate.weights[: iterate.n_active])), n_iter, gap, done=done)
+    return tell(point, int(np.count_nonzero(iterate.unscaled[: iterate.n_active])), n_iter, gap, done=done)
 
 
 def _solved_point(problem: Problem, done: Advance, status: Status) -> SolvedPoint:
     """Return a point in arrays of its own: the next one goes on in those of the iterate."""
     iterate, n_iter, n_dots, gap, _, n_proofs = done
     n = iterate.n_active
-    columns, coefs = iterate.active[:n].copy(), iterate.scale * iterate.weights[:n]
+    columns, coefs = iterate.active[:n].copy(), iterate.scale * iterate.unscaled[:n]
     solution = Solution(columns, coefs, iterate.qq, iterate.qy, iterate.l1)
     return SolvedPoint(solution, status, gap, n_iter, n_dots, n_dots + n_proofs * problem.xty.size)
 
