@@ -10,7 +10,6 @@ from fwlasso._core.columns import (
     column_entry,
     column_moments,
     column_shift,
-    cut_columns,
     dot_column,
     dot_each,
     nbytes,
@@ -138,19 +137,6 @@ def test_columns_with_an_origin_are_counted_from_it(wrap, rng):
     v = sample_vector(np.zeros(30))
     combine(X, np.array([2.0, -1.0, 0.5]), v)
     np.testing.assert_array_equal(v[:-1], near @ [2.0, -1.0, 0.5])
-
-
-def test_cuts_share_the_nonzeros_not_the_columns():
-    lengths = np.maximum(1, 2_000_000 // np.arange(1, 3001) ** 1.2).astype(np.int64)
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    X = sp.csc_array((3000, 3000))
-    X.indptr, X.indices, X.data = indptr, np.zeros(indptr[-1], np.int64), np.zeros(indptr[-1])
-    columns = as_design(sp.csc_array(np.ones((2, 2)))).columns._replace(data=X.data, indices=X.indices, indptr=indptr)
-    cuts = cut_columns(columns)
-    assert cuts[0] == 0
-    assert cuts[-1] == 3000
-    assert (np.diff(cuts) > 0).all()
-    assert cuts[1] < 3000 / len(cuts)
 
 
 def test_nbytes_counts_every_array(case: Case):

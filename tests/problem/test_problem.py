@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import STORAGES, UNITS, Case, formed, make_case
-from fwlasso._core.standardized import Shifted
+from fwlasso._core.standardized import origins_of
 from fwlasso._core.threads import Workers
 from fwlasso.data.checks import as_response
 from fwlasso.data.design import as_design
@@ -20,7 +20,7 @@ def test_one_pass_tells_products_and_norms(case: Case):
     assert problem.shape == case.Z.shape
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -1e9, 1 / 3])
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e9])
 def test_constant_columns_become_zero_columns(value, rng):
     values = np.column_stack([np.full(7, value), rng.standard_normal(7)])
     problem = make_case(values, rng.standard_normal(7), units="standardized").problem
@@ -48,12 +48,6 @@ def test_coefficients_come_back_from_the_units_of_the_user(case: Case, rng):
     indices, back = case.problem.from_user_units(coefs)
     np.testing.assert_array_equal(indices, active)
     np.testing.assert_allclose(back, weights, rtol=1e-15)
-
-
-def test_no_coefficients_come_back_as_none(case: Case):
-    indices, weights = case.problem.from_user_units(np.zeros(40))
-    assert indices.size == weights.size == 0
-    assert np.issubdtype(indices.dtype, np.integer)
 
 
 @pytest.mark.parametrize("units", ["centred", "standardized"])
@@ -103,13 +97,6 @@ def far_columns(rng, m=30):
     return X
 
 
-def origins_of(problem) -> np.ndarray:
-    X = problem.X
-    while not isinstance(X, Shifted) and hasattr(X, "columns"):
-        X = X.columns
-    return X.origins if isinstance(X, Shifted) else np.empty(0)
-
-
 @pytest.mark.parametrize("storage", ["dense64", "csc64"])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_far_columns_are_counted_from_a_number_of_their_own(storage, standardize, rng):
@@ -117,7 +104,7 @@ def test_far_columns_are_counted_from_a_number_of_their_own(storage, standardize
     y = values[:, 0] + 1e-5 * (values[:, 2] - 1.7e9) + rng.standard_normal(30)
     units = "standardized" if standardize else "centred"
     problem = make_case(values, y, storage, units).problem
-    origins = origins_of(problem)
+    origins = origins_of(problem.X)
     np.testing.assert_array_equal(origins != 0.0, [False, True, True, True, False])
     for j in (1, 2, 3):
         assert origins[j] in values[:, j]
@@ -133,13 +120,13 @@ def test_far_columns_are_counted_from_a_number_of_their_own(storage, standardize
 
 def test_ordinary_columns_and_those_without_an_intercept_are_counted_from_zero(rng):
     near = rng.standard_normal((30, 3)) + 5.0
-    assert origins_of(make_case(near, near[:, 0], units="standardized").problem).size == 0
+    assert not origins_of(make_case(near, near[:, 0], units="standardized").problem.X).any()
     problem = make_case(far_columns(rng), near[:, 0], units="raw").problem
-    assert origins_of(problem).size == 0
+    assert not origins_of(problem.X).any()
     # A zero that is not stored stays one.
     values = far_columns(rng)
     values[3, 1] = 0.0
-    origins = origins_of(make_case(values, near[:, 0], "csc64", "centred").problem)
+    origins = origins_of(make_case(values, near[:, 0], "csc64", "centred").problem.X)
     np.testing.assert_array_equal(origins != 0.0, [False, False, True, True, False])
 
 
@@ -191,7 +178,7 @@ def test_samples_that_are_left_out_have_no_say(rng):
     assert one.yy == other.yy > 0.0
     for mine, theirs in ((one.xty, other.xty), (one.norms2, other.norms2), (one.y, other.y)):
         np.testing.assert_array_equal(mine, theirs)
-    np.testing.assert_array_equal(origins_of(one), origins_of(other))
+    np.testing.assert_array_equal(origins_of(one.X), origins_of(other.X))
 
 
 @pytest.mark.parametrize("mean", [0.0, 1.7e9, -1e15])
