@@ -118,10 +118,13 @@ def cut_folds(m: int, p: int, fold_of: Rows | None) -> list[Piece]:
 
 def read_block(X: Columns, rows: Rows, coordinates: Coordinates, room: Matrix) -> Matrix:
     """Return some rows, transposed: where they lie if they can be taken as they are, else in `room`."""
-    values = read_rows(X, rows, room)
-    if values.dtype == np.float64 and coordinates.are_plain:
+    values, out = read_rows(X, rows, room), room[:, : rows.size]
+    if not coordinates.are_plain:
+        return coordinates.place(values, out)
+    if values.dtype == np.float64:
         return values
-    return coordinates.place(values, room[:, : rows.size])
+    np.copyto(out, values)
+    return out
 
 
 def read_rows(X: Columns, rows: Rows, room: Matrix, first: int = 0) -> NDArray[Any]:
