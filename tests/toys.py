@@ -11,7 +11,7 @@ from fwlasso._core.columns import read_only
 from fwlasso._core.csc import Csc
 from fwlasso._core.dense import Dense
 from fwlasso._core.losses import conjugate, curvature, dual_range, residual, smoothness, value
-from fwlasso._core.penalties import at_lam, bend
+from fwlasso._core.penalties import bend
 from fwlasso._core.problem import Problem
 from fwlasso._core.standardized import Standardized
 from fwlasso._core.sweeps import Indices
@@ -71,11 +71,6 @@ class ElasticNet(NamedTuple):
 @bend.register(ElasticNet)
 def _(penalty):
     return penalty.l2
-
-
-@at_lam.register(ElasticNet)
-def _(penalty, lam):
-    return ElasticNet(lam, penalty.l2)
 
 
 # A pass in two processes -------------------------------------------------------------------------------------

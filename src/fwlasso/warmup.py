@@ -20,7 +20,7 @@ from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.subproblem.rounds import AFTER, LOOK, Aim, Plan, first_round
 from ._core.threads import FEWEST_BYTES, Workers
-from .certified.nodes import Start
+from .certified.nodes import Start, take_out
 from .certified.objectives import make_objective
 from .certified.working_set import WorkingSet
 from .data.design import as_design
@@ -143,6 +143,7 @@ def _large_working_set(problem: Problem, workers: Workers) -> None:
         places = working_set.start_at(Start(columns, np.ones(4), problem.y.copy()))
         working_set.subproblem.take(first_round(step)._replace(plan=Plan(places, 0.0, 1.0)), places, aim)
     working_set.subproblem.lam(places)
+    take_out(problem.X, columns, np.ones(4), problem.y.copy())
 
 
 def _working_set(problem: Problem, workers: Workers) -> WorkingSet:

@@ -72,11 +72,6 @@ def bend(penalty: Penalty) -> float:
 
 
 @by_type
-def at_lam(penalty: Penalty, lam: float) -> Penalty:
-    """Return it with another lambda: the certified path chooses where it solves."""
-
-
-@by_type
 def dual_scale(penalty: Penalty, max_corr: float) -> float:
     """Return the largest s for which s r is dual feasible, where max_corr is ||X'r||_inf."""
 
@@ -126,11 +121,6 @@ def _(penalty, coef):
 @bend.register(L1)
 def _(penalty):
     return 0.0
-
-
-@at_lam.register(L1)
-def _(penalty, lam):
-    return L1(lam)
 
 
 @dual_scale.register(L1)

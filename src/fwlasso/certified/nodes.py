@@ -96,8 +96,9 @@ def start_between(columns: ColumnPass, left: Node, right: Node, t: float) -> Sta
     """Return (1 - t) left + t right to start from; where t > 1, without changes of sign."""
     mixed, coefs, n, n_in = _mix_coefs(left.columns, left.coefs, right.columns, right.coefs, t)
     residual = (1.0 - t) * left.residual + t * right.residual
-    taken = columns.take(mixed[n_in:])
-    _take_out(taken.X, taken.at, coefs[n_in:], residual)
+    if n_in < mixed.size:
+        taken = columns.take(mixed[n_in:])
+        take_out(taken.X, taken.at, coefs[n_in:], residual)
     return Start(mixed[:n], coefs[:n], residual)
 
 
@@ -157,7 +158,7 @@ def _mix_coefs(
 
 
 @kernel
-def _take_out(X: Columns, columns: Indices, coefs: Vector, residual: Vector) -> None:
+def take_out(X: Columns, columns: Indices, coefs: Vector, residual: Vector) -> None:
     """Turn the residual of some coefficients into the one without these columns."""
     for i in range(columns.size):
         add_column(X, columns[i], coefs[i], residual)

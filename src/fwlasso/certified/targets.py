@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.columns import Vector
 from .._core.moments import rounding_bound as gamma
-from .._core.penalties import L1, L1Ball, Penalty, at_lam, bend
+from .._core.penalties import L1, L1Ball, Penalty, bend
 from .._core.problem import Problem
 from .nodes import Node, Span
 from .objectives import Objective
@@ -50,7 +50,7 @@ class AlphaTargets:
 
     def gap(self, objective: Objective, node: Node, radius: float) -> float:
         """Return the gap that a node must be certified with."""
-        return objective.gap(at_lam(self.penalties[-1], node.lam), node.known)
+        return objective.gap(L1(node.lam), node.known)
 
     def position(self, span: Span, penalty: Penalty) -> float:
         """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""

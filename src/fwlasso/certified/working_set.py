@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.jit import kernel
 from .._core.subproblem.descent import SubIterate, active_places, totals
 from .._core.subproblem.rounds import Aim
 from .._core.subproblem.solve import Look, Subproblem
@@ -45,7 +46,7 @@ class WorkingSet:
         self._columns = np.empty(0, np.int64)  # by place, as what follows; -1: it is free
         self._sizes = np.empty(0)  # of columns before they were centred
         self._asked_in = np.empty(0, np.int64)  # the last stride that it was asked for in
-        self._order = self._sorted = np.empty(0, np.int64)  # places in the order of their columns, and these
+        self._order = np.empty(0, np.int64)  # the places that are not free, in the order of their columns
         self._stride = 0
         self._copier = Copier(problem, summary, objective.bend, workers)
         start = SubIterate(np.empty(0), np.empty(0), np.array(problem.y))
@@ -55,11 +56,7 @@ class WorkingSet:
 
     def places(self, columns: Indices) -> Indices:
         """Return the places of `columns`, new ones for those that have none; raises `NoRoom`."""
-        places = np.full(columns.size, -1, np.int64)
-        if self._order.size:
-            at = np.minimum(np.searchsorted(self._sorted, columns), self._order.size - 1)
-            places = np.where(self._sorted[at] == columns, self._order[at], -1)
-        new = np.flatnonzero(places < 0)
+        places, new = _find_places(self._columns, self._order, columns)
         if new.size:
             self._asked_in[places[places >= 0]] = self._stride
             places[new] = self._add(columns[new])
@@ -111,7 +108,6 @@ class WorkingSet:
     def _sort(self) -> None:
         order = np.argsort(self._columns, kind="stable")
         self._order = order[np.count_nonzero(self._columns < 0) :]
-        self._sorted = self._columns[self._order]
 
     def start_at(self, start: Start) -> Indices:
         """Go to these coefficients; return their places."""
@@ -154,3 +150,25 @@ class WorkingSet:
         return self._objective.node(
             lam, self._columns[active], iterate.coefs[active], self._sizes[active], fit, max_corr=max_corr
         )
+
+
+@kernel
+def _find_places(columns: Indices, order: Indices, wanted: Indices) -> tuple[Indices, Indices]:
+    """Return the places of the columns wanted, -1 for those that have none, and where these are."""
+    places, new = np.empty(wanted.size, np.int64), np.empty(wanted.size, np.int64)
+    n_new = 0
+    for i in range(wanted.size):
+        lo, hi = 0, order.size
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if columns[order[middle]] < wanted[i]:
+                lo = middle + 1
+            else:
+                hi = middle
+        if lo < order.size and columns[order[lo]] == wanted[i]:
+            places[i] = order[lo]
+        else:
+            places[i] = -1
+            new[n_new] = i
+            n_new += 1
+    return places, new[:n_new]

@@ -170,7 +170,8 @@ class LocalPass:
 
     def _read_all(self, probes: Sequence[Probe]) -> Vector:
         X, ratios, ceiling = self._problem.X, self._ratios, self._ceiling
-        shifted = np.unique(np.concatenate([probe.columns for probe in probes]))
+        shifted = np.concatenate([probe.columns for probe in probes])
+        shifted = np.unique(shifted) if shifted.size else shifted
         shifts, scales = _shifts_of(shifted, probes), 1.0 / np.array([probe.lam for probe in probes])
         residuals = side_by_side(X, [probe.residual for probe in probes])
         largest = self._workers.sweep(
