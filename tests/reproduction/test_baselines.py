@@ -10,7 +10,7 @@ from fwlasso._core.threads import Workers
 from reproduction.solvers import BASELINES
 from reproduction.solvers.points import fitted_values, spread
 from test_frank_wolfe import soft
-from test_parallel import bits, cut_finely, solve
+from test_threads import bits, cut_finely, solve
 
 pytestmark = pytest.mark.usefixtures("baselines")
 
