@@ -228,7 +228,7 @@ class LocalPass:
 
 def _shifts_of(columns: Indices, probes: Sequence[Probe]) -> Matrix:
     """Return what goes off the correlations of some columns, by column and probe; nothing at all for no shifts."""
-    if not any(probe.columns.size for probe in probes):
+    if columns.size == 0 or not any(probe.columns.size for probe in probes):
         return np.empty((0, len(probes)))
     shifts = np.zeros((columns.size, len(probes)))
     for k, probe in enumerate(probes):
