@@ -225,7 +225,8 @@ def by_type(function: Callable[..., Any]) -> Any:
 
     @functools.wraps(function)
     def dispatch(first: Any, *rest: Any) -> Any:
-        return implementations[chosen(type(first))](first, *rest)
+        found = implementations.get(type(first)) or implementations[chosen(type(first))]
+        return found(first, *rest)
 
     def register(kind: type | None, options: dict[str, Any] = _VECTORISED) -> Callable[[F], F]:
         def add(implementation: F) -> F:

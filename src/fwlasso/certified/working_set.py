@@ -106,8 +106,8 @@ class WorkingSet:
             self._sort()
 
     def _sort(self) -> None:
-        order = np.argsort(self._columns, kind="stable")
-        self._order = order[np.count_nonzero(self._columns < 0) :]
+        there = np.flatnonzero(self._columns >= 0)
+        self._order = there[np.argsort(self._columns[there])]
 
     def start_at(self, start: Start) -> Indices:
         """Go to these coefficients; return their places."""

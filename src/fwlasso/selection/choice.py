@@ -110,7 +110,8 @@ class Choice:
 def choice_of_point(path: LassoPath, point: int, rule: str, criterion: str, scores: Vector) -> Choice:
     """Return the choice of a point of the path itself by numbers of which the smallest are the best."""
     intercept, radius, r2 = (float(values[point]) for values in (path.intercepts, path.radii, path.r2))
-    return Choice(rule, point, criterion, scores, False, path.coefs[:, [point]], intercept, radius=radius, r2=r2)
+    model = {"coef": path.coefs[:, [point]], "intercept": intercept, "radius": radius, "r2": r2}
+    return Choice(rule, point, criterion, scores, greater_is_better=False, **model)
 
 
 def choose_by_information(path: LassoPath, rule: str) -> Choice:
