@@ -126,6 +126,10 @@ class RadiusTargets:
 Targets: TypeAlias = AlphaTargets | RadiusTargets
 
 
+# All other penalties are told by their lambda.
+_KINDS: dict[type, type[Targets]] = {L1Ball: RadiusTargets}
+
+
 def make_targets(penalties: Sequence[Penalty]) -> Targets:
     """Return the targets of a path; all penalties are of one type."""
-    return RadiusTargets(penalties) if isinstance(penalties[-1], L1Ball) else AlphaTargets(penalties)
+    return _KINDS.get(type(penalties[-1]), AlphaTargets)(penalties)

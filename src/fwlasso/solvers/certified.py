@@ -1,6 +1,6 @@
 """The certified path as a solver: on the Gram matrix, by a working set, or from the storage."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,6 +17,12 @@ from .away_steps import AwayFrankWolfe, pairwise_step
 from .coordinate_descent import CoordinateDescent
 from .pointwise import solve_points
 from .protocol import SolverSettings, StepSolver, Stopping, Task
+
+# Who goes on if the columns that matter do not fit into memory.
+_FROM_STORAGE: dict[type, Callable[[], StepSolver]] = {
+    L1: CoordinateDescent,
+    L1Ball: lambda: AwayFrankWolfe(pairwise_step),
+}
 
 
 class Certified:
@@ -85,7 +91,7 @@ class Certified:
         def tell_rest(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
             return tell(n + point, n_active, n_iter, gap, done=done)
 
-        solver: StepSolver = AwayFrankWolfe(pairwise_step) if isinstance(penalties[0], L1Ball) else CoordinateDescent()
+        solver = _FROM_STORAGE[type(penalties[0])]()
         task = Task(problem, penalties[n], Stopping(-1.0, goal), self._max_iter, workers)
         rest = solve_points(solver, penalties[n:], points[-1].solution[:2] if points else start, task, tell_rest)
         return solved_path(points + rest.points(), rest.ending)
@@ -93,9 +99,9 @@ class Certified:
 
 def _in_units(penalty: Penalty, of_y: int, of_coefs: int) -> Penalty:
     """Return a penalty in other units: lambda is in those of y times a column, a radius in those of coefficients."""
-    if isinstance(penalty, L1Ball):
-        return L1Ball(min(_ldexp(penalty.radius, -of_coefs), LARGEST))
-    return L1(_ldexp(penalty.lam, -2 * of_y + of_coefs))
+    powers = {"lam": of_coefs - 2 * of_y, "radius": -of_coefs}
+    scaled = {name: min(_ldexp(value, powers[name]), LARGEST) for name, value in penalty._asdict().items()}
+    return penalty._replace(**scaled)
 
 
 def _ldexp(value: float, power: int) -> float:
