@@ -1,7 +1,9 @@
 """What the study ran on."""
 
+import datetime
 import os
 import platform
+import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,3 +29,24 @@ def versions() -> str:
     """Return the versions that matter."""
     packages = [f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "scikit-learn")]
     return ", ".join([f"fwlasso {__version__}", f"Python {platform.python_version()}", *packages])
+
+
+def origin() -> str:
+    """Return the commit that this is run from, whether sources differ from it, and the date."""
+    commit = _said("git", "rev-parse", "--short", "HEAD") or "no commit"
+    edited = " with edits" if _said("git", "status", "--porcelain", "src", "reproduction") else ""
+    return f"commit {commit}{edited}, {datetime.date.today().isoformat()}"
+
+
+def glmnet() -> str:
+    """Return the versions of R and its glmnet, or that there are none."""
+    text = _said("Rscript", "-e", 'cat(as.character(getRversion()), as.character(packageVersion("glmnet")))').split()
+    return f"R {text[0]} with glmnet {text[1]}" if len(text) == 2 else "no R with glmnet"
+
+
+def _said(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from .large_part import FEW_SEEDS
-from .machine import processor, versions
+from .machine import glmnet, origin, processor, versions
 from .study import Findings, Kind, Part, Setup, Table
 from .tables import to_markdown
 from .text import counted, listed
@@ -26,9 +26,10 @@ def write_page(
     setup: Setup, shown: Sequence[tuple[Part, Findings]], failures: Mapping[str, str], kinds: Sequence[Kind]
 ) -> str:
     """Return the page as Markdown; figures are in the folder `figures` beside it."""
+    threads = counted(setup.n_threads, "thread") if setup.n_threads else "as many threads as cores"
     about = [
-        f"Ran on {processor()}; {versions()}. Means of random methods are over "
-        f"{counted(setup.n_seeds, 'run')}; of SCD over at most {FEW_SEEDS}, on E2006 one."
+        f"From {origin()}; ran on {processor()}, {threads}; {versions()}, {glmnet()}. Means of random methods are over "
+        f"{counted(setup.n_seeds, 'run')}, seeds from 0 on; of SCD over at most {FEW_SEEDS}, on E2006 one."
     ]
     if failures:
         about.append("Not everything ran: " + "; ".join(f"`{key}`: {why}" for key, why in failures.items()) + ".")
