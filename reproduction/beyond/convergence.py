@@ -141,7 +141,9 @@ def show(_: Setup, records: Mapping[str, Record]) -> Findings:
             f"after {steps[worst]:.0f} steps the mean over {record['runs']:,} runs is {number(means[worst])} "
             f"(95 % interval ± {number(1.96 * errors[worst])}), where {number(bounds[0][worst])} is claimed"
         )
-        cases.append(Case(EXAMPLES[key].label, bool(means[worst] - 3.0 * errors[worst] <= bounds[0][worst]), evidence))
+        if key == "needle":  # one problem that contradicts it is enough
+            holds = bool(means[worst] - 3.0 * errors[worst] <= bounds[0][worst])
+            cases.append(Case(EXAMPLES[key].label, holds, evidence))
     why = "The bound that can be proved carries the sampling ratio: see docs/method/convergence.md."
     text = "With any number of columns a step, the mean distance to the minimum is at most 4C/(k + 2) (Proposition 2)."
     header = ("problem", "steps", "mean of h, 95 % interval", "claimed bound", "proved bound")

@@ -144,7 +144,7 @@ def test_stand_ins_are_labelled(call, out):
     call("--set", "e2006-tfidf", "--seeds", 5, "--out", out)
     page = (out / "RESULTS.md").read_text()
     assert "E2006-tfidf (stand-in): mean square error" in page
-    assert "over 5 runs; of SCD over at most 3, on E2006 one" in page
+    assert "over 5 runs, seeds from 0 on; of SCD over at most 3, on E2006 one" in page
     assert "Iterations of FW are within" in page
 
 
