@@ -23,7 +23,7 @@ from .study import Findings, Kind, Part, Setup, Task
 from .tables import write_table
 
 #: Sources of the package that compute nothing: they show results.
-_SHOWING = ("cli.py", "plots.py", "report.py")
+_SHOWING = ("cli", "plots.py", "report")
 #: Folders of the reproduction that do compute.
 _COMPUTING = ("data", "solvers")
 
