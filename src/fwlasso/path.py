@@ -34,6 +34,7 @@ from .problem.points import SolvedPath, zero_path
 from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import Counters, LassoPath
 from .solvers.certified import Certified
+from .solvers.frank_wolfe import VARIANTS
 from .solvers.protocol import SolverSettings
 from .status import Status
 
@@ -331,7 +332,7 @@ def solve(context: Context, problem: Problem | GramProblem, start: Vector | None
     }
     p = problem.shape[1]
     _, n_dots, n_priced = path.counts.sum(axis=0).tolist()
-    n_dots += 0 if options.variant == "paper" else p  # z_j'y of every column, which the paper does not count
+    n_dots += 0 if VARIANTS[options.variant].counts_like_paper else p  # z_j'y of every column
     passes = (p + grid.n_priced + n_priced) / p + n_passes
     counters = Counters(path.counts[:, 0].copy(), n_dots, passes, context.seconds)
     return assemble(problem, path, options.grid_name, values, counters, {**options.record(), **known})

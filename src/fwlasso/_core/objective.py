@@ -3,17 +3,24 @@
 from .columns import Vector
 from .jit import by_type
 from .losses import Loss, Squared, conjugate_value, loss_value, range_scale
-from .penalties import Penalty, Sums, dual_scale, dual_value, penalty_value, quadratic_gap
+from .penalties import Penalty, Sums, dual_scale, penalty_value, quadratic_gap
 
 
 @by_type
 def duality_gap(
-    loss: Loss, penalty: Penalty, sums: Sums, max_corr: float, y: Vector, eta: Vector, theta: Vector
+    loss: Loss,
+    penalty: Penalty,
+    sums: Sums,
+    max_corr: float,
+    y: Vector,
+    eta: Vector,
+    theta: Vector,
+    squares: float,
 ) -> float:
     """Return how far the objective is above its minimum at most.
 
     max_corr is any upper bound of ||X'theta||_inf, and theta the residual of the loss at eta = X a: orthogonal to 1 if
-    there is an intercept. Least squares is told by its sums, and asks for no vectors.
+    there is an intercept; squares is bend ||a||^2. Least squares is told by its sums, and asks for no vectors.
     """
 
 
@@ -23,9 +30,11 @@ def _(loss, penalty, sums, max_corr):
 
 
 @duality_gap.otherwise
-def _(loss, penalty, sums, max_corr, y, eta, theta):
+def _(loss, penalty, sums, max_corr, y, eta, theta, squares):
+    # The dual point is the longest multiple of theta that is feasible, and at most theta.
     scale = range_scale(loss, y, theta)
     if max_corr > 0.0:
         scale = min(scale, dual_scale(penalty, max_corr))
-    dual = conjugate_value(loss, y, theta, scale) + dual_value(penalty, scale * max_corr)
-    return loss_value(loss, y, eta) + penalty_value(penalty, sums) + dual
+    scale *= 1.0 - 1e-12  # what rounding leaves of a constant part of theta
+    value = loss_value(loss, y, eta) + penalty_value(penalty, sums) + 0.5 * (1.0 + scale * scale) * squares
+    return value + conjugate_value(loss, y, theta, scale)

@@ -62,11 +62,6 @@ def minimise_1d(penalty: Penalty, aim: float, norm2: float) -> float:
 
 
 @by_type
-def slope(penalty: Penalty, coef: float) -> float:
-    """Return the correlation of a column that has this coefficient, not zero, at the minimum."""
-
-
-@by_type
 def bend(penalty: Penalty) -> float:
     """Return its curvature, which is added to the diagonal of the Gram matrix."""
 
@@ -74,11 +69,6 @@ def bend(penalty: Penalty) -> float:
 @by_type
 def dual_scale(penalty: Penalty, max_corr: float) -> float:
     """Return the largest s for which s r is dual feasible, where max_corr is ||X'r||_inf."""
-
-
-@by_type
-def dual_value(penalty: Penalty, max_corr: float) -> float:
-    """Return its conjugate at a dual feasible point."""
 
 
 @by_type
@@ -113,11 +103,6 @@ def _(penalty, aim, norm2):
     return soft_threshold(aim, penalty.lam) / norm2
 
 
-@slope.register(L1)
-def _(penalty, coef):
-    return penalty.lam if coef > 0.0 else -penalty.lam
-
-
 @bend.register(L1)
 def _(penalty):
     return 0.0
@@ -126,11 +111,6 @@ def _(penalty):
 @dual_scale.register(L1)
 def _(penalty, max_corr):
     return penalty.lam / max_corr  # infinite for a residual that no column explains
-
-
-@dual_value.register(L1)
-def _(penalty, max_corr):
-    return 0.0
 
 
 @quadratic_gap.register(L1)
@@ -180,16 +160,6 @@ def _(penalty, sums):
 @penalty_value.register(L1Ball)
 def _(penalty, sums):
     return 0.0
-
-
-@dual_scale.register(L1Ball)
-def _(penalty, max_corr):
-    return 1.0
-
-
-@dual_value.register(L1Ball)
-def _(penalty, max_corr):
-    return penalty.radius * max_corr
 
 
 @quadratic_gap.register(L1Ball)

@@ -13,16 +13,15 @@ from .._core.columns import Vector
 from .._core.jit import kernel
 from .._core.losses import (
     Loss,
-    conjugate_value,
     fill_curvature,
     fill_residual,
     is_quadratic,
     loss_value,
-    range_scale,
     smoothness,
 )
 from .._core.moments import rounding_bound as gamma
-from .._core.penalties import L1, Penalty
+from .._core.objective import duality_gap
+from .._core.penalties import L1, Penalty, Sums
 from .._core.problem import Problem
 from .._core.samples import Unweighted, sample_vector
 from .._core.sweeps import Indices
@@ -180,13 +179,8 @@ def make_objective(problem: Problem, loss: Loss, bend: float) -> Objective:
 
 @kernel
 def _gap(loss: Loss, lam: float, known: Witness, y: Vector) -> float:
-    """Return the objective at eta, less that of the longest multiple of theta that is dual feasible, at most theta."""
-    scale = range_scale(loss, y, known.theta)
-    if known.max_corr > 0.0:
-        scale = min(scale, lam / known.max_corr)
-    scale *= 1.0 - 1e-12  # what rounding leaves of a constant part of theta
-    value = loss_value(loss, y, known.eta) + lam * known.l1 + 0.5 * (1.0 + scale * scale) * known.squares
-    return float(value + conjugate_value(loss, y, known.theta, scale))
+    sums = Sums(0.0, 0.0, 0.0, known.l1)
+    return float(duality_gap(loss, L1(lam), sums, known.max_corr, y, known.eta, known.theta, known.squares))
 
 
 @kernel
