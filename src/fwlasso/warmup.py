@@ -156,7 +156,7 @@ def _large_samples(problem: Problem, workers: Workers) -> None:
         sampler = make_sampler(problem.xty.size, 2, 0)
         n_blocks = draw(sampler, 4, 0)
         j, corr = parallel_scan(problem, zero(problem), sampler, n_blocks, FEWEST_BYTES, workers)
-        take_step(problem, penalty, zero(problem), j, corr, 0, Stopping(-1.0, -1.0), VARIANTS["default"])
+        take_step(problem, penalty, zero(problem), j, corr, 0, Stopping(), VARIANTS["default"])
 
 
 def _compile_all(kinds: Sequence[Kind]) -> None:

@@ -16,7 +16,7 @@ from fwlasso.solvers.protocol import Stopping, Task
 from fwlasso.solvers.sample_size import FixedSize
 from reproduction.beyond.convergence import EXAMPLES, claimed, curvature, distances, proved, random_columns
 
-NEVER = Stopping(-1.0, -1.0)
+NEVER = Stopping()
 N_STEPS, N_SAMPLED = 60, 20
 
 

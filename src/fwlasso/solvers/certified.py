@@ -92,7 +92,7 @@ class Certified:
             return tell(n + point, n_active, n_iter, gap, done=done)
 
         solver = _FROM_STORAGE[type(penalties[0])]()
-        task = Task(problem, penalties[n], Stopping(-1.0, goal), self._max_iter, workers)
+        task = Task(problem, penalties[n], Stopping(gap=goal), self._max_iter, workers)
         rest = solve_points(solver, penalties[n:], points[-1].solution[:2] if points else start, task, tell_rest)
         return solved_path(points + rest.points(), rest.ending)
 

@@ -51,14 +51,14 @@ def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
     If no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
     """
     if settings.rule == "gap":
-        return Stopping(-1.0, settings.tol * 0.5 * problem.yy)
+        return Stopping(gap=settings.tol * 0.5 * problem.yy)
     if settings.rule == "paper":
         with np.errstate(over="ignore"):
-            return Stopping(float(np.ldexp(settings.tol, -problem.units.coef_power)), -1.0, _MAX_IDLE)
+            return Stopping(float(np.ldexp(settings.tol, -problem.units.coef_power)), max_idle=_MAX_IDLE)
     # A coefficient is measured in units of y over units of a column.
     n_varying = np.count_nonzero(problem.norms2)
     column_norm2 = problem.norms2.sum() / n_varying if n_varying else 1.0
-    return Stopping(settings.tol * float(np.sqrt(problem.yy / column_norm2)), -1.0)
+    return Stopping(settings.tol * float(np.sqrt(problem.yy / column_norm2)))
 
 
 def solve_points(
@@ -129,7 +129,7 @@ def solve_point(
                 n_looks = 0
             if gap <= stopping.gap:
                 return ended(Status.CERTIFIED)
-            rules = stopping._replace(gap=-1.0)
+            rules = stopping._replace(gap=-math.inf)
             max_steps = min(max_steps, math.ceil((p - n_looks) / n_columns))
         if n_iter >= max_iter:
             return ended(Status.MAX_ITER)

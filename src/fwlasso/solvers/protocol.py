@@ -1,5 +1,6 @@
 """What a solver is: one of whole paths, or one that takes steps on a point, of which `pointwise` makes one of paths."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -45,10 +46,10 @@ class PathSolver(Protocol):
 
 
 class Stopping(NamedTuple):
-    """Absolute thresholds; a negative one never holds."""
+    """Absolute thresholds. Minus infinity never holds: the gap of a sample may be any negative number."""
 
-    change: float  # of the largest change of a coefficient in a step
-    gap: float  # of the duality gap
+    change: float = -math.inf  # of the largest change of a coefficient in a step
+    gap: float = -math.inf  # of the duality gap
     max_idle: int = np.iinfo(np.int64).max  # draws in a row without descent, or fewer if they look at all columns
 
 
