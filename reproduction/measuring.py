@@ -25,20 +25,31 @@ from .sets import Loaded
 from .study import Record
 from .units import EPS, N_POINTS, UNITS
 
-_SHORT = 5.0  # seconds: shorter runs of methods that are not random are made three times
+_SHORT = 15.0  # seconds: shorter runs of methods that are not random are made some times
+_CALLS = 3
 _MOST_COEFS = 50_000_000  # of all models of a path: some gigabytes
 
 
 class Measured(NamedTuple):
-    """A path and its median time."""
+    """A path, and the times of all runs that computed it."""
 
     path: LassoPath
-    seconds: float
-    solve_seconds: float
+    times: list[float]
+    solve_times: list[float]
+
+    @property
+    def seconds(self) -> float:
+        """The median time of the whole call."""
+        return statistics.median(self.times)
+
+    @property
+    def solve_seconds(self) -> float:
+        """The median time of the solver."""
+        return statistics.median(self.solve_times)
 
 
 def measure(loaded: Loaded, method: Method, seed: int, n_threads: int | None) -> Record:
-    """Return the record of a method: one run for a seed, or the median of three where runs are short and all alike."""
+    """Return the record of a method: one run for a seed, or the times of three where runs are short and all alike."""
     if method.peer is not None:
         return _measure_peer(loaded, method)
     ours = run(loaded, method, seed, n_threads)
@@ -49,11 +60,13 @@ def measure(loaded: Loaded, method: Method, seed: int, n_threads: int | None) ->
     grid = path.alphas if method.grid == "alphas" else path.radii
     return {
         "seconds": ours.seconds,
+        "times": ours.times,
         "solve_seconds": ours.solve_seconds,
         "iterations": int(path.counters.iterations.sum()),
         "dot_products": int(path.counters.dot_products),
         "passes": float(path.counters.passes),
-        "unfinished": sum(not status.converged for status in path.statuses),
+        "unfinished": sum(not status.converged and status is not Status.STALLED for status in path.statuses),
+        "stalled": stalled_points(path),
         "gaps": numbers(gaps_of(loaded.data.X, loaded.data.y, path.coefs, grid, known=loaded.moments)),
         **_models(loaded, path.coefs, path.intercepts),
     }
@@ -73,10 +86,10 @@ def run(loaded: Loaded, method: Method, seed: int, n_threads: int | None, **more
     }
     _compile(method.settings["solver"], method.grid, bool(sp.issparse(X)))
     paths = [_solve(X, y, settings)]
-    while not method.is_random and len(paths) < 3 and paths[0].counters.total_seconds < _SHORT:
+    while not method.is_random and len(paths) < _CALLS and paths[0].counters.total_seconds < _SHORT:
         paths.append(_solve(X, y, settings))
-    whole = statistics.median(path.counters.total_seconds for path in paths)
-    return Measured(paths[-1], whole, statistics.median(path.counters.seconds["solve"] for path in paths))
+    whole = [float(path.counters.total_seconds) for path in paths]
+    return Measured(paths[-1], whole, [float(path.counters.seconds["solve"]) for path in paths])
 
 
 class _Room:
@@ -113,11 +126,12 @@ def _measure_peer(loaded: Loaded, method: Method) -> Record:
     X, y = loaded.data.X, loaded.data.y
     units: dict[str, Any] = {"alphas": N_POINTS, "eps": EPS, **UNITS}
     try:
-        found = run_peer(method.peer, X, y, known=loaded.moments, **units, **method.settings)
+        found = run_peer(method.peer, X, y, known=loaded.moments, calls=_CALLS, **units, **method.settings)
     except PeerError as error:
         return {"missing": str(error)}
     return {
-        "seconds": found.seconds,
+        "seconds": statistics.median(found.times),
+        "times": found.times,
         "gaps": numbers(found.gaps),
         **_models(loaded, found.coefs, found.intercepts),
     }
@@ -135,6 +149,11 @@ def _models(loaded: Loaded, coefs: sp.csc_array, intercepts: Vector) -> Record:
         "n_active": [int(n) for n in np.diff(sp.csc_array(coefs).indptr)],
         **errors,
     }
+
+
+def stalled_points(path: LassoPath) -> list[int]:
+    """Return the points that ended on a draw without descent: they met no stopping rule."""
+    return [k for k, status in enumerate(path.statuses) if status is Status.STALLED]
 
 
 def numbers(values: NDArray[Any]) -> list[float | None]:

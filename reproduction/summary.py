@@ -1,6 +1,6 @@
 """What the runs of a method on a data set come to: means over the seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ class Summary(NamedTuple):
     """A method on a data set. Curves are means over the runs, point by point; what a peer does not tell is None."""
 
     method: Method
-    n_runs: int
+    runs: Sequence[Record]
     seconds: Mean
     solve_seconds: Mean | None
     iterations: Mean | None
@@ -39,11 +39,21 @@ class Summary(NamedTuple):
     n_active: Mean  # of the mean over the points
     largest_gap: float
     median_gap: float
-    unfinished: float  # points that did not meet the stopping rule
+    stalled: float  # points that ended because a sample showed no descent
+    unfinished: float  # points that ended by a limit
     l1: Vector
     active: Vector
     train_mse: Vector
     test_mse: Vector | None
+
+    @property
+    def n_runs(self) -> int:
+        """The number of runs."""
+        return len(self.runs)
+
+    def mean_of(self, look: Callable[[Record], float]) -> Mean:
+        """Return the mean over the runs of what is computed from the record of each."""
+        return mean_of([float(look(run)) for run in self.runs])
 
     @property
     def best(self) -> int:
@@ -66,14 +76,15 @@ def _summary(method: Method, runs: Sequence[Record]) -> Summary:
     gaps = np.array([run["gaps"] for run in runs], dtype=float)
     return Summary(
         method,
-        len(runs),
-        seconds=_mean_of([run["seconds"] for run in runs]),
+        runs,
+        seconds=mean_of([seconds for run in runs for seconds in run.get("times", [run["seconds"]])]),
         solve_seconds=_mean(runs, "solve_seconds"),
         iterations=_mean(runs, "iterations"),
         dot_products=_mean(runs, "dot_products"),
-        n_active=_mean_of([float(np.mean(run["n_active"])) for run in runs]),
+        n_active=mean_of([float(np.mean(run["n_active"])) for run in runs]),
         largest_gap=float(np.nanmax(gaps)),
         median_gap=float(np.nanmedian(gaps)),
+        stalled=float(np.mean([len(run.get("stalled", [])) for run in runs])),
         unfinished=float(np.mean([run.get("unfinished", 0) for run in runs])),
         l1=_curve(runs, "l1"),
         active=_curve(runs, "n_active"),
@@ -83,10 +94,11 @@ def _summary(method: Method, runs: Sequence[Record]) -> Summary:
 
 
 def _mean(runs: Sequence[Record], name: str) -> Mean | None:
-    return _mean_of([run[name] for run in runs]) if name in runs[0] else None
+    return mean_of([run[name] for run in runs]) if name in runs[0] else None
 
 
-def _mean_of(values: Sequence[float]) -> Mean:
+def mean_of(values: Sequence[float]) -> Mean:
+    """Return the mean and the standard deviation of some runs."""
     return Mean(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0, len(values))
 
 

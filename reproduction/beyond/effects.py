@@ -29,7 +29,6 @@ _NAME: Final = "effects"
 _SHARE: Final = 0.01
 _BASE: Final[dict[str, Any]] = {"solver": "sfw", "sample_size": _SHARE, "block_size": None, **STOPPING}
 _SLOWEST: Final = {"stop": "gap", "tol": 1e-3}  # one seed of it is enough
-_SHORT: Final = 1.0  # seconds: shorter runs are made twice, and the better time counts
 _LARGEST: Final = "largest"  # stands for blocks of the whole sample, whose size depends on the set
 
 
@@ -105,11 +104,9 @@ def _run(setup: Setup, name: str, setting: Setting, n_seeds: int) -> Record:
     method = Method("sfw", setting.label, "radii", settings, is_random=True)
     paths, seconds = [], []
     for seed in range(n_seeds):
-        path, _, taken = run(loaded, method, seed, setup.n_threads, certify=True)
-        if taken < _SHORT:
-            taken = min(taken, run(loaded, method, seed, setup.n_threads).solve_seconds)
-        paths.append(path)
-        seconds.append(taken)
+        found = run(loaded, method, seed, setup.n_threads, certify=True)
+        paths.append(found.path)
+        seconds.append(found.solve_seconds)
     return {
         "seconds": seconds,
         "iterations": [int(path.counters.iterations.sum()) for path in paths],
