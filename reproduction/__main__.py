@@ -18,7 +18,7 @@ from fwlasso.cli.show import Detail, say_fault, show_log
 from fwlasso.monitor import terminating
 
 from .main import Done, all_parts, choose_sets, run_study
-from .runner import Step
+from .runner import StudyStep
 from .study import Kind, Part, Setup
 
 _EPILOG = """\
@@ -85,7 +85,7 @@ def _run_study(setup: Setup, parts: list[Part], kinds: Sequence[Kind], quiet: bo
     with Bar("{task.description}", BarColumn(), MofNCompleteColumn(), _TimeLeft(), console=console) as bar:
         task = bar.add_task("preparing", total=None, end=None)
 
-        def show(now: Step) -> None:
+        def show(now: StudyStep) -> None:
             end = time.monotonic() + now.seconds_left if now.key else None
             description = escape(now.key or "writing")
             bar.update(task, description=description, total=now.n_tasks, completed=now.n_done, end=end)
@@ -96,7 +96,7 @@ def _run_study(setup: Setup, parts: list[Part], kinds: Sequence[Kind], quiet: bo
 
 
 class _TimeLeft(ProgressColumn):
-    """What is left until the expected end, which is expected anew after every task."""
+    """What is left until the expected end, which is expected again after every task."""
 
     def render(self, task: RichTask) -> Text:
         """Return minutes and seconds."""

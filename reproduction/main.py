@@ -16,7 +16,7 @@ from .data.places import data_folder
 from .figures import write_figure
 from .machine import processor
 from .page import write_page
-from .runner import Outcome, Records, Stamp, Step, run_tasks
+from .runner import Outcome, Records, Stamp, StudyStep, run_tasks
 from .sets import FILES, files_of, print_of_files, sets_at_hand
 from .solvers import register_baselines
 from .study import Findings, Kind, Part, Setup, Task
@@ -66,7 +66,7 @@ class Done(NamedTuple):
 
 
 def run_study(
-    setup: Setup, parts: Sequence[Part], kinds: Sequence[Kind], tell: Callable[[Step], None] = lambda _: None
+    setup: Setup, parts: Sequence[Part], kinds: Sequence[Kind], tell: Callable[[StudyStep], None] = lambda _: None
 ) -> Done:
     """Run the tasks of some parts, then write tables, figures and the page from all records that are there."""
     register_baselines()

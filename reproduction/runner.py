@@ -64,7 +64,7 @@ class Records:
         write_text(file, text)
 
 
-class Step(NamedTuple):
+class StudyStep(NamedTuple):
     """Where a study is, as told between tasks."""
 
     key: str  # of the task that is next; empty at the end
@@ -83,7 +83,7 @@ class Outcome(NamedTuple):
 
 
 def run_tasks(
-    tasks: Sequence[Task], records: Records, stamp_of: StampOf, tell: Callable[[Step], None] = lambda _: None
+    tasks: Sequence[Task], records: Records, stamp_of: StampOf, tell: Callable[[StudyStep], None] = lambda _: None
 ) -> Outcome:
     """Run the tasks whose records are not there, in order, and return all records.
 
@@ -101,7 +101,7 @@ def run_tasks(
     try:
         with _Keyboard() as keyboard:
             for k, task in enumerate(todo):
-                tell(Step(task.key, n_kept + k, len(tasks), clock.left(k)))
+                tell(StudyStep(task.key, n_kept + k, len(tasks), clock.left(k)))
                 try:
                     record = task.run()
                     keyboard.look()
@@ -110,7 +110,7 @@ def run_tasks(
                 except Exception as error:  # one task must not end the study
                     keyboard.look()
                     failures[task.key] = f"{type(error).__name__}: {error}"
-            tell(Step("", len(tasks), len(tasks), 0.0))
+            tell(StudyStep("", len(tasks), len(tasks), 0.0))
     except KeyboardInterrupt:
         return Outcome(_in_order(keys, found), failures, True, n_kept)
     return Outcome(_in_order(keys, found), failures, False, n_kept)

@@ -20,7 +20,7 @@ from fwlasso.data.design import as_design
 from fwlasso.problem import route
 from fwlasso.problem.build import build_problem
 from fwlasso.solvers.pointwise import solve_point as solve_one
-from fwlasso.solvers.protocol import Advance, StepSolver, Stopping, Task
+from fwlasso.solvers.protocol import Advance, Burst, StepSolver, Stopping
 from fwlasso.solvers.registry import SOLVERS
 from reproduction.solvers import BASELINES
 
@@ -127,7 +127,7 @@ def solve_point(
     """Run a solver on one point, from zero or from `start`."""
     with Workers(1) as workers:
         iterate = zero(case.problem) if start is None else start
-        return solve_one(solver, Task(case.problem, penalty, stopping, max_iter, workers), iterate, lambda *_: None)
+        return solve_one(solver, Burst(case.problem, penalty, stopping, max_iter, workers), iterate, lambda *_: None)
 
 
 def on_gap(case: Case, tol: float) -> Stopping:

@@ -328,4 +328,4 @@ def test_a_refit_reads_fewer_columns_than_a_path(form, rng):
     single = model.path_.counters.passes
     assert single < whole.counters.passes
     assert model.fit(X, y).path_.counters.passes < single
-    assert model.path_.counters.passes < 4  # one to set up, one to price, and some suspects
+    assert model.path_.counters.passes < 4  # one to set up, one to correlate, and some survivors

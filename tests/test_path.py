@@ -145,7 +145,7 @@ def test_the_paper_rule_is_absolute_and_the_change_rule_relative(data):
     assert steps["paper"][0] < steps["paper"][1]
 
 
-def test_many_points_are_priced_in_batches(data, monkeypatch):
+def test_many_points_are_certified_in_batches(data, monkeypatch):
     values, y = data
     whole = lasso_path(values, y, radii=np.linspace(0.1, 2, 7), solver="sfw", random_state=0)
     monkeypatch.setattr("fwlasso.assembly._RESIDUAL_BYTES", 3 * 31 * 8)

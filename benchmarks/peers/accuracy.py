@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-_CHUNK = 20_000  # columns that are priced together
+_CHUNK = 20_000  # columns that are read together
 
 
 class Moments(NamedTuple):

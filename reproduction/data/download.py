@@ -124,7 +124,7 @@ def _try_once(url: str, file: Path, tell: ProgressCallback, timeout: float) -> N
         error.close()
         what = f"the server answers {error.code} {error.reason}"
         if error.code == _RANGE_NOT_THERE:
-            version.unlink()  # the part is longer than the file: the next try begins anew
+            version.unlink()  # the part is longer than the file: the next try begins again
         elif error.code not in _BUSY:
             raise DownloadError(_failed(url, file, what)) from error
         raise _BrokenOffError(what) from error
@@ -182,7 +182,7 @@ def _version(headers: Message) -> str | None:
 
 def _finish(part: Path, version: Path, file: Path) -> None:
     known, found = _beside(file, ".sha256"), _digest(part)
-    version.unlink(missing_ok=True)  # if this is not the right file, the next try begins anew
+    version.unlink(missing_ok=True)  # if this is not the right file, the next try begins again
     if known.exists():
         _compare(file, known, found)
     known.write_text(f"{found}  {file.name}\n", encoding="utf-8")  # as sha256sum -c reads it

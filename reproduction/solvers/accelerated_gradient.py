@@ -2,7 +2,7 @@
 
 From v = a + beta (a - a') with the point a' before a, a step goes to the proximal point of v + X'(y - X v) / L:
 soft-thresholded for the penalty, projected for the ball. L is doubled until ||X (a - v)||^2 <= L ||a - v||^2, and
-kept along the path. Momentum starts anew where it leads uphill (O'Donoghue and Candes, 2015).
+kept along the path. Momentum starts again if it leads uphill (O'Donoghue and Candes, 2015).
 
 X'q of the last two points is kept, so that X'(y - X v) is a sum of known vectors and every step makes one pass over
 all columns: at the new point, where it gives the duality gap, too.
@@ -21,8 +21,8 @@ from fwlasso._core.problem import Problem
 from fwlasso._core.threads import Workers
 from fwlasso.problem.certificate import estimate_gap
 from fwlasso.problem.points import burst_steps
-from fwlasso.solvers.pricing import correlations, largest
-from fwlasso.solvers.protocol import Advance, Task
+from fwlasso.solvers.correlations import correlations, largest
+from fwlasso.solvers.protocol import Advance, Burst
 from fwlasso.status import Status
 
 from .points import fitted_values, spread
@@ -63,9 +63,9 @@ class AcceleratedGradient:
         """Return p."""
         return problem.xty.size
 
-    def advance(self, task: Task, iterate: Iterate) -> Advance:
+    def advance(self, burst: Burst, iterate: Iterate) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
-        problem, penalty, stopping, max_steps, workers = task
+        problem, penalty, stopping, max_steps, workers = burst
         n_dots = 0
         if iterate is not self._last or penalty != self._penalty:
             self._now, n_dots = self._start(problem, iterate, workers)
@@ -114,10 +114,10 @@ class AcceleratedGradient:
                 break
             self._lipschitz *= 2.0
         point = Point(coefs, fitted, np.zeros(coefs.size))
-        corrs, n_priced = correlations(problem, _iterate(problem, point), workers)
+        corrs, n_read = correlations(problem, _iterate(problem, point), workers)
         self._now, self._before = point._replace(xtq=problem.xty - corrs), now
         self._momentum = 1.0 if uphill > 0.0 else momentum
-        return change, n_dots + n_priced
+        return change, n_dots + n_read
 
 
 @singledispatch

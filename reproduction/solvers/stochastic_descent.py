@@ -14,8 +14,8 @@ from fwlasso._core.penalties import ROUNDING, Penalty
 from fwlasso._core.problem import Problem
 from fwlasso._core.samples import center
 from fwlasso.problem.certificate import estimate_gap
-from fwlasso.solvers.pricing import correlations, largest
-from fwlasso.solvers.protocol import Advance, Task
+from fwlasso.solvers.correlations import correlations, largest
+from fwlasso.solvers.protocol import Advance, Burst
 from fwlasso.status import Status
 
 from .points import spread
@@ -31,7 +31,7 @@ class StochasticDescent:
     """Coordinate descent at random. A step is an epoch of p draws, p dot products.
 
     By the change rule a point is done when no coordinate of an epoch was changed by more than the threshold. On the
-    way to a gap all columns are priced after every few epochs: p dot products, and one for every active column.
+    way to a gap all columns are read after every few epochs: p dot products, and one for every active column.
     """
 
     def __init__(self, seed: int) -> None:
@@ -44,9 +44,9 @@ class StochasticDescent:
         """Return p, by the count: the gap it tells is over all columns, or not known and infinite."""
         return problem.xty.size
 
-    def advance(self, task: Task, iterate: Iterate) -> Advance:
-        """Go through an epoch, or through some epochs and then price all columns where a gap is asked for."""
-        problem, penalty, stopping, max_steps, workers = task
+    def advance(self, burst: Burst, iterate: Iterate) -> Advance:
+        """Go through an epoch, or through some epochs and then correlate all columns if a gap is asked for."""
+        problem, penalty, stopping, max_steps, workers = burst
         p = problem.xty.size
         if iterate is not self._last:
             self._coefs, self._n_idle = spread(problem, iterate), 0
@@ -61,8 +61,8 @@ class StochasticDescent:
         gap, status = np.inf, None
         if on_gap:
             iterate = refresh(problem, iterate)
-            corrs, n_priced = correlations(problem, iterate, workers)
-            n_dots += iterate.n_active + n_priced
+            corrs, n_read = correlations(problem, iterate, workers)
+            n_dots += iterate.n_active + n_read
             gap = estimate_gap(problem, penalty, iterate, largest(corrs))
         if gap <= stopping.gap:
             status = Status.CERTIFIED

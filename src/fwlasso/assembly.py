@@ -23,7 +23,7 @@ from .problem.points import SolvedPath
 from .result import Counters, LassoPath
 from .status import Status
 
-# Memory for fitted values, and as much for residuals, that are priced together in one pass over the data, in bytes.
+# Memory for fitted values, and as much for residuals, that are multiplied by all columns in one pass, in bytes.
 _RESIDUAL_BYTES = 32 << 20
 # If lambda = 0, a dual point r / max(1, ||X'r||_inf / lambda) is zero, and the gap is the loss: no tolerance helps.
 _LEAST_SQUARES = (
@@ -33,16 +33,16 @@ _LEAST_SQUARES = (
 
 
 def certify(
-    problem: Problem | GramProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, price_all: bool
+    problem: Problem | GramProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, certify_all: bool
 ) -> tuple[SolvedPath, int]:
     """Return points with their gaps over all columns, and the passes over the data it took.
 
-    If a point is certified, its solver is taken at its word; the others are priced, many at a time, or are NaN.
+    If a point is certified, its solver is taken at its word; the others get gaps, many at a time, or NaN.
     """
     assert isinstance(problem, Problem)
     known = np.array([status is Status.CERTIFIED for status in path.statuses])
     gaps = np.where(known, path.gaps, np.nan)
-    todo = np.flatnonzero(~known).tolist() if price_all else []
+    todo = np.flatnonzero(~known).tolist() if certify_all else []
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
     points = path.points() if batches else []

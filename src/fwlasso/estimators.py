@@ -24,7 +24,7 @@ from .options import Options
 from .path import solve_path
 from .result import LassoPath
 from .selection.cross_validation import cross_validate
-from .selection.folds import Plan
+from .selection.folds import Selection
 from .selection.scoring import make_scoring
 from .status import Status
 
@@ -345,11 +345,11 @@ class LassoCV(_LinearModel):
         """
         params = _without_weights(params)
         settings = self._settings(LassoCV)
-        planned = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
+        selected_by = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
         options = Options(**settings)
         split_params, score_params = self._routed(groups, params)
-        plan = Plan(**planned, split_params=split_params, score_params=score_params)
-        found = cross_validate(self._take_names(X), y, options, plan)
+        selection = Selection(**selected_by, split_params=split_params, score_params=score_params)
+        found = cross_validate(self._take_names(X), y, options, selection)
         path, choice = found.path, found.choice
         _raise_interrupt_of(path, *found.fold_paths)
         self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths

@@ -331,9 +331,9 @@ def solve(context: Context, problem: Problem | GramProblem, start: Vector | None
         "conversion": context.data.conversion,
     }
     p = problem.shape[1]
-    _, n_dots, n_priced = path.counts.sum(axis=0).tolist()
+    _, n_dots, n_read = path.counts.sum(axis=0).tolist()
     n_dots += 0 if VARIANTS[options.variant].counts_like_paper else p  # z_j'y of every column
-    passes = (p + grid.n_priced + n_priced) / p + n_passes
+    passes = (p + grid.n_read + n_read) / p + n_passes
     counters = Counters(path.counts[:, 0].copy(), n_dots, passes, context.seconds)
     return assemble(problem, path, options.grid_name, values, counters, {**options.record(), **known})
 
@@ -352,8 +352,8 @@ def _find_grid(context: Context, problem: Problem | GramProblem) -> tuple[Grid, 
     if options.grid_name == "alphas":
         grid = Grid(penalty_grid(problem, options.grid, options.ratio), 0)
     elif isinstance(options.grid, int):
-        l1, n_priced = _largest_radius(context, problem)
-        grid = Grid(log_grid(options.ratio * l1, l1, options.grid), n_priced)  # as in the paper
+        l1, n_read = _largest_radius(context, problem)
+        grid = Grid(log_grid(options.ratio * l1, l1, options.grid), n_read)  # as in the paper
         cut = context.monitor.check()
         if cut is not None:
             return grid, cut
@@ -365,7 +365,7 @@ def _find_grid(context: Context, problem: Problem | GramProblem) -> tuple[Grid, 
 
 
 def _largest_radius(context: Context, problem: Problem | GramProblem) -> tuple[float, int]:
-    """Return ||a||_1 of the penalized solution at eps lambda_max, and how many columns were priced for it."""
+    """Return ||a||_1 of the penalized solution at eps lambda_max, and how many columns were read for it."""
     last = L1(context.options.ratio * problem.lambda_max)
     look = lambda *_, **__: context.monitor.check()  # noqa: E731
     solver = Certified(SolverSettings("gap", _RADIUS_GAP, _RADIUS_ROUNDS))
@@ -376,7 +376,7 @@ def _largest_radius(context: Context, problem: Problem | GramProblem) -> tuple[f
             "radii: no end was found for an automatic grid: rounding is larger than what the columns of X vary. "
             "Centre them, or give radii"
         )
-    return l1, point.n_priced
+    return l1, point.n_read
 
 
 def user_grid(options: Options, values: Vector, problem: Problem | GramProblem) -> Vector:

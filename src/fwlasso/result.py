@@ -69,7 +69,7 @@ class LassoPath:
     intercepts : array of shape (n_points,)
     gaps : array of shape (n_points,)
         Duality gap over all columns divided by 1/2 ||y||^2 (y centred if there is an intercept): how far the
-        objective can be above its minimum. NaN for points that were not priced: with ``certify=False`` or after
+        objective can be above its minimum. NaN for points whose gaps were not computed: with ``certify=False`` or after
         Ctrl-C, unless the solver has certified them.
     r2 : array of shape (n_points,)
         Share of the variation of y explained on the training data.

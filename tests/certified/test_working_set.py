@@ -233,7 +233,7 @@ def test_more_active_columns_than_cosines_are_kept_for(units):
     assert (0.5 * r @ r + weight * np.abs(a).sum() - dual) / (0.5 * y @ y) <= 1e-7 + 1e-12
 
 
-def test_columns_of_many_entries_are_priced_on_threads_and_the_threads_change_no_bit(rng):
+def test_columns_of_many_entries_are_correlated_on_threads_and_the_threads_change_no_bit(rng):
     values = random_values(rng, 3000, 120, density=1.0)
     case = make_case(values, values[:, :20] @ rng.standard_normal(20) + rng.standard_normal(3000), units="standardized")
     weight = 0.01 * case.problem.lambda_max

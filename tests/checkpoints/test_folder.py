@@ -154,7 +154,7 @@ def test_run_of_folds_is_complete_path_by_path(tmp_path):
     [
         ({"kept": "yes"}, "complete and kept must be"),
         ({"complete": None}, "complete and kept must be"),
-        ({"grid": {"values": ["x"], "n_priced": 0}}, "the grid is not"),
+        ({"grid": {"values": ["x"], "n_read": 0}}, "the grid is not"),
         ({"settings": {}}, "settings, data or version are not"),
     ],
 )

@@ -17,9 +17,9 @@ def asked(monkeypatch):
     """What `cross_validate` is asked for."""
     settings = {}
 
-    def note(X, y, options, plan):
-        settings.update(vars(options) | vars(plan))
-        return cross_validate(X, y, options, plan)
+    def note(X, y, options, selection):
+        settings.update(vars(options) | vars(selection))
+        return cross_validate(X, y, options, selection)
 
     monkeypatch.setattr("fwlasso.cli.cv.cross_validate", note)
     return settings
@@ -81,8 +81,8 @@ def test_folds_that_are_drawn(run, asked):
 
 
 def test_cv_that_ends_early_keeps_what_it_has(run, monkeypatch):
-    def without_last_fold(X, y, options, plan):
-        found = cross_validate(X, y, options, plan)
+    def without_last_fold(X, y, options, selection):
+        found = cross_validate(X, y, options, selection)
         last = dataclasses.replace(found.fold_paths[-1], ending=Status.TIMED_OUT)
         return dataclasses.replace(found, fold_paths=(*found.fold_paths[:-1], last))
 

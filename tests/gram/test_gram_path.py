@@ -152,7 +152,7 @@ def test_a_nan_between_two_bursts_makes_no_false_claim(where):
     gaps = walk.answers.gap
     assert (gaps[~finite] == np.inf).all()
     assert (true_gaps(X, y, walk.coefs[finite], lams=lams[finite]) <= gaps[finite]).all()
-    if where == "factor":  # it is made anew
+    if where == "factor":  # it is made afresh
         assert (gaps <= goal).all()
 
 
@@ -226,7 +226,7 @@ def test_a_copy_does_not_come_beside_the_first():
 
 
 def test_many_columns_are_followed(rng):
-    """Enough of them for blocks, rotations and rows that are computed anew."""
+    """Enough of them for blocks, rotations and rows that are computed again."""
     X = rng.standard_normal((220, 200))
     y = X @ rng.standard_normal(200) + 5.0 * rng.standard_normal(220)
     moments = moments_of(X, y)

@@ -41,7 +41,7 @@ def test_the_gap_is_the_one_from_the_definition(case: Case, penalty, rng):
     assert gap - blur == pytest.approx(estimate_gap(case.problem, penalty, iterate, largest[0]), rel=1e-10)
 
 
-def test_many_residuals_are_priced_in_one_pass(case: Case, rng):
+def test_many_residuals_are_correlated_in_one_pass(case: Case, rng):
     residuals = np.array([sample_vector(rng.standard_normal(30)) for _ in range(5)])
     with Workers(2) as workers:
         largest = max_correlations(case.problem.X, residuals, workers)

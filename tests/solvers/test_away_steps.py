@@ -7,7 +7,7 @@ from fwlasso._core.iterate import objective, refresh, zero
 from fwlasso._core.penalties import L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
-from fwlasso.solvers.protocol import Stopping, Task
+from fwlasso.solvers.protocol import Burst, Stopping
 from fwlasso.status import Status
 
 NEVER = Stopping(-1.0, -1.0, 1)
@@ -19,7 +19,7 @@ def test_every_iterate_is_feasible_and_the_objective_falls(case: Case, take_step
     solver, iterate, last = AwayFrankWolfe(take_step), zero(case.problem), np.inf
     with Workers(1) as workers:
         for _ in range(60):
-            iterate = solver.advance(Task(case.problem, L1Ball(2.5), NEVER, 1, workers), iterate).iterate
+            iterate = solver.advance(Burst(case.problem, L1Ball(2.5), NEVER, 1, workers), iterate).iterate
             a = all_coefs(iterate, 40)
             assert np.abs(a).sum() <= 2.5 * (1 + 1e-12)
             loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()

@@ -10,7 +10,7 @@ from fwlasso._core.iterate import objective, sums_at, zero
 from fwlasso._core.penalties import L1, L1Ball, penalty_value
 from fwlasso._core.threads import Workers
 from fwlasso.solvers.frank_wolfe import VARIANTS, FrankWolfe, take_step
-from fwlasso.solvers.protocol import Stopping, Task
+from fwlasso.solvers.protocol import Burst, Stopping
 
 NEVER = Stopping(max_idle=10**9)
 SAMPLES = {"full": None, "single columns": (FixedSize(10), 1), "blocks": (FractionOfColumns(0.3), 4)}
@@ -26,7 +26,7 @@ def trace(case: Case, penalty, method: FrankWolfe, n_steps: int):
     iterate = zero(case.problem)
     with Workers(1) as workers:
         for _ in range(n_steps):
-            iterate = method.advance(Task(case.problem, penalty, NEVER, 1, workers), iterate).iterate
+            iterate = method.advance(Burst(case.problem, penalty, NEVER, 1, workers), iterate).iterate
             a = np.zeros(case.Z.shape[1])
             active, coefs = iterate.coefs()
             a[active] = coefs
@@ -58,7 +58,7 @@ def test_the_deterministic_method_keeps_its_rate(rng):
         run = FrankWolfe(None, None, 0)
         best = zero(case.problem)
         for _ in range(60):
-            best = run.advance(Task(case.problem, L1Ball(radius), NEVER, 1000, workers), best).iterate
+            best = run.advance(Burst(case.problem, L1Ball(radius), NEVER, 1000, workers), best).iterate
     for k, (_, a) in enumerate(trace(case, L1Ball(radius), FrankWolfe(None, None, 0), 200), start=1):
         loss = 0.5 * ((case.y - case.Z @ a) ** 2).sum()
         assert loss - objective(case.problem, best) <= 4 * curvature / (k + 3)
@@ -71,7 +71,7 @@ def test_the_smallest_gap_so_far_falls_as_one_over_k(rng):
     solver, iterate, smallest = FrankWolfe(None, None, 0), zero(case.problem), np.inf
     with Workers(1) as workers:
         for k in range(1, 500):
-            iterate, _, _, gap, *_ = solver.advance(Task(case.problem, L1Ball(3.0), NEVER, 1, workers), iterate)
+            iterate, _, _, gap, *_ = solver.advance(Burst(case.problem, L1Ball(3.0), NEVER, 1, workers), iterate)
             smallest = min(smallest, gap)
             assert smallest * (k + 2) <= 6.75 * curvature
 

@@ -12,7 +12,7 @@ from fwlasso._core.threads import Workers
 from fwlasso.problem.certificate import certify_iterates
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
-from fwlasso.solvers.protocol import Advance, StepSolver, Stopping, Task
+from fwlasso.solvers.protocol import Advance, Burst, StepSolver, Stopping
 
 
 class Liar:
@@ -25,10 +25,10 @@ class Liar:
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         return problem.xty.size
 
-    def advance(self, task: Task, iterate: Iterate) -> Advance:
-        self.asked.append(task.stopping.gap)
+    def advance(self, burst: Burst, iterate: Iterate) -> Advance:
+        self.asked.append(burst.stopping.gap)
         if self.solver is not None:
-            iterate = self.solver.advance(task._replace(stopping=Stopping(-1.0, 0.0, 1), max_steps=5), iterate).iterate
+            iterate = self.solver.advance(burst._replace(stopping=Stopping(-1.0, 0.0, 1), max_steps=5), iterate).iterate
         return Advance(iterate, 1, 0, 0.0, Status.CERTIFIED)
 
 

@@ -44,7 +44,7 @@ class PathEnded(Exception):  # noqa: N818
         self.status = status
 
 
-class Task(NamedTuple):
+class Request(NamedTuple):
     """What a path is asked for, and by whom."""
 
     targets: Targets
@@ -75,7 +75,7 @@ def follow(
     columns = LocalPass(problem, workers) if columns is None else columns
     targets = make_targets(penalties)
     objective = make_objective(problem, loss, targets.bend)
-    path = CertifiedPath(objective, columns, Task(targets, goal, max_iter, tell), workers, tuning)
+    path = CertifiedPath(objective, columns, Request(targets, goal, max_iter, tell), workers, tuning)
     try:
         with one_blas_thread():
             path.solve(guess)
@@ -91,13 +91,15 @@ def follow(
 class CertifiedPath:
     """One path: where it stands, and the steps that take it on."""
 
-    def __init__(self, objective: Objective, columns: ColumnPass, task: Task, workers: Workers, tuning: Tuning) -> None:
+    def __init__(
+        self, objective: Objective, columns: ColumnPass, asked: Request, workers: Workers, tuning: Tuning
+    ) -> None:
         self.points: list[SolvedPoint] = []
         self._objective = objective
         self._columns = columns
-        self._task = task
+        self._asked = asked
         self._tuning = tuning
-        self._targets = task.targets
+        self._targets = asked.targets
         self._pace = Pace(tuning, columns.summary.n_columns)
         self._working_set = WorkingSet(objective, columns, workers)
         self._duplicates = Duplicates(columns)
@@ -126,7 +128,7 @@ class CertifiedPath:
         if not self._pending:
             return
         problem = self._objective.problem
-        self._floor = self._targets.lowest_lam(problem, self._zero.lam, self._task.goal, self._tuning)
+        self._floor = self._targets.lowest_lam(problem, self._zero.lam, self._asked.goal, self._tuning)
         self._grid_lams = self._targets.grid_lams(self._floor)
         self._screening = Screening(self._columns, self._zero, self._objective.bend, problem.n_samples)
         while self._pending and self._left.lam > self._floor:
@@ -202,7 +204,7 @@ class CertifiedPath:
         def look(n_rounds: int, gap: float) -> None:
             self._look(point, n_active, self._n_rounds + n_rounds, gap)
 
-        aim = working_set.aim(lam, self._radius(lam), accuracy * self._task.goal, self._task.max_iter)
+        aim = working_set.aim(lam, self._radius(lam), accuracy * self._asked.goal, self._asked.max_iter)
         solved = working_set.solve(self._members, aim, look)
         self._n_rounds += solved.n_rounds
         self._n_dots += solved.n_dots
@@ -215,7 +217,7 @@ class CertifiedPath:
 
     def _between(self, span: Span, depth: int, *, certify: bool) -> list[Node]:
         """Solve between two nodes if interpolation does not do, after the pass to what is certified."""
-        goal, tuning = self._task.goal, self._tuning
+        goal, tuning = self._asked.goal, self._tuning
         inside = self._inside(span)
         if depth == 0 and not certify:
             worst = max((gap for _, gap in inside), default=0.0)
@@ -265,7 +267,7 @@ class CertifiedPath:
         violators, n_survivors = self._bound(nodes, unknown)
         n_solved = 0
         for _ in range(self._tuning.max_rounds):
-            still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > self._accept * self._task.goal]
+            still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > self._accept * self._asked.goal]
             if not still_open:
                 break
             if n_solved == 0:
@@ -327,7 +329,7 @@ class CertifiedPath:
         self._emit(self._objective.solution(node.columns, node.coefs, node.known), node.known)
 
     def _emit(self, solution: Solution, known: Any) -> None:
-        point, penalty, goal = len(self.points), self._targets.penalties[len(self.points)], self._task.goal
+        point, penalty, goal = len(self.points), self._targets.penalties[len(self.points)], self._asked.goal
         gap = self._objective.gap(penalty, known)
         if gap <= goal:
             status = Status.CERTIFIED
@@ -337,7 +339,7 @@ class CertifiedPath:
             status = Status.STALLED if self._limited is Status.PRECISION else self._limited
         self.points.append(self._solved_point(solution, status, gap))
         n_rounds, self._n_rounds, self._n_dots, self._n_read = self._n_rounds, 0, 0, self._columns.n_read
-        self._raise_if_ended(self._task.tell(point, solution.columns.size, n_rounds, gap, done=True))
+        self._raise_if_ended(self._asked.tell(point, solution.columns.size, n_rounds, gap, done=True))
 
     def zero_point(self, ending: Status) -> SolvedPoint:
         """Return the zero solution for the first point: there is always an answer."""
@@ -347,10 +349,10 @@ class CertifiedPath:
 
     def _solved_point(self, solution: Solution, status: Status, gap: float) -> SolvedPoint:
         n_read = self._columns.n_read - self._n_read
-        return SolvedPoint(solution, status, gap, self._n_rounds, self._n_dots, n_priced=n_read)
+        return SolvedPoint(solution, status, gap, self._n_rounds, self._n_dots, n_read)
 
     def _look(self, point: int, n_active: int, n_rounds: int, gap: float) -> None:
-        self._raise_if_ended(self._task.tell(point, n_active, n_rounds, gap, done=False))
+        self._raise_if_ended(self._asked.tell(point, n_active, n_rounds, gap, done=False))
 
     @staticmethod
     def _raise_if_ended(ending: Status | None) -> None:

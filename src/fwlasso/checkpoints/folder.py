@@ -38,14 +38,14 @@ from ..status import Status
 # The files of a run. Those of its results are written by the command line.
 SETTINGS, SEGMENTS, SUBSETS = "settings.json", "segments", "subsets"
 PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
-_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 2
+_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 3
 
 
 class Grid(NamedTuple):
-    """The penalties lambda or the radii of a path, and how many columns were priced to find them."""
+    """The penalties lambda or the radii of a path, and how many columns were read to find them."""
 
     values: Vector
-    n_priced: int
+    n_read: int
 
 
 class Checkpoint:
@@ -79,11 +79,11 @@ class Checkpoint:
     def grid(self) -> Grid | None:
         """The grid, once it is known."""
         found = self._record["grid"]
-        return None if found is None else Grid(np.array(found["values"], dtype=np.float64), int(found["n_priced"]))
+        return None if found is None else Grid(np.array(found["values"], dtype=np.float64), int(found["n_read"]))
 
     def save_grid(self, grid: Grid) -> None:
         """Keep the grid."""
-        self._write(grid={"values": grid.values.tolist(), "n_priced": grid.n_priced})
+        self._write(grid={"values": grid.values.tolist(), "n_read": grid.n_read})
 
     def mark_complete(self) -> None:
         """Take note that all points of the path are there."""
@@ -146,9 +146,9 @@ def _check_record(record: dict[str, Any]) -> None:
     require(is_known and isinstance(record["fwlasso"], str), "settings, data or version are not as they were written")
     require(all(type(flag) is bool for flag in flags), "complete and kept must be true or false")
     if grid is not None:
-        values, n_priced = grid["values"], grid["n_priced"]
+        values, n_read = grid["values"], grid["n_read"]
         is_grid = isinstance(values, list) and bool(values) and all(is_number(v) and v >= 0.0 for v in values)
-        require(is_grid and type(n_priced) is int and n_priced >= 0, "the grid is not as it was written")
+        require(is_grid and type(n_read) is int and n_read >= 0, "the grid is not as it was written")
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def _without_overlap(found: list[SolvedPoint], n_again: int, has_others: bool) -
         new[0] = new[0]._replace(
             n_iter=new[0].n_iter + again[0].n_iter,
             n_dots=new[0].n_dots + again[0].n_dots,
-            n_priced=new[0].n_priced + again[0].n_priced,
+            n_read=new[0].n_read + again[0].n_read,
         )
     return new
 

@@ -13,7 +13,7 @@ from ..checkpoints.folder import read_checkpoint
 from ..options import Options
 from ..selection.criteria import INFORMATION_RULES, SCORE_RULES
 from ..selection.cross_validation import cross_validate
-from ..selection.folds import DEFAULT_FOLDS, Plan
+from ..selection.folds import DEFAULT_FOLDS, Selection
 from .options import RunFolder, Source
 from .path import NOT_SCORED, Scored, finish, resumable
 from .read import read_data, read_validation
@@ -107,12 +107,12 @@ def cv(
     held_out: Any = None
     if validation is not None:
         held_out = _share(validation) or read_validation(Path(validation), data, source, detail)[:2]
-    plan = Plan(cv=folds.split(data.y, options.random_state), rule=rule, relax=relax, validation=held_out)
+    selection = Selection(cv=folds.split(data.y, options.random_state), rule=rule, relax=relax, validation=held_out)
     clear_folder(folder)
     title = str(source.file)
     with resumable(folder.out, detail):
         with solving(detail, title, data) as show:
-            found = cross_validate(data, None, replace(options, callback=show), plan)
+            found = cross_validate(data, None, replace(options, callback=show), selection)
         scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
         if np.isnan(found.choice.scores).all():  # ended before anything was solved in every fold
             scored = NOT_SCORED

@@ -49,7 +49,7 @@ class SolvedPoint(NamedTuple):
     gap: float  # over the columns looked at last
     n_iter: int
     n_dots: int
-    n_priced: int  # columns looked at, those of a working set left out
+    n_read: int  # columns looked at, those of a working set left out
 
 
 class SolvedPath(NamedTuple):
@@ -60,7 +60,7 @@ class SolvedPath(NamedTuple):
     coefs: Vector
     sums: Matrix  # q'q, q'y and ||a||_1 of every point
     gaps: Vector
-    counts: NDArray[np.int64]  # n_iter, n_dots and n_priced of every point
+    counts: NDArray[np.int64]  # n_iter, n_dots and n_read of every point
     statuses: tuple[Status, ...]
     ending: Status | None  # what ended the path early, if anything did
 

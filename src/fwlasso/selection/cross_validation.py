@@ -22,7 +22,7 @@ from ..result import LassoPath
 from ..status import Status
 from .choice import Choice, choice_of_point, choose_by_information, choose_by_scores
 from .criteria import INFORMATION_RULES, SCORE_RULES, Rule, best_point
-from .folds import Plan, Split
+from .folds import Selection, Split
 from .refit import relax
 from .scoring import Scoring, make_scoring
 from .together import SubsetPaths, solve_paths
@@ -98,7 +98,7 @@ class CrossValidation:
         >>> bool(found.choose("1se").alpha > found.alpha)
         True
         """
-        rule = Plan(rule=rule).rule
+        rule = Selection(rule=rule).rule
         if rule in INFORMATION_RULES:
             return replace(self, choice=choose_by_information(self.path, str(rule)))
         old = self.choice
@@ -174,26 +174,26 @@ def lasso_cv(
     """
     options = options_of("lasso_cv", path_options)
     split_params = {} if groups is None else {"groups": groups}
-    return cross_validate(X, y, options, Plan(cv, rule, scoring, relax, validation, split_params))
+    return cross_validate(X, y, options, Selection(cv, rule, scoring, relax, validation, split_params))
 
 
-def cross_validate(X: Any, y: Any, options: Options, plan: Plan) -> CrossValidation:
-    """Compute a path and the paths of its folds, and choose a model, as `plan` says; see `lasso_cv`."""
-    scoring = make_scoring(plan.scoring, plan.score_params)
+def cross_validate(X: Any, y: Any, options: Options, selection: Selection) -> CrossValidation:
+    """Compute a path and the paths of its folds, and choose a model, as `selection` says; see `lasso_cv`."""
+    scoring = make_scoring(selection.scoring, selection.score_params)
     if options.tol is None and options.rule == "gap":
         options = replace(options, tol=_TOL)
-    if isinstance(plan.validation, float):
+    if isinstance(selection.validation, float):
         check_seeded(options, "the held-out samples")
     with solve_context(X, y, options, for_parts=True) as context:
         data = context.data
         assert isinstance(data, Data)
-        splits = plan.splits(data.response, options.random_state)
-        if not plan.split_params:  # of groups, those that belong together may be neighbours
+        splits = selection.splits(data.response, options.random_state)
+        if not selection.split_params:  # of groups, those that belong together may be neighbours
             _warn_of_ordered_blocks(splits, data.response)
         paths = solve_paths(context, [split.kept for split in splits])
     path = paths.path
     with one_blas_thread():
-        choice, scored = _choose(paths, splits, plan, scoring, data)
+        choice, scored = _choose(paths, splits, selection, scoring, data)
     found = CrossValidation(path, choice, tuple(paths.subset_paths), scored)
     if found.ending is None:
         warn_at_end_of_grid(path, choice)
@@ -246,42 +246,44 @@ def _gain_beyond(scores: Vector) -> float:
 
 
 def _choose(
-    paths: SubsetPaths, splits: list[Split], plan: Plan, scoring: Scoring, data: Data
+    paths: SubsetPaths, splits: list[Split], selection: Selection, scoring: Scoring, data: Data
 ) -> tuple[Choice, LassoPath]:
     """Score the points that all paths have, and choose one of them; return what the scores are of, too."""
     path, fold_paths, _ = paths
-    if isinstance(plan.rule, str) and plan.rule in INFORMATION_RULES:
-        return choose_by_information(path, plan.rule), path
-    folds = [_fold_scores(paths, k, split, plan, scoring, data=data) for k, split in enumerate(splits)]
-    whole = relax(data.design, data.response, path, plan.blends)
-    if isinstance(plan.validation, tuple):
-        X, y = plan.validation
-        blended = whole.predict(lambda coefs, b0: replace(path, coefs=coefs, intercepts=b0).predict(X), plan.blends)
+    if isinstance(selection.rule, str) and selection.rule in INFORMATION_RULES:
+        return choose_by_information(path, selection.rule), path
+    folds = [_fold_scores(paths, k, split, selection, scoring, data=data) for k, split in enumerate(splits)]
+    whole = relax(data.design, data.response, path, selection.blends)
+    if isinstance(selection.validation, tuple):
+        X, y = selection.validation
+        blended = whole.predict(
+            lambda coefs, b0: replace(path, coefs=coefs, intercepts=b0).predict(X), selection.blends
+        )
         folds.append(scoring.of(blended, as_response(y, len(blended[0])), X, None))
     n_points = min(len(path), *map(len, folds))
     scores = np.stack([of_fold[:n_points] for of_fold in folds], axis=2)  # points, blends, folds
     if np.isnan(scores).any(axis=2).all() and any(it.ending is not None for it in (path, *fold_paths)):
         warn_of_doubt("Nothing was solved in every fold before the end: no model is chosen.")
-        return choice_of_point(path, 0, str(plan.rule), scoring.name, np.full(len(path), np.nan)), path
-    needs_refit = np.array(plan.blends) < 1.0
+        return choice_of_point(path, 0, str(selection.rule), scoring.name, np.full(len(path), np.nan)), path
+    needs_refit = np.array(selection.blends) < 1.0
     scores[np.ix_(~whole.has_refit[:n_points], needs_refit)] = np.nan
     # Of equals the sparsest, then the one nearest to the Lasso.
-    at = best_point(scores.mean(axis=2).ravel(), scoring.greater_is_better) % len(plan.blends)
-    scored = whole.mix(plan.blends[at], data)
-    return choose_by_scores(scored, scores[:, at], plan.rule, scoring, plan.blends[at]), scored
+    at = best_point(scores.mean(axis=2).ravel(), scoring.greater_is_better) % len(selection.blends)
+    scored = whole.mix(selection.blends[at], data)
+    return choose_by_scores(scored, scores[:, at], selection.rule, scoring, selection.blends[at]), scored
 
 
 def _fold_scores(
-    paths: SubsetPaths, fold: int, split: Split, plan: Plan, scoring: Scoring, *, data: Data
+    paths: SubsetPaths, fold: int, split: Split, selection: Selection, scoring: Scoring, *, data: Data
 ) -> NDArray[np.float64]:
     """Return the scores of a fold on the samples held out, of every point and blend."""
     path, (kept, rows) = paths.subset_paths[fold], split
     scores = None
-    if scoring.scorer is None and plan.blends == (1.0,) and np.array_equal(np.flatnonzero(~kept), np.sort(rows)):
+    if scoring.scorer is None and selection.blends == (1.0,) and np.array_equal(np.flatnonzero(~kept), np.sort(rows)):
         scores = paths.squared_errors(fold)
     if scores is None:
-        relaxed = relax(data.design, data.response, path, plan.blends, kept)
-        blended = relaxed.predict(partial(predict_rows, data.design.columns, rows), plan.blends)
+        relaxed = relax(data.design, data.response, path, selection.blends, kept)
+        blended = relaxed.predict(partial(predict_rows, data.design.columns, rows), selection.blends)
         scores = scoring.of(blended, data.response, data.X, rows)
     scores = scores.reshape(len(path), -1)
     scores[[status.ends_path for status in path.statuses]] = np.nan  # begun, and not solved

@@ -27,7 +27,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class Selection:
     """How a model is chosen; building one raises a ValueError that names a bad argument."""
 
     cv: Any = None

@@ -21,8 +21,8 @@ from .._core.samples import center, norm2
 from ..problem.certificate import estimate_gap
 from ..problem.points import burst_steps
 from ..status import Status
-from .pricing import correlations, largest
-from .protocol import Advance, Task
+from .correlations import correlations, largest
+from .protocol import Advance, Burst
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 100
@@ -62,7 +62,7 @@ TakeStep: TypeAlias = Callable[[Problem, L1Ball, Iterate, Vector, int], Move]
 
 
 class AwayFrankWolfe:
-    """Frank-Wolfe that can also go back, with a deterministic oracle: every step prices all columns.
+    """Frank-Wolfe that can also go back, with a deterministic oracle: every step correlates all columns.
 
     Parameters
     ----------
@@ -76,20 +76,20 @@ class AwayFrankWolfe:
         """Return p."""
         return problem.xty.size
 
-    def advance(self, task: Task, iterate: Iterate) -> Advance:
+    def advance(self, burst: Burst, iterate: Iterate) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them.
 
         A step that drops an atom is shorter than it would be, and does not count as the small step that ends a point.
         """
-        problem, penalty, stopping, max_steps, workers = task
+        problem, penalty, stopping, max_steps, workers = burst
         n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
         n_dots = taken = 0
         status = None
         while status is None and taken < n_steps:
             taken += 1
-            corrs, n_priced = correlations(problem, iterate, workers)
-            n_dots += n_priced
+            corrs, n_read = correlations(problem, iterate, workers)
+            n_dots += n_read
             gap = estimate_gap(problem, penalty, iterate, largest(corrs))
             if gap <= stopping.gap:
                 status = Status.CERTIFIED

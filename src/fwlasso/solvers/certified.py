@@ -16,7 +16,7 @@ from ..status import Status
 from .away_steps import AwayFrankWolfe, pairwise_step
 from .coordinate_descent import CoordinateDescent
 from .pointwise import solve_points
-from .protocol import SolverSettings, StepSolver, Stopping, Task
+from .protocol import Burst, SolverSettings, StepSolver, Stopping
 
 # Who goes on if the columns that matter do not fit into memory.
 _FROM_STORAGE: dict[type, Callable[[], StepSolver]] = {
@@ -92,8 +92,8 @@ class Certified:
             return tell(n + point, n_active, n_iter, gap, done=done)
 
         solver = _FROM_STORAGE[type(penalties[0])]()
-        task = Task(problem, penalties[n], Stopping(gap=goal), self._max_iter, workers)
-        rest = solve_points(solver, penalties[n:], points[-1].solution[:2] if points else start, task, tell_rest)
+        burst = Burst(problem, penalties[n], Stopping(gap=goal), self._max_iter, workers)
+        rest = solve_points(solver, penalties[n:], points[-1].solution[:2] if points else start, burst, tell_rest)
         return solved_path(points + rest.points(), rest.ending)
 
 

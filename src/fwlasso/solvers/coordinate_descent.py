@@ -2,7 +2,7 @@
 
 A point is solved on a working set: the active columns and those that the sequential strong rule keeps,
 |z_j'r| >= 2 lambda - lambda' with the residual r of the point before and its penalty lambda'. Most cycles go over the
-nonzero coefficients only, by the residual or by inner products, whichever is cheaper. Then all columns are priced,
+nonzero coefficients only, by the residual or by inner products, whichever is cheaper. Then all columns are read,
 those that are not optimal are taken in, and it goes on. What the pass finds serves the strong rule of the next point.
 """
 
@@ -16,9 +16,9 @@ from .._core.problem import Problem
 from ..problem.certificate import estimate_gap
 from ..problem.points import BURST_BYTES
 from ..status import Status
+from .correlations import correlations, largest
 from .covariances import Covariances, cycle_by_covariances
-from .pricing import correlations, largest
-from .protocol import Advance, Stopping, Task
+from .protocol import Advance, Burst, Stopping
 
 Indices = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ class CoordinateDescent:
     """Coordinate descent with the strong rule. A step is one cycle, over whatever set.
 
     By the change rule a point is done when a cycle over the working set changes no coefficient by more than the
-    threshold, and none outside of it would be. Every pass over the data prices all columns: p dot products.
+    threshold, and none outside of it would be. Every pass over the data reads all columns: p dot products.
     """
 
     def __init__(self) -> None:
@@ -48,9 +48,9 @@ class CoordinateDescent:
         """Return p: the gap it tells is over all columns, or not known and infinite."""
         return problem.xty.size
 
-    def advance(self, task: Task, iterate: Iterate) -> Advance:
-        """Cycle on the working set; once it is solved, price all columns and take in those that are not optimal."""
-        problem, penalty, stopping, max_steps, workers = task
+    def advance(self, burst: Burst, iterate: Iterate) -> Advance:
+        """Cycle on the working set; once it is solved, correlate all columns and take in those that are not optimal."""
+        problem, penalty, stopping, max_steps, workers = burst
         n_dots = 0
         if iterate is not self._last:  # a new point
             kept = iterate.active[: iterate.n_active][iterate.unscaled[: iterate.n_active] != 0.0]
@@ -65,9 +65,9 @@ class CoordinateDescent:
         n_dots += n_cycled + int(np.count_nonzero(iterate.unscaled[: iterate.n_active]))
         if change > goal and n_cycles < max_steps:  # a burst is over, the working set is not solved
             return Advance(iterate, n_cycles, n_dots, np.inf, None)
-        self._corrs, n_priced = correlations(problem, iterate, workers)
+        self._corrs, n_read = correlations(problem, iterate, workers)
         self._lam = penalty.lam
-        n_dots += n_priced
+        n_dots += n_read
         gap = estimate_gap(problem, penalty, iterate, largest(self._corrs))
         if gap <= stopping.gap:
             return Advance(iterate, n_cycles, n_dots, gap, Status.CERTIFIED)

@@ -20,7 +20,7 @@ from .._core.problem import Problem
 from .._core.threads import n_chunks
 from ..problem.points import burst_steps
 from ..status import Status
-from .protocol import Advance, Stopping, Task
+from .protocol import Advance, Burst, Stopping
 from .sample_size import SampleSize
 
 # Steps of one burst, however small the data.
@@ -43,7 +43,7 @@ _ANY = np.iinfo(np.int64).max
 VARIANTS = {"default": Variant(False, _ANY, _ANY, False), "paper": Variant(True, 0, 0, True)}
 
 
-class Step(NamedTuple):
+class StepInfo(NamedTuple):
     """What a step tells of itself."""
 
     change: float  # largest change of a coefficient
@@ -90,9 +90,9 @@ class FrankWolfe:
             raise ValueError(f"sample_size: the rule gave {n_sampled!r}, not a number of columns of at least 1")
         return min(int(n_sampled), p)
 
-    def advance(self, task: Task, iterate: Iterate) -> Advance:
+    def advance(self, burst: Burst, iterate: Iterate) -> Advance:
         """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
-        problem, penalty, stopping, max_steps, workers = task
+        problem, penalty, stopping, max_steps, workers = burst
         n_sampled = self.columns_per_step(problem, iterate)
         if self._sampler is None:
             self._sampler = self._make_sampler(problem, n_sampled)
@@ -114,7 +114,7 @@ class FrankWolfe:
                 problem, penalty, iterate, self._sampler, n_sampled, stopping, variant, n_idle, n_steps
             )
         else:
-            step, n_dots = Step(np.inf, np.inf, 0, n_idle, False), 0
+            step, n_dots = StepInfo(np.inf, np.inf, 0, n_idle, False), 0
             for taken in range(1, n_steps + 1):
                 n_blocks = draw(self._sampler, n_sampled, min(step.n_idle, variant.longest_round))
                 j, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, workers)
@@ -153,12 +153,12 @@ def _burst(
     variant: Variant,
     n_idle: int,
     n_steps: int,
-) -> tuple[Iterate, Step, int, int]:
+) -> tuple[Iterate, StepInfo, int, int]:
     """Take up to `n_steps` steps, after `n_idle` draws without descent.
 
     Return the point, the last step, the number of steps and that of dot products.
     """
-    step = Step(np.inf, np.inf, 0, n_idle, False)
+    step = StepInfo(np.inf, np.inf, 0, n_idle, False)
     n_dots = 0
     taken = 0
     while taken < n_steps and not step.done:
@@ -180,7 +180,7 @@ def take_step(
     n_idle: int,
     stopping: Stopping,
     variant: Variant,
-) -> tuple[Iterate, Step]:
+) -> tuple[Iterate, StepInfo]:
     """Step towards column j, the best of the sample with z_j'(y - q) = corr.
 
     Where it promises no descent (its gap is negative: the sample has no better vertex than where we stand), the
@@ -197,11 +197,11 @@ def take_step(
             shrink, push = _search(problem, penalty, iterate, j, corr)
     gap = duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), abs(corr))
     if gap <= stopping.gap:
-        return iterate, Step(0.0, gap, n_dots, n_idle, True)
+        return iterate, StepInfo(0.0, gap, n_dots, n_idle, True)
     if shrink == 1.0 and push == 0.0:
-        return iterate, Step(0.0, gap, n_dots, n_idle + 1, n_idle + 1 >= stopping.max_idle)
+        return iterate, StepInfo(0.0, gap, n_dots, n_idle + 1, n_idle + 1 >= stopping.max_idle)
     iterate, change = move(problem, iterate, j, corr, shrink, push)
-    return iterate, Step(change, gap, n_dots, 0, change <= stopping.change)
+    return iterate, StepInfo(change, gap, n_dots, 0, change <= stopping.change)
 
 
 @kernel

@@ -15,7 +15,7 @@ from ..gram.problem import GramProblem
 from ..problem.certificate import certify_iterates
 from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
-from .protocol import Advance, SolverSettings, StepSolver, Stopping, Task
+from .protocol import Advance, Burst, SolverSettings, StepSolver, Stopping
 
 # So many gaps of a solver may be refuted before it is given up, each half of the one before.
 _MOST_REFUTED = 10
@@ -41,8 +41,8 @@ class PointByPoint:
     ) -> SolvedPath:
         """Solve points from sparse to dense."""
         assert isinstance(problem, Problem)
-        task = Task(problem, penalties[0], _stopping(problem, self._settings), self._settings.max_iter, workers)
-        return solve_points(self._solver, penalties, start, task, tell)
+        burst = Burst(problem, penalties[0], _stopping(problem, self._settings), self._settings.max_iter, workers)
+        return solve_points(self._solver, penalties, start, burst, tell)
 
 
 def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
@@ -62,18 +62,18 @@ def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
 
 
 def solve_points(
-    solver: StepSolver, penalties: Sequence[Penalty], start: Guess | None, task: Task, tell: Tell
+    solver: StepSolver, penalties: Sequence[Penalty], start: Guess | None, burst: Burst, tell: Tell
 ) -> SolvedPath:
-    """Solve points one after the other, each as `task` asks but for its own penalty.
+    """Solve points one after the other, each as `burst` asks but for its own penalty.
 
     An unfinished point is left out, unless it is the first.
     """
-    problem = task.problem
+    problem = burst.problem
     points: list[SolvedPoint] = []
     iterate = iterates.zero(problem) if start is None else iterates.at(problem, *start)
     for k, penalty in enumerate(penalties):
         watch = partial(_tell_of, tell, k)
-        done = solve_point(solver, task._replace(penalty=penalty), iterate, watch)
+        done = solve_point(solver, burst._replace(penalty=penalty), iterate, watch)
         iterate, ending = done.iterate, done.status
         assert ending is not None
         if not (ending.ends_path and points):
@@ -100,14 +100,14 @@ def _solved_point(problem: Problem, done: Advance, status: Status) -> SolvedPoin
 
 
 def solve_point(
-    solver: StepSolver, task: Task, iterate: Iterate, watch: Callable[[Iterate, int, float], Status | None]
+    solver: StepSolver, burst: Burst, iterate: Iterate, watch: Callable[[Iterate, int, float], Status | None]
 ) -> Advance:
     """Solve one point from `iterate`, scaled first as far out as the objective falls.
 
     A solver that looks at all columns tells a gap by numbers that may have drifted: it is proved before it is believed.
     `watch` looks at time, keyboard and callback between bursts, and names the ending if there is one.
     """
-    problem, penalty, stopping, max_iter, workers = task
+    problem, penalty, stopping, max_iter, workers = burst
     p = problem.xty.size
     iterate = rescale(iterate, float(warm_scale(penalty, sums_at(problem.yy, iterate))))
     n_iter = n_dots = n_proofs = n_refuted = 0
@@ -133,15 +133,15 @@ def solve_point(
             max_steps = min(max_steps, math.ceil((p - n_looks) / n_columns))
         if n_iter >= max_iter:
             return ended(Status.MAX_ITER)
-        burst = solver.advance(task._replace(stopping=rules, max_steps=max_steps), iterate)
-        iterate, status = burst.iterate, burst.status
-        n_iter += burst.n_iter
-        n_dots += burst.n_dots
-        n_looks += burst.n_iter * n_columns
+        done = solver.advance(burst._replace(stopping=rules, max_steps=max_steps), iterate)
+        iterate, status = done.iterate, done.status
+        n_iter += done.n_iter
+        n_dots += done.n_dots
+        n_looks += done.n_iter * n_columns
         if is_stale(problem, iterate) or status is Status.CERTIFIED:
             iterate = refresh(problem, iterate)
         if n_columns == p:
-            gap = max(burst.gap, 0.0)
+            gap = max(done.gap, 0.0)
             if status is Status.CERTIFIED:
                 gap, rounding = certify_iterates(problem, [penalty], [iterate], workers)[0]
                 n_proofs += 1

@@ -53,7 +53,7 @@ class Stopping(NamedTuple):
     max_idle: int = np.iinfo(np.int64).max  # draws in a row without descent, or fewer if they look at all columns
 
 
-class Task(NamedTuple):
+class Burst(NamedTuple):
     """What is asked of the steps on a point: of a burst of them, or of all."""
 
     problem: Problem
@@ -80,5 +80,5 @@ class StepSolver(Protocol):
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return how many columns the next step looks at; all of them make its gap a certificate."""
 
-    def advance(self, task: Task, iterate: Iterate) -> Advance:
-        """Take some steps, at least one and at most `task.max_steps`."""
+    def advance(self, burst: Burst, iterate: Iterate) -> Advance:
+        """Take some steps, at least one and at most `burst.max_steps`."""

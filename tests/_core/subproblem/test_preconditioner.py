@@ -59,7 +59,7 @@ def check_that_it_eases(case: Case, places: np.ndarray, made: SparseRows) -> Non
 
 @pytest.mark.long
 def test_columns_come_and_go(case, rng):
-    """It is as good as one that is made anew; other columns get places meanwhile."""
+    """It is as good as one that is made afresh; other columns get places meanwhile."""
     problem, columns = case.problem, rng.permutation(90)
     kept = Preconditioner(Workers(1))
     for n_places in (40, 60, 90, 90, 90):
@@ -123,7 +123,7 @@ def test_more_columns_than_samples_leave_one_by_one(rng):
 
 
 def factor(problem: Problem, columns: np.ndarray, workers: Workers = ONE_THREAD) -> SparseRows:
-    """Return a preconditioner that is made anew; every column has the place of its own number."""
+    """Return a preconditioner that is made afresh; every column has the place of its own number."""
     copies = copied(problem)
     return Preconditioner(workers).factor(copies, columns, rows_of(copies, columns))
 

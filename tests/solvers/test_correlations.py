@@ -5,7 +5,7 @@ import numpy as np
 from conftest import Case
 from fwlasso._core.iterate import at, rescale, zero
 from fwlasso._core.threads import Workers
-from fwlasso.solvers.pricing import correlations
+from fwlasso.solvers.correlations import correlations
 
 
 def test_they_are_those_of_numpy(case: Case, rng):
