@@ -6,7 +6,6 @@ Its machine was one 3.4 GHz Intel i7. Random methods are means of ten runs. The 
 
 from typing import Final, NamedTuple
 
-
 #: Runs that published figures of random methods are means of.
 N_RUNS: Final = 10
 

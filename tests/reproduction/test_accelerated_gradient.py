@@ -6,7 +6,7 @@ from fwlasso import lasso_path
 from fwlasso._core.iterate import zero
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
-from fwlasso.solvers.protocol import Stopping, Task
+from fwlasso.solvers.protocol import Burst, Stopping
 from fwlasso.status import Status
 from reproduction.solvers.accelerated_gradient import AcceleratedGradient
 from test_certificate import independent_gap
@@ -55,7 +55,7 @@ def test_the_objective_falls_as_one_over_k_squared(rng, which):
     solver, iterate = AcceleratedGradient(), zero(case.problem)
     with Workers(1) as workers:
         for k in range(1, 200):
-            iterate = solver.advance(Task(case.problem, penalty, NEVER, 1, workers), iterate).iterate
+            iterate = solver.advance(Burst(case.problem, penalty, NEVER, 1, workers), iterate).iterate
             assert objective(all_coefs(iterate, 60)) - objective(best) <= bound / (k + 1) ** 2 + 1e-9
 
 

@@ -12,7 +12,7 @@ from fwlasso._core.iterate import objective, zero
 from fwlasso._core.penalties import L1Ball, Sums, quadratic_step
 from fwlasso._core.threads import Workers
 from fwlasso.solvers.frank_wolfe import VARIANTS, FrankWolfe
-from fwlasso.solvers.protocol import Stopping, Task
+from fwlasso.solvers.protocol import Burst, Stopping
 from fwlasso.solvers.sample_size import FixedSize
 from reproduction.beyond.convergence import EXAMPLES, claimed, curvature, distances, proved, random_columns
 
@@ -48,7 +48,7 @@ def runs():
                 active, coefs = iterate.coefs()
                 corrs = np.abs(X.T @ (y - X[:, active] @ coefs))
                 h = objective(case.problem, iterate) - minimum
-                iterate = method.advance(Task(case.problem, penalty, NEVER, 1, workers), iterate).iterate
+                iterate = method.advance(Burst(case.problem, penalty, NEVER, 1, workers), iterate).iterate
                 sample = method._sampler.starts[:N_SAMPLED]
                 signs = X[:, active].T @ (y - X[:, active] @ coefs)
                 gap = radius * corrs[sample].max() - float(signs @ coefs)
