@@ -1,7 +1,7 @@
 """The synthetic sets: the growth of the most relevant coefficients, and the test error, FW against CD."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from . import published
 from .claims import SAME
 from .data.paper_sets import PAPER_SETS
 from .figures import LOOKS, Growth, growth_figure, held_out_figure
-from .measuring import numbers, run
+from .measuring import numbers, run, stalled_points
 from .methods import Method
 from .sets import SYNTHETIC, Loaded, load
 from .study import Case, Claim, Figure, Findings, Part, Record, Setup, Table, Task
@@ -29,13 +29,17 @@ _CONFIDENCE = 0.99
 
 _EXACT = Method("certified", "certified path", "alphas", {"solver": "certified", "tol": REFERENCE_GAP})
 _CD = Method("cd", "CD", "alphas", {"solver": "cd", **STOPPING})
-_FW = Method("sfw", "FW", "radii", {"solver": "sfw", "block_size": 1, **STOPPING}, is_random=True)
+_FW = Method("sfw", "FW", "radii", {"solver": "sfw", "variant": "paper", **STOPPING}, is_random=True)
+_OURS = Method("sfw-ours", "FW, ours, single columns", "radii", {"solver": "sfw", "block_size": 1, **STOPPING}, True)
 
 
 def _tasks(setup: Setup) -> list[Task]:
-    settings = {"gap": REFERENCE_GAP, "features": N_FEATURES, "confidence": _CONFIDENCE, **STOPPING}
+    settings = {
+        "gap": REFERENCE_GAP, "features": N_FEATURES, "confidence": _CONFIDENCE, "seeds": setup.n_seeds,
+        "fw": _FW.settings, "ours": _OURS.settings, **STOPPING,
+    }  # fmt: skip
     return [
-        Task(f"synthetic/{name}", 10.0, partial(_run, setup, name), settings)
+        Task(f"synthetic/{name}", 5.0 + 8.0 * setup.n_seeds, partial(_run, setup, name), settings)
         for name in setup.sets
         if name in SYNTHETIC
     ]
@@ -50,9 +54,12 @@ def _run(setup: Setup, name: str) -> Record:
     n_relevant = math.ceil(exact.n_active.mean())
     rule = SparsityRule(n_relevant, _CONFIDENCE)
     cd = run(loaded, _CD, 0, setup.n_threads)
-    fw = run(loaded, _FW, 0, setup.n_threads, sample_size=rule)
     data = loaded.data
-    paths = {"exact": exact, "cd": cd.path, "fw": fw.path}
+    paths = {"exact": exact, "cd": cd.path}
+    runs = {
+        key: [run(loaded, method, seed, setup.n_threads, sample_size=rule).path for seed in range(setup.n_seeds)]
+        for key, method in (("fw", _FW), ("ours", _OURS))
+    }
     return {
         "title": data.title,
         "features": features.tolist(),
@@ -60,6 +67,7 @@ def _run(setup: Setup, name: str) -> Record:
         "n_relevant": n_relevant,
         "sample_size": rule(data.X.shape[1], 0),
         **{key: _path_record(loaded, path, features) for key, path in paths.items()},
+        **{key: [_path_record(loaded, path, features) for path in of_key] for key, of_key in runs.items()},
     }
 
 
@@ -75,6 +83,7 @@ def _path_record(loaded: Loaded, path: Any, features: Any) -> Record:
         "l1": numbers(np.asarray(abs(path.scaled_coefs).sum(axis=0)).ravel()),
         "coefs": [numbers(row) for row in path.scaled_coefs.tocsr()[features].toarray()],
         "n_active": path.n_active.tolist(),
+        "stalled": stalled_points(path),
         "test_mse": numbers(loaded.mse(data.X_test, data.y_test, path.coefs, path.intercepts)),
         "iterations": int(path.counters.iterations.sum()),
         "dot_products": int(path.counters.dot_products),
@@ -91,81 +100,93 @@ def _show(setup: Setup, records: Mapping[str, Record]) -> Findings:
 
 
 def _growth(name: str, record: Record) -> Figure:
-    labels = {"FW": "fw", "CD": "cd"}  # the dashes on top
+    paths = {"FW": record["fw"][0], "CD": record["cd"]}  # the dashes on top
     growth = Growth(
         name,
         f"{record['title']}: growth of the {len(record['features'])} most relevant coefficients",
-        {label: np.array(record[key]["l1"]) for label, key in labels.items()},
-        {label: np.array(record[key]["coefs"]) for label, key in labels.items()},
+        {label: np.array(path["l1"]) for label, path in paths.items()},
+        {label: np.array(path["coefs"]) for label, path in paths.items()},
         {"FW": LOOKS["sfw-1"], "CD": LOOKS["cd"]._replace(width=1.3)},
     )
     return growth_figure(growth)
 
 
 def _test_error(name: str, record: Record) -> Figure:
-    looks = {"FW": ("fw", LOOKS["sfw-1"]), "CD": ("cd", LOOKS["cd"])}
-    curves = {
-        label: (np.array(record[key]["l1"]), np.array(record[key]["test_mse"]), look)
-        for label, (key, look) in looks.items()
-    }
+    paths = {"FW": (record["fw"][0], LOOKS["sfw-1"]), "CD": (record["cd"], LOOKS["cd"])}
+    curves = {label: (np.array(path["l1"]), np.array(path["test_mse"]), look) for label, (path, look) in paths.items()}
     return held_out_figure(name, f"{record['title']}: test error", curves)
 
 
 def _table(known: Mapping[str, Record]) -> Table:
     rows, data = [], []
     for name, record in known.items():
-        fw, cd, exact = record["fw"], record["cd"], record["exact"]
-        theirs = published.SAMPLE_SIZES[name]
-        away = [_distance(path, exact) for path in (fw, cd)]
-        best = [min(path["test_mse"]) for path in (fw, cd, exact)]
+        cd, exact, theirs = record["cd"], record["exact"], published.SAMPLE_SIZES[name]
         kappa = f"{record['sample_size']:,} ({theirs:,}, {percent(record['sample_size'] / theirs - 1.0)})"
         found = f"{record['true_features']} of {len(record['features'])}"
-        dots = [power(path["dot_products"]) for path in (fw, cd)]
-        rows.append((record["title"], kappa, found, *map(share, away), *map(number, best), *dots))
-        data.append(
-            {
-                "set": name,
-                "sample_size": record["sample_size"],
-                "sample_size_published": theirs,
-                "mean_active_exact": float(np.mean(exact["n_active"])),
-                "relevant_among_largest": record["true_features"],
-                "distance_fw": away[0],
-                "distance_cd": away[1],
-                **dict(zip(("best_test_mse_fw", "best_test_mse_cd", "best_test_mse_exact"), best, strict=True)),
-                "dot_products_fw": fw["dot_products"],
-                "dot_products_cd": cd["dot_products"],
-            }
-        )
+        for method, runs in ((_FW, record["fw"]), (_OURS, record["ours"])):
+            away = [_distance(runs, exact), _distance([cd], exact)]
+            best = [_best(paths) for paths in (runs, [cd], [exact])]
+            dots = [_mean(path["dot_products"] for path in paths) for paths in (runs, [cd])]
+            row = (record["title"], method.label, f"{len(runs)}", kappa, found)
+            rows.append((*row, *map(share, away), *map(number, best), *map(power, dots)))
+            data.append(
+                {
+                    "set": name,
+                    "method": method.key,
+                    "runs": len(runs),
+                    "sample_size": record["sample_size"],
+                    "sample_size_published": theirs,
+                    "mean_active_exact": float(np.mean(exact["n_active"])),
+                    "relevant_among_largest": record["true_features"],
+                    "stalled_points_fw": _mean(len(path["stalled"]) for path in runs),
+                    "distance_fw": away[0],
+                    "distance_cd": away[1],
+                    **dict(zip(("best_test_mse_fw", "best_test_mse_cd", "best_test_mse_exact"), best, strict=True)),
+                    "dot_products_fw": dots[0],
+                    "dot_products_cd": dots[1],
+                }
+            )
     header = (
-        "data set", "columns per step", "of the true model", "distance of FW", "of CD", "best test MSE, FW", "CD",
-        "exact", "dot products, FW", "CD",
+        "data set", "FW", "runs", "columns per step", "of the true model", "distance of FW", "of CD",
+        "best test MSE, FW", "CD", "exact", "dot products, FW", "CD",
     )  # fmt: skip
     note = (
-        f"Columns per step by the sparsity rule at {share(_CONFIDENCE)} from the mean number of active features of the "
-        "exact path, published ones in brackets. Of the true model: how many of the ten largest coefficients belong "
-        "to it. Distance: the difference of the ten coefficients from the exact path at equal l1 norms, on average "
-        "over the points, relative to the largest coefficient."
+        f"FW as the paper writes it, and ours; means over the runs. Columns per step by the sparsity rule at "
+        f"{share(_CONFIDENCE)} from the mean number of active features of the exact path, published ones in brackets. "
+        "Of the true model: how many of the ten largest coefficients belong to it. Distance: the difference of the ten "
+        "coefficients from the exact path at equal l1 norms, on average over the points, relative to the largest "
+        "coefficient."
     )
     return Table("synthetic", "Synthetic sets: FW against CD", header, rows, note, data)
 
 
-def _distance(path: Record, exact: Record) -> float:
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _best(paths: Sequence[Record]) -> float:
+    """Return the smallest test error of a path, the mean over the runs."""
+    return _mean(min(path["test_mse"]) for path in paths)
+
+
+def _distance(paths: Sequence[Record], exact: Record) -> float:
     """Return how far coefficients are from exact ones at equal l1 norms, on average, relative to the largest one."""
-    rows = zip(path["coefs"], exact["coefs"], strict=True)
-    l1, known = np.array(path["l1"]), np.array(exact["l1"])
-    away = [np.abs(np.array(row) - np.interp(l1, known, np.array(theirs))).mean() for row, theirs in rows]
-    return float(np.mean(away) / np.abs(np.array(exact["coefs"])).max())
+    known, away = np.array(exact["l1"]), []
+    for path in paths:
+        l1 = np.array(path["l1"])
+        for row, theirs in zip(path["coefs"], exact["coefs"], strict=True):
+            away.append(np.abs(np.array(row) - np.interp(l1, known, np.array(theirs))).mean())
+    return _mean(away) / float(np.abs(np.array(exact["coefs"])).max())
 
 
 def _claims(known: Mapping[str, Record]) -> list[Claim]:
     best, grown = [], []
     for record in known.values():
-        fw, cd = record["fw"], record["cd"]
-        errors = {label: min(path["test_mse"]) for label, path in (("FW", fw), ("CD", cd))}
-        apart = errors["FW"] / errors["CD"] - 1.0
-        shown = f"FW {number(errors['FW'])}, CD {number(errors['CD'])} ({percent(apart)})"
+        fw, cd = record["fw"], [record["cd"]]
+        apart = _best(fw) / _best(cd) - 1.0
+        shown = f"FW {number(_best(fw))}, CD {number(_best(cd))} ({percent(apart)})"
         best.append(Case(record["title"], abs(apart) <= SAME, shown))
-        distances = [_distance(path, record["exact"]) for path in (fw, cd)]
+        distances = [_distance(paths, record["exact"]) for paths in (fw, cd)]
         shown = f"FW {share(distances[0])} away from the exact path on average, CD {share(distances[1])}"
         grown.append(Case(record["title"], distances[0] <= SAME, shown))
     return [
