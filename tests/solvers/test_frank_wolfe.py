@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from conftest import Case, make_case, random_values
-from fwlasso import FixedSize, FractionOfColumns, lasso_path
+from fwlasso import AdaptiveRule, FixedSize, FractionOfColumns, lasso_path
+from fwlasso._core import threads
 from fwlasso._core.iterate import objective, sums_at, zero
 from fwlasso._core.penalties import L1, L1Ball, penalty_value
 from fwlasso._core.threads import Workers
@@ -74,6 +75,38 @@ def test_the_smallest_gap_so_far_falls_as_one_over_k(rng):
             iterate, _, _, gap, *_ = solver.advance(Burst(case.problem, L1Ball(3.0), NEVER, 1, workers), iterate)
             smallest = min(smallest, gap)
             assert smallest * (k + 2) <= 6.75 * curvature
+
+
+RULES = {
+    "adaptive": AdaptiveRule(confidence=0.5, at_least=3, at_most=0.5),
+    "up and down": lambda p, n_active: 3 + 7 * n_active % 20,
+    "all at first": lambda p, n_active: p if n_active < 3 else 4,
+    "asked for what happens only": lambda p, n_active: [20, 20, 10, 8][min(n_active, 3)] if n_active <= 25 else None,
+}
+
+
+@pytest.mark.parametrize("is_threaded", [False, True])
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_the_rule_is_that_of_every_step_however_many_make_a_burst(rule, is_threaded, rng, monkeypatch):
+    case = make_case(rng.standard_normal((15, 25)), 5 * rng.standard_normal(15), units="standardized")
+    if is_threaded:
+        monkeypatch.setattr(threads, "_CHUNK_BYTES", 8)
+    samples_only = VARIANTS["default"]._replace(most_looked_at=0)
+    runs = {}
+    with Workers(2) as workers:
+        for longest in (1, 7, 60):
+            solver, iterate, sizes, n_dots, n_taken = FrankWolfe(rule, 1, 0, samples_only), zero(case.problem), [], 0, 0
+            while n_taken < 60:
+                sizes.append(min(rule(25, iterate.n_active), 25))
+                n_steps = min(longest, 60 - n_taken)
+                done = solver.advance(Burst(case.problem, L1Ball(3.0), NEVER, n_steps, workers), iterate)
+                iterate, n_dots, n_taken = done.iterate, n_dots + done.n_dots, n_taken + done.n_iter
+                assert sizes[-1] < 25 or done.n_dots == 25 * done.n_iter  # the gap of all columns, or of a sample
+            runs[longest] = n_dots, *(array.tobytes() for array in iterate.coefs())
+            if longest == 1:
+                assert n_dots == sum(sizes)
+                assert len(set(sizes)) > 2 or rule is RULES["all at first"]
+    assert runs[1] == runs[7] == runs[60]
 
 
 def soft(x: np.ndarray, threshold: float) -> np.ndarray:

@@ -3,11 +3,11 @@
 The deterministic method is the randomized one with a sample of all columns.
 """
 
-import math
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler
 from .._core.iterate import Iterate, move, rescale, sums_at
@@ -43,6 +43,14 @@ _ANY = np.iinfo(np.int64).max
 VARIANTS = {"default": Variant(False, _ANY, _ANY, False), "paper": Variant(True, 0, 0, True)}
 
 
+class Sizes(NamedTuple):
+    """How many columns a step looks at."""
+
+    of_active: NDArray[np.int64]  # by the number of active features; 0: the rule was not asked yet
+    fewest: int  # and most: a burst ends before a step that looks at fewer, or more
+    most: int
+
+
 class StepInfo(NamedTuple):
     """What a step tells of itself."""
 
@@ -76,62 +84,80 @@ class FrankWolfe:
         self._seed = seed
         self._variant = variant
         self._sampler: Sampler | None = None
+        self._sizes = np.zeros(0, np.int64)  # what the rule said: see `Sizes`
         self._bytes_per_column = 0
         self._penalty: Penalty | None = None  # of the last burst
         self._n_idle = 0  # its draws without descent, up to its end
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return the number of columns that the next step looks at."""
-        p = problem.xty.size
-        if self._sample_size is None:
-            return p
-        n_sampled = self._sample_size(p, iterate.n_active)
-        if not isinstance(n_sampled, Integral) or n_sampled < 1:
-            raise ValueError(f"sample_size: the rule gave {n_sampled!r}, not a number of columns of at least 1")
-        return min(int(n_sampled), p)
+        n_active, p = iterate.n_active, problem.xty.size
+        if iterate.active.size >= self._sizes.size:  # a step may add a column to those that have room
+            self._sizes = np.concatenate([self._sizes, np.zeros(iterate.active.size + 1, np.int64)])
+        if self._sizes[n_active] == 0:
+            n_sampled = p if self._sample_size is None else self._sample_size(p, n_active)
+            if not isinstance(n_sampled, Integral) or n_sampled < 1:
+                raise ValueError(f"sample_size: the rule gave {n_sampled!r}, not a number of columns of at least 1")
+            self._sizes[n_active] = min(int(n_sampled), p)
+        return int(self._sizes[n_active])
 
     def advance(self, burst: Burst, iterate: Iterate) -> Advance:
-        """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them."""
-        problem, penalty, stopping, max_steps, workers = burst
-        n_sampled = self.columns_per_step(problem, iterate)
+        """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them.
+
+        A burst ends before a step that looks at more columns than its first one did; and where that looks at all,
+        before one that looks at fewer: the gap of a burst is over all columns, or it is not.
+        """
+        problem, penalty, stopping, max_steps, _ = burst
+        n_first = self.columns_per_step(problem, iterate)
+        fewest = n_first if n_first == problem.xty.size else 1
         if self._sampler is None:
-            self._sampler = self._make_sampler(problem, n_sampled)
+            self._sampler = self._make_sampler(problem, n_first)
             self._bytes_per_column = problem.nbytes // problem.xty.size
-        n_bytes = self._bytes_per_column * n_sampled
-        n_steps = burst_steps(n_bytes, max_steps, _BURST_STEPS)
+        n_steps = burst_steps(self._bytes_per_column * n_first, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
         variant, is_new = self._variant, penalty != self._penalty
-        n_idle = 0 if is_new else self._n_idle
         if is_new and variant.always_scaled and iterate.l1 > 0.0:
             iterate = rescale(iterate, penalty.radius / iterate.l1)
-        # The first draw without descent begins a round, and the draws of a round look at every column.
-        n_round = 1 + math.ceil(problem.xty.size / n_sampled) if n_sampled < problem.xty.size else 1
-        # Independent draws prove nothing together: a step of zero is a small step, or none at all.
-        max_idle = n_round if variant.longest_round > 0 else 1 if stopping.change >= 0.0 else _ANY
-        stopping = stopping._replace(max_idle=min(stopping.max_idle, max_idle))
-        if n_chunks(n_bytes) == 1:
-            iterate, step, n_steps, n_dots = _burst(
-                problem, penalty, iterate, self._sampler, n_sampled, stopping, variant, n_idle, n_steps
-            )
-        else:
-            step, n_dots = StepInfo(np.inf, np.inf, 0, n_idle, False), 0
-            for taken in range(1, n_steps + 1):
-                n_blocks = draw(self._sampler, n_sampled, min(step.n_idle, variant.longest_round))
-                j, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, workers)
-                iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, stopping, variant)
-                n_dots += n_sampled + step.n_dots
-                if step.done:
-                    n_steps = taken
-                    break
+        if variant.longest_round == 0 and stopping.change >= 0.0:  # a step of zero is a small step
+            stopping = stopping._replace(max_idle=1)
+        step, taken, n_dots = StepInfo(np.inf, np.inf, 0, 0 if is_new else self._n_idle, False), 0, 0
+        rest = burst._replace(stopping=stopping)
+        while taken < n_steps and not step.done and fewest <= self.columns_per_step(problem, iterate) <= n_first:
+            rest = rest._replace(max_steps=n_steps - taken)
+            iterate, step, more, dots = self._take_steps(rest, iterate, step.n_idle, fewest)
+            taken, n_dots = taken + more, n_dots + dots
         self._penalty, self._n_idle = penalty, step.n_idle
-        if variant.counts_like_paper:
-            n_dots = n_sampled * (n_steps + is_new)
+        if variant.counts_like_paper and is_new:
+            n_dots += n_first
         status = None
         if step.done:
             # Where no column of all brings descent, there is nothing to change: settled.
-            stalled = 0 < step.n_idle < n_round
+            stalled = 0 < step.n_idle < _round_length(problem.xty.size, self.columns_per_step(problem, iterate))
             status = Status.CERTIFIED if step.gap <= stopping.gap else Status.STALLED if stalled else Status.SETTLED
-        return Advance(iterate, n_steps, n_dots, step.gap, status)
+        return Advance(iterate, taken, n_dots, step.gap, status)
+
+    def _take_steps(
+        self, burst: Burst, iterate: Iterate, n_idle: int, fewest: int
+    ) -> tuple[Iterate, StepInfo, int, int]:
+        """Take one step on threads, or up to `max_steps` that look at so few columns that threads would not pay.
+
+        Return the point, the last step, the number of steps and that of dot products.
+        """
+        problem, penalty, stopping, max_steps, workers = burst
+        n_sampled, sampler, variant = self.columns_per_step(problem, iterate), self._sampler, self._variant
+        assert sampler is not None
+        n_bytes = self._bytes_per_column * n_sampled
+        if n_chunks(n_bytes) == 1:
+            sizes = Sizes(self._sizes, fewest, n_sampled)
+            taken: tuple[Iterate, StepInfo, int, int] = _burst(
+                problem, penalty, iterate, sampler, sizes, stopping, variant, n_idle, max_steps
+            )
+            return taken
+        n_blocks = draw(sampler, n_sampled, min(n_idle, variant.longest_round))
+        j, corr = parallel_scan(problem, iterate, sampler, n_blocks, n_bytes, workers)
+        rules = _within_round(stopping, variant, problem.xty.size, n_sampled)
+        iterate, step = take_step(problem, penalty, iterate, j, corr, n_idle, rules, variant)
+        return iterate, step, 1, n_sampled + step.n_dots
 
     def _make_sampler(self, problem: Problem, n_sampled: int) -> Sampler:
         if self._sample_size is None:
@@ -148,26 +174,43 @@ def _burst(
     penalty: Penalty,
     iterate: Iterate,
     sampler: Sampler,
-    n_sampled: int,
+    sizes: Sizes,
     stopping: Stopping,
     variant: Variant,
     n_idle: int,
     n_steps: int,
 ) -> tuple[Iterate, StepInfo, int, int]:
-    """Take up to `n_steps` steps, after `n_idle` draws without descent.
+    """Take up to `n_steps` steps of these sizes, after `n_idle` draws without descent.
 
     Return the point, the last step, the number of steps and that of dot products.
     """
     step = StepInfo(np.inf, np.inf, 0, n_idle, False)
     n_dots = 0
     taken = 0
-    while taken < n_steps and not step.done:
+    n_sampled = sizes.of_active[iterate.n_active]
+    while taken < n_steps and not step.done and sizes.fewest <= n_sampled <= sizes.most:
         n_blocks = draw(sampler, n_sampled, min(step.n_idle, variant.longest_round))
         j, corr = scan(problem, iterate, sampler, 0, n_blocks)
-        iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, stopping, variant)
+        rules = _within_round(stopping, variant, problem.xty.size, n_sampled)
+        iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, rules, variant)
         n_dots += n_sampled + step.n_dots
         taken += 1
+        n_sampled = sizes.of_active[iterate.n_active]
     return iterate, step, taken, n_dots
+
+
+@kernel
+def _round_length(p: int, n_sampled: int) -> int:
+    """Return how many draws in a row without descent have looked at all columns: the first begins a round."""
+    return 1 if n_sampled == p else 1 + -(-p // n_sampled)
+
+
+@kernel
+def _within_round(stopping: Stopping, variant: Variant, p: int, n_sampled: int) -> Stopping:
+    """Return the rules that end a point after a round without descent; draws that do not go round end nothing."""
+    n_round = _round_length(p, n_sampled)
+    max_idle = stopping.max_idle if n_round > variant.longest_round else min(stopping.max_idle, n_round)
+    return Stopping(stopping.change, stopping.gap, max_idle)
 
 
 @kernel

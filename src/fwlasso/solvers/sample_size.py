@@ -16,7 +16,7 @@ import numpy as np
 
 
 class SampleSize(Protocol):
-    """A rule for the number of columns a step looks at."""
+    """A rule for the number of columns a step looks at, a function of two numbers that is asked for each pair once."""
 
     def __call__(self, p: int, n_active: int) -> int:
         """Return a number of columns between 1 and p, given p and the number of active features."""
