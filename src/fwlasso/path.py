@@ -30,7 +30,7 @@ from .monitor import Callback, Monitor, Progress
 from .options import Options
 from .problem.build import build_problem
 from .problem.grid import log_grid, penalty_grid, radius_excess, radius_grid, user_values
-from .problem.points import SolvedPath, zero_path
+from .problem.points import SolvedPath, Tell, zero_path
 from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import Counters, LassoPath
 from .solvers.certified import Certified
@@ -246,10 +246,7 @@ class Problems:
         self._units = self._options.fit_intercept, self._options.standardize
         self._grams: GramSubsets | None = None
         if isinstance(self._data, Data) and _route(self._options, self._data.design, len(masks) + 1) == GRAM:
-            design = self._data.design
-            self._grams = GramSubsets(
-                design.columns, self._data.response, masks, *self._units, context.workers, design.feature_names
-            )
+            self._grams = GramSubsets(self._data, masks, *self._units, context.workers)
 
     def whole(self, workers: Workers) -> Problem | GramProblem:
         """Return the problem on all samples."""
@@ -287,8 +284,8 @@ def _route(options: Options, design: Design, n_matrices: int) -> str:
     m, p = shape(columns)
     n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p
     is_float64 = isinstance(columns, Dense) and columns.values.dtype == np.float64
-    task = m, p, n_stored, options.n_points, options.tolerance, is_float64
-    return choose_route(*task, physical_memory(), n_matrices).name
+    size, memory = (m, p, n_stored, options.n_points, options.tolerance), physical_memory()
+    return choose_route(*size, is_float64=is_float64, memory=memory, n_folds=n_matrices).name
 
 
 def solve(context: Context, problem: Problem | GramProblem, start: Vector | None = None) -> LassoPath:
@@ -306,7 +303,7 @@ def solve(context: Context, problem: Problem | GramProblem, start: Vector | None
             path = zero_path(len(penalties))
         else:
             guess = problem.from_user_units(start) if start is not None and solver.proves else None
-            path = solver.solve(problem, penalties, guess, workers, partial(_tell, context, problem, values))
+            path = solver.solve(problem, penalties, guess, workers, _teller(context, problem, values))
         path = path._replace(ending=path.ending or cut)
     with timed(context.seconds, "certify"):
         check_columns(path, problem.shape[1])  # before any of these columns is read
@@ -395,30 +392,16 @@ def _beyond_float64(path: SolvedPath, excess: Vector, tol: float) -> SolvedPath:
     return path._replace(gaps=gaps, statuses=tuple(statuses))
 
 
-def _tell(
-    context: Context,
-    problem: Problem | GramProblem,
-    values: Vector,
-    point: int,
-    n_active: int,
-    n_iter: int,
-    gap: float,
-    *,
-    done: bool,
-) -> Status | None:
-    """Tell the callback, if there is one, where the path is."""
+def _teller(context: Context, problem: Problem | GramProblem, values: Vector) -> Tell:
+    """Return what tells the callback, if there is one, where the path is."""
     monitor = context.monitor
-    if not monitor.has_callback:
-        return monitor.check()
-    parameter = float(values[point])
-    where = Progress(
-        point,
-        n_points=values.size,
-        parameter=parameter,
-        n_active=n_active,
-        n_iter=n_iter,
-        gap=gap / problem.null_loss,
-        seconds=monitor.seconds,
-        done=done,
-    )
-    return monitor.report(where, context.number)
+
+    def tell(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
+        if not monitor.has_callback:
+            return monitor.check()
+        counts = {"n_points": values.size, "n_active": n_active, "n_iter": n_iter}
+        parameter, gap = float(values[point]), gap / problem.null_loss
+        where = Progress(point, parameter=parameter, gap=gap, seconds=monitor.seconds, done=done, **counts)
+        return monitor.report(where, context.number)
+
+    return tell

@@ -12,7 +12,7 @@ GB = 1 << 30
 
 def route(m, p, n_stored=None, *, n_points=100, tol=1e-4, is_float64=True, memory=16 * GB, n_folds=1):
     n_stored = m * p if n_stored is None else n_stored
-    return choose_route(m, p, n_stored, n_points, tol, is_float64, memory, n_folds)
+    return choose_route(m, p, n_stored, n_points, tol, is_float64=is_float64, memory=memory, n_folds=n_folds)
 
 
 @pytest.mark.parametrize(

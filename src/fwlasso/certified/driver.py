@@ -1,7 +1,7 @@
-"""The path driver: knots from sparse to dense, and all points between them by interpolation if that is certified.
+"""The path driver: strides from sparse to dense, and all points in them by interpolation if that is certified.
 
-Up to the next knot the path is solved on a working set that is predicted to have all columns that matter, at as many
-penalties as it takes to interpolate between them. Then all columns are read, in one pass over the data, unless the
+Up to the end of a stride the path is solved on a working set that is predicted to have all columns that matter, at as
+many penalties as it takes to interpolate between them. Then all columns are read, in one pass over the data, unless the
 lazy oracle leaves few of them. What is solved again after that, because a column outside the working set did matter, is
 certified by the lazy oracle.
 
@@ -60,8 +60,8 @@ def follow(
     max_iter: int,
     workers: Workers,
     tell: Tell,
-    guess: Guess | None = None,
     *,
+    guess: Guess | None = None,
     loss: Loss = _SQUARED,
     columns: ColumnPass | None = None,
     tuning: Tuning = _TUNING,
@@ -116,7 +116,7 @@ class CertifiedPath:
     def solve(self, guess: Guess | None) -> None:
         """Fill `points`, stride by stride; raises PathEnded.
 
-        A stride goes from a knot, `_left`, to the next:
+        A stride goes down from the end of the last one, `_left`:
 
         1. predict the columns that will matter down to its end;
         2. solve on them, at penalties close enough to interpolate between;
@@ -251,7 +251,7 @@ class CertifiedPath:
     # 3. Certificates over all columns ----------------------------------------------------------------------------
 
     def _read(self, nodes: Sequence[Node]) -> list[float]:
-        """Read all columns at the knot, unless few survive; return bounds of the correlations, infinite if unknown."""
+        """Read all columns, unless few survive; return bounds of the correlations, infinite if unknown."""
         screening = self._screening
         screening.restart()
         bounds = [math.inf] * len(nodes)

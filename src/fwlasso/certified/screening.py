@@ -34,7 +34,7 @@ from .nodes import Node, sum_of_squares
 
 
 class Screening:
-    """Nodes whose correlations with all columns are known, from a knot to the next, and what they prove."""
+    """Nodes whose correlations with all columns are known, along a stride, and what they prove."""
 
     def __init__(self, columns: ColumnPass, zero: Node, bend: float, n_samples: int) -> None:
         """Start at a = 0, whose correlations the pass knows."""

@@ -13,27 +13,29 @@ class Tuning(NamedTuple):
     mix: float = 0.85  # to interpolate with before the pass: the rest is for what the pass finds
     accept_guess: float = 0.999  # if a guess is all that is asked for: a solution is none the worse for another look
     # Distances of penalties, log(lam / lam').
-    stride: float = 0.4  # between knots, at which all columns are read
+    stride: float = 0.4  # at its end all columns are read
     longest_stride: float = 0.8  # beyond it, columns come in that were not predicted
     first_step: float = 0.1  # between nodes, until interpolation tells how far they may be apart
     shortest_step: float = 1e-6  # nodes in the middle do the rest
     # Factors.
-    stretch: float = 1.4  # of a step, to reach a knot with it: if it was too long, a node in its middle is the price
+    stretch: float = 1.4  # of a step, to end a stride with it: if it was too long, a node in its middle mends that
     shrink_step: float = 0.4  # of a step at most, if interpolation fails
     grow_step: float = 2.0  # of a step at most, if it does well
     gap_of_step: float = 0.4  # fraction of the gap asked for that interpolation between two nodes is to have
     stride_growth: float = 1.25  # of a stride after one that went well
     empty_stride_growth: float = 2.0  # of a stride after one without a point to answer
-    many_more: float = 1.3  # active columns at a knot, relative to the one before: of many new ones some are missed
+    many_more: float = (
+        1.3  # active columns at the end of a stride to those at its start: of many new ones some are missed
+    )
     # Columns that are predicted to matter.
     closeness: float = 0.93  # of their correlation to the penalty, relative to it
-    farther: float = 0.04  # to take off it after a knot that missed one: solving again costs more than reading
+    farther: float = 0.04  # to take off it after a stride that missed one: solving again costs more than reading
     farthest: float = 0.85  # down to which it goes
     most_predicted: int = 1000  # columns, or
     times_active: int = 6  # times the active ones: as many are taken at most
     # Fractions of all columns.
-    few_to_read: float = 0.04  # survivors at the first knots: no more spare a pass. Later knots are too far apart
-    many_survivors: float = 0.02  # more of them let all nodes be read with their knot
+    few_to_read: float = 0.04  # survivors in the first strides: no more spare a pass. Later strides are too long
+    many_survivors: float = 0.02  # more of them let all nodes of a stride be read with its end
     few_survivors: float = 0.005  # fewer let the next stride be longer
     # The smallest penalty that is solved, as a fraction of the largest: it answers alpha = 0.
     lowest: float = 1e-9

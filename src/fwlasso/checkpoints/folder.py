@@ -190,13 +190,13 @@ def open_checkpoint(
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Have a folder for oneself, for the time of the context; raise a ValueError if somebody is at work on it."""
-    held = lock(folder)
-    if held is None:
+    descriptor = lock(folder)
+    if descriptor is None:
         raise ValueError(f"{folder}: another process is at work on this run")
     try:
         yield
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 def _compare(run: Checkpoint, settings: dict[str, Any], data: dict[str, str], left_out: set[str]) -> None:

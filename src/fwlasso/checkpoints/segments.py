@@ -77,8 +77,8 @@ class InSegments:
                 # An ending that was asked for with the last point of a segment: the solver sees no more points.
                 ending = watch.ending
             else:
-                held = found.points()[-1]
-                ending = tell(points.stop - 1, held.solution.columns.size, held.n_iter, held.gap, done=True)
+                stored = found.points()[-1]
+                ending = tell(points.stop - 1, stored.solution.columns.size, stored.n_iter, stored.gap, done=True)
             solved += found.points()
             if ending is not None and points.stop < len(penalties):
                 return solved_path(solved, ending)

@@ -139,14 +139,14 @@ def load_model(source: Path, point: int | None, alpha: float | None) -> LinearMo
         raise ValueError("give --point or --alpha, not both")
     if not source.exists():
         raise FileNotFoundError(f"{source}: no such model")
-    ending = source.suffix.lower()
+    suffix = source.suffix.lower()
     wanted = point is not None or alpha is not None
-    if source.is_dir() or ending == ".npz":
+    if source.is_dir() or suffix == ".npz":
         if not wanted and (source / MODEL).is_file():
             return LinearModel.load(source / MODEL)
         return _on_path(load_path(source), source, point, alpha)
-    if ending != ".json":
-        raise ValueError(f"{source}: {_ELSEWHERE.get(ending, 'a model is a run, or ends in .json or .npz')}")
+    if suffix != ".json":
+        raise ValueError(f"{source}: {_ELSEWHERE.get(suffix, 'a model is a run, or ends in .json or .npz')}")
     if wanted:
         raise ValueError(f"--point and --alpha choose a model on a path, and {source} holds one model")
     return LinearModel.load(source)

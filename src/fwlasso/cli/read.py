@@ -79,11 +79,11 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Sourc
     """Read data to score the models of `data` on, which came from `source`; they must have the same features."""
     target = source.target
     p, names = shape_of(data)[1], data.feature_names
-    ending = None if file.is_dir() else suffix_of(file)
+    suffix = None if file.is_dir() else suffix_of(file)
     with noting_warnings(detail):
-        if ending in LIBSVM and target is None:
+        if suffix in LIBSVM and target is None:
             held_out = read_libsvm_rows(file, data.first_index, source.zero_based)
-        elif ending in TABLES and names is not None:  # all by name, the response, too
+        elif suffix in TABLES and names is not None:  # all by name, the response, too
             found = read_table(file, target or data.target, columns=names)
             places = {name: j for j, name in enumerate(found.feature_names or ())}
             held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)

@@ -21,7 +21,7 @@ def r2_scores(predicted: Matrix, y: Vector) -> Vector:
     >>> r2_scores(np.array([[3.0, 2.0], [3.0, 3.0]]), np.array([3.0, 3.0]))
     array([1., 0.])
     """
-    errors, spread = squared_errors(predicted, y), float(np.mean((y - y.mean()) ** 2))
+    errors, variance = squared_errors(predicted, y), float(np.mean((y - y.mean()) ** 2))
     if y.size < 2:  # of one sample nothing can be said
         return np.full(errors.size, np.nan)
-    return np.asarray(1.0 - errors / spread if spread > 0.0 else errors == 0.0, dtype=np.float64)
+    return np.asarray(1.0 - errors / variance if variance > 0.0 else errors == 0.0, dtype=np.float64)

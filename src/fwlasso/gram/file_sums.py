@@ -149,10 +149,10 @@ def sum_table(
     5
     """
     file = Path(path)
-    ending = None if file == STDIN else suffix_of(file)
-    if ending not in (*LIBSVM, *TABLES):
+    suffix = None if file == STDIN else suffix_of(file)
+    if suffix not in (*LIBSVM, *TABLES):
         raise ValueError(f"{file}: in one pass only files are read that end in {', '.join((*LIBSVM, *TABLES))}")
-    if ending in LIBSVM and (target is not None or columns is not None or exclude):
+    if suffix in LIBSVM and (target is not None or columns is not None or exclude):
         raise ValueError(f"{file}: LIBSVM files have no names, and their target in the first place of every line")
     wanted = Wanted(target, columns, exclude)
     coordinates: Coordinates | None = None
@@ -160,16 +160,16 @@ def sum_table(
         with ExitStack() as stack:
             stack.enter_context(naming(file))
             workers, rows = stack.enter_context(Workers(resolve_threads(n_threads))), _Watched(file)
-            if ending in LIBSVM:
+            if suffix in LIBSVM:
                 lowest = 1 if zero_based is False else 0
                 names = origin = None
                 batches: Iterator[Batch] = stream_rows(file, Expected(lowest, _MOST_INDEX), 1, progress or silent)
             else:
-                stream = stream_parquet if ending == ".parquet" else stream_csv
+                stream = stream_parquet if suffix == ".parquet" else stream_csv
                 (names, origin), batches = stack.enter_context(stream(file, wanted, progress or silent))
             found = Stream(fit_intercept, coordinates)
             found.add(rows.watch(batches), workers)
-        base = first_index(zero_based, rows.lowest) if ending in LIBSVM else None
+        base = first_index(zero_based, rows.lowest) if suffix in LIBSVM else None
         sums = found.sums(1 + (base or 0))  # there is at least one column of X
         no_shifts = np.zeros(found.vanished.size, np.bool_)
         coordinates = better_coordinates(sums.coordinates, sums.norms2, sums.products[0], found.vanished, no_shifts)

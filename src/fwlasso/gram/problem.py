@@ -103,6 +103,7 @@ def solve_on_gram(
     max_iter: int,
     workers: Workers,
     tell: Tell,
+    *,
     start: tuple[NDArray[np.int64], Vector] | None = None,
 ) -> SolvedPath:
     """Solve points from sparse to dense to duality gaps of at most `goal`.

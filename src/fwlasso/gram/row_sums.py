@@ -100,7 +100,7 @@ def row_sums(
     for _ in range(_MOST_PASSES):
         products = [np.zeros((p + 2, p + 2)) for _ in range(1 if fold_of is None else int(fold_of.max()) + 1)]
         vanished = np.zeros(p + 2, np.bool_)
-        n_ops = _add_rows(X, y, coordinates, fold_of, workers, products, vanished)
+        n_ops = _add_rows(X, y, coordinates, fold_of, workers, products=products, vanished=vanished)
         with np.errstate(all="ignore"):
             squares: Vector = np.sum([sums.diagonal() for sums in products], axis=0)
             totals: Vector = np.sum([sums[0] for sums in products], axis=0)
@@ -156,6 +156,7 @@ def _add_rows(
     coordinates: Coordinates,
     fold_of: Rows | None,
     workers: Workers,
+    *,
     products: list[Matrix],
     vanished: Mask,
 ) -> int:

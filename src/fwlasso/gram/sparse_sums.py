@@ -43,7 +43,14 @@ class _Block(NamedTuple):
 
 
 def sum_sparse_rows(
-    X: Csc, y: Vector, coordinates: Coordinates, kept: Mask | None, workers: Workers, products: Matrix, vanished: Mask
+    X: Csc,
+    y: Vector,
+    coordinates: Coordinates,
+    kept: Mask | None,
+    workers: Workers,
+    *,
+    products: Matrix,
+    vanished: Mask,
 ) -> int:
     """Fill the products of [1, X, y] over all rows, or over those that are kept; return how many roundings they have.
 

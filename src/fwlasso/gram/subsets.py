@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._core.columns import Columns
 from .._core.moments import Vector
 from .._core.threads import Workers
+from ..data.inputs import Data
 from .blocks import Mask
 from .centring import Centre
 from .folds import held_out_errors, total_sums, training_sums
@@ -28,22 +28,16 @@ class GramSubsets:
     """
 
     def __init__(
-        self,
-        X: Columns,
-        y: Vector,
-        masks: Sequence[Mask],
-        fit_intercept: bool,
-        standardize: bool,
-        workers: Workers,
-        feature_names: tuple[str, ...] | None,
+        self, data: Data, masks: Sequence[Mask], fit_intercept: bool, standardize: bool, workers: Workers
     ) -> None:
+        X, y = data.design.columns, data.response
         self._X, self._y, self._masks = X, y, masks
         self._units = fit_intercept, standardize
         self._workers = workers
         self._centres: dict[int, Centre] = {}
         self._left_out: dict[int, RowSums] = {}
         fold_of, self._are_folds = _folds_of(masks, y.size)
-        self._folds = row_sums(X, y, fit_intercept, workers, fold_of, feature_names)
+        self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names)
         self._total = total_sums(self._folds)
 
     def whole(self) -> GramProblem:

@@ -144,14 +144,14 @@ def _counted_from_near(
 
 
 @kernel
-def _far_columns(share: float, means: Vector, norms: Vector) -> NDArray[np.int64]:
-    """Return the columns with |mean| share > norm; no temporary of size p."""
+def _far_columns(ratio: float, means: Vector, norms: Vector) -> NDArray[np.int64]:
+    """Return the columns with |mean| ratio > norm; no temporary of size p."""
     n = 0
     for j in range(means.size):
-        n += abs(means[j]) * share > norms[j]
+        n += abs(means[j]) * ratio > norms[j]
     far, n = np.empty(n, np.int64), 0
     for j in range(means.size):
-        if abs(means[j]) * share > norms[j]:
+        if abs(means[j]) * ratio > norms[j]:
             far[n] = j
             n += 1
     return far

@@ -32,14 +32,7 @@ class Route(NamedTuple):
 
 
 def choose_route(
-    m: int,
-    p: int,
-    n_stored: int,
-    n_points: int,
-    tol: float,
-    is_float64: bool,
-    memory: int,
-    n_folds: int = 1,
+    m: int, p: int, n_stored: int, n_points: int, tol: float, *, is_float64: bool, memory: int, n_folds: int = 1
 ) -> Route:
     """Return the way to compute a certified path: a function of the problem's size and of the machine's memory alone.
 
@@ -54,9 +47,9 @@ def choose_route(
 
     Examples
     --------
-    >>> choose_route(50_000, 300, 15_000_000, 100, 1e-4, True, 16 << 30).name
+    >>> choose_route(50_000, 300, 15_000_000, 100, 1e-4, is_float64=True, memory=16 << 30).name
     'gram'
-    >>> choose_route(200, 10_000, 2_000_000, 100, 1e-4, True, 16 << 30).name
+    >>> choose_route(200, 10_000, 2_000_000, 100, 1e-4, is_float64=True, memory=16 << 30).name
     'working-set'
     """
     n_threads = _N_THREADS

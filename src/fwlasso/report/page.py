@@ -149,11 +149,11 @@ def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[s
         of_model = [("Features at the end", f"{model.features.size:,}", f"alpha {path.alphas[k]:.4g}")]
     else:
         blend = "" if choice.blend == 1.0 else ", refitted"
-        spread = "" if choice.standard_errors is None else f" ± {float(f'{choice.standard_errors[k]:.2g}'):.4g}"
+        error = "" if choice.standard_errors is None else f" ± {float(f'{choice.standard_errors[k]:.2g}'):.4g}"
         rule = f"point {k + 1} of {len(path)}, by {choice.rule}{blend}"
         of_model = [
             ("Features chosen", f"{model.features.size:,}", rule),
-            (_heading(score_name(choice)), f"{choice.scores[k]:.4g}{spread}", f"alpha {path.alphas[k]:.4g}"),
+            (_heading(score_name(choice)), f"{choice.scores[k]:.4g}{error}", f"alpha {path.alphas[k]:.4g}"),
         ]
     largest = "not computed" if np.isnan(path.gaps).all() else f"{np.nanmax(path.gaps):.1e}"
     tolerance = path.gap_tolerance

@@ -65,8 +65,8 @@ class Choice:
     def summary(self) -> str:
         """Return what was chosen, and how good it is, as a line of text."""
         errors = self.standard_errors
-        spread = "" if errors is None else f" (standard error {errors[self.point]:.2g})"
-        score = f"{self.label} {self.scores[self.point]:.4g}{spread}"
+        error = "" if errors is None else f" (standard error {errors[self.point]:.2g})"
+        score = f"{self.label} {self.scores[self.point]:.4g}{error}"
         return (
             f"point {self.point} of {len(self.scores)} by {self.rule}, {score}, "
             f"{self.coef.count_nonzero():,} of {self.coef.shape[0]:,} features"

@@ -42,11 +42,12 @@ class Selection:
         known = (*SCORE_RULES, *INFORMATION_RULES)
         check("rule", self.rule, callable(self.rule) or self.rule in known, f"one of {', '.join(known)} or a function")
         check("relax", self.relax, self._relax_is_valid(), "True, False or numbers from 0 to 1")
-        share = self.validation
-        given = isinstance(share, tuple) and len(share) == 2
-        fraction = isinstance(share, float) and 0.0 < share < 1.0
-        check("validation", share, share is None or given or fraction, "a fraction of the samples or a pair (X, y)")
-        if share is not None and self.cv is not None:
+        given = self.validation
+        is_pair = isinstance(given, tuple) and len(given) == 2
+        is_fraction = isinstance(given, float) and 0.0 < given < 1.0
+        is_known = given is None or is_pair or is_fraction
+        check("validation", given, is_known, "a fraction of the samples or a pair (X, y)")
+        if given is not None and self.cv is not None:
             raise ValueError("give cv or validation, not both")
         looked_at = [name for name in ("cv", "scoring", "validation") if getattr(self, name) is not None]
         looked_at += ["relax"] if self.relax else []

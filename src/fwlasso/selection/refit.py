@@ -56,8 +56,8 @@ class Relaxed(NamedTuple):
             for entries in (values, values * path.scaled_coefs.data / path.coefs.data)
         )
         residuals = y[:, np.newaxis] - predict_rows(data.design.columns, np.arange(y.size), coefs, intercepts)
-        spread = y - y.mean() if path.settings["fit_intercept"] else y
-        r2 = 1.0 - (residuals**2).sum(axis=0) / max(spread @ spread, np.finfo(np.float64).tiny)
+        centred = y - y.mean() if path.settings["fit_intercept"] else y
+        r2 = 1.0 - (residuals**2).sum(axis=0) / max(centred @ centred, np.finfo(np.float64).tiny)
         radii, gaps = np.asarray(np.abs(scaled).sum(axis=0)), np.full(len(path), np.nan)
         return replace(path, coefs=coefs, scaled_coefs=scaled, intercepts=intercepts, radii=radii, r2=r2, gaps=gaps)
 

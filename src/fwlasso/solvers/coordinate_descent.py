@@ -155,9 +155,9 @@ def _with_columns(iterate: Iterate, columns: Indices) -> Iterate:
     columns = np.unique(columns)
     active, unscaled = iterate.active[: iterate.n_active], iterate.unscaled[: iterate.n_active]
     nonzero = np.flatnonzero(unscaled)
-    spread = np.zeros(columns.size)
-    spread[np.searchsorted(columns, active[nonzero])] = unscaled[nonzero]
-    return iterate._replace(active=columns, unscaled=spread, n_active=columns.size)
+    scattered = np.zeros(columns.size)
+    scattered[np.searchsorted(columns, active[nonzero])] = unscaled[nonzero]
+    return iterate._replace(active=columns, unscaled=scattered, n_active=columns.size)
 
 
 @kernel
