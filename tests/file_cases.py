@@ -33,9 +33,6 @@ def dense(matrix):
     return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
-# Files -------------------------------------------------------------------------------------------------------
-
-
 def beside(file):
     np.save(file.parent / "y.npy", Y)
 

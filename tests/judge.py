@@ -85,6 +85,12 @@ def recomputed_gap(
     return (r @ r / 2 + penalty.lam * np.abs(a).sum() - s * (given.y @ v - s * vv / 2)) / given.half_yy
 
 
+def true_gap(Z: np.ndarray, y: np.ndarray, penalty: L1Ball | L1, a: np.ndarray) -> float:
+    """The duality gap on columns and a response that are taken as they are."""
+    given = exact(Z, y, False, False)
+    return float(given.half_yy * recomputed_gap(given, penalty, a.astype(np.longdouble)))
+
+
 def rounding(
     given: Exact, penalty: L1Ball | L1, a: np.ndarray, *, standardized: bool = False, stored: np.ndarray | None = None
 ) -> float:

@@ -99,9 +99,6 @@ def test_it_lives_in_the_scikit_learn_world(data):
         _ = Lasso().sparse_coef_
 
 
-# In place of scikit-learn's --------------------------------------------------------------------------------------
-
-
 def test_a_pipeline_is_scored_with_metadata_routing(data):
     X, y = data
     with config_context(enable_metadata_routing=True):
@@ -250,8 +247,6 @@ def test_a_start_that_is_none_is_refused_by_name(data):
     model.coef_ = [0.0] * 30
     np.testing.assert_array_equal(model.fit(*data).coef_, Lasso(0.1).fit(*data).coef_)
 
-
-# Warm starts -------------------------------------------------------------------------------------------------
 
 ONE_POINT = {"alpha": {"alpha": 0.05}, "radius": {"radius": 4.0}}
 FITS = {

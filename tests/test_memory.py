@@ -15,7 +15,6 @@ from programs import run_measured
 
 pytestmark = pytest.mark.long
 
-# Peak memory -------------------------------------------------------------------------------------------------
 
 MEASURE = """
 import sys
@@ -86,9 +85,6 @@ def test_peak_memory_is_a_small_share_of_the_data(kind, solver, share):
 @pytest.mark.compiled
 def test_the_measurement_sees_a_copy():
     assert 0.9 < peak_share("row-major", "sfw") < 1.15  # to column-major order, once
-
-
-# Shared memory -----------------------------------------------------------------------------------------------
 
 
 def some_values(dtype=np.float64):

@@ -1,6 +1,5 @@
 """Models by themselves: where they come from, what they predict, and how they go out and come in."""
 
-import json
 from dataclasses import replace
 
 import joblib
@@ -18,7 +17,6 @@ from cli_cases import call
 from fwlasso import Lasso, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
 from fwlasso.datasets import Table
-from fwlasso.datasets.sealed import seal
 from fwlasso.selection.choice import Choice
 from model_cases import M, P, X, Y
 
@@ -33,9 +31,6 @@ def path():
 @pytest.fixture(scope="module")
 def model(path):
     return LinearModel.from_path(path, 12)
-
-
-# Where they come from ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("point", [0, 7, -1])
@@ -81,8 +76,6 @@ def test_models_of_estimators():
     other = linear_model.LassoCV(cv=3, alphas=5).fit(X, Y)
     np.testing.assert_allclose(LinearModel.from_estimator(other).predict(X), other.predict(X), rtol=1e-12)
 
-
-# What they predict -------------------------------------------------------------------------------------------
 
 ORDER = [*range(P - 1, -1, -1)]
 KINDS = {  # all others are in data/test_predict.py
@@ -151,9 +144,6 @@ def test_a_model_remembers_an_alpha_of_zero(path):
     assert LinearModel.from_path(path, radius=0.0).about == {"radius": 0.0}
 
 
-# JSON --------------------------------------------------------------------------------------------------------
-
-
 def test_files_hold_every_bit(path, tmp_path):
     for point in (0, 5, 19):
         found = LinearModel.from_path(path, point)
@@ -169,37 +159,3 @@ def test_json_is_sparse():
     wide = LinearModel(10**9, np.array([7, 10**8]), np.array([1.0, -2.0]), 0.5)
     assert len(wide.to_json()) < 500
     assert LinearModel.from_json(wide.to_json()) == wide
-
-
-def broken_records(model):
-    record = json.loads(model.to_json())
-    first, *rest = record["features"]
-    yield "", "not a fwlasso-model"
-    yield "[]", "format"
-    yield "{", "not a fwlasso-model"
-    yield seal({"format": "other"}), "format"
-    yield seal({**record, "version": 3}), "format 3"
-    yield seal({**record, "n_features": "3"}), "n_features"
-    yield seal({**record, "n_features": -3}), "n_features"
-    yield seal({**record, "n_features": 1}), "index"
-    yield seal({**record, "intercept": None}), "intercept"
-    yield model.to_json().replace(repr(model.intercept), "NaN"), "NaN"
-    yield seal({**record, "features": {}}), "features"
-    yield seal({**record, "features": [3]}), "feature 0"
-    yield seal({**record, "features": [{**first, "index": 1.5}, *rest]}), "feature 0"
-    yield seal({**record, "features": [{**first, "coef": "1"}, *rest]}), "feature 0"
-    yield seal({**record, "features": [{**first, "coef": True}, *rest]}), "feature 0"
-    yield seal({**record, "features": [{**first, "name": 3}, *rest]}), "feature 0"
-    yield seal({**record, "features": [first, first]}), "feature 1"
-    yield seal({**record, "features": [first, {"index": 11, "coef": 1.0}]}), "name"
-    yield seal({**record, "about": 3}), "about"
-    yield "[" * 100_000, "not a fwlasso-model"
-
-
-def test_malformed_json_is_refused(model, tmp_path):
-    for text, message in broken_records(model):
-        with pytest.raises(ValueError, match=message):
-            LinearModel.from_json(text)
-    (tmp_path / "model.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"model\.json"):
-        LinearModel.load(tmp_path / "model.json")

@@ -92,9 +92,6 @@ def handler():
     return signal.getsignal(signal.SIGINT)
 
 
-# What the callback is told -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "options",
     [TIGHT, SLOWLY, {"solver": "fw"}, {"radii": None, "alphas": [1.0, 0.5, 0.1], "solver": "cd"}],
@@ -120,8 +117,6 @@ def test_progress(clock, options):
         assert len(between) > 10
         assert min(between) >= (1e-3 if options is SLOW else 0.0)
 
-
-# What ends a path, and when ----------------------------------------------------------------------------------
 
 WAYS = {
     "callback": (Status.STOPPED, lambda clock: True),
@@ -207,9 +202,6 @@ def test_time_limit_shorter_than_anything_still_gives_a_point(monkeypatch, solve
     assert len(path) == 1
     assert np.isfinite(path.coefs.data).all()
     assert np.isfinite(path.gaps).all()
-
-
-# The keyboard ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("solver", "name"), [("certified", "alphas"), ("certified", "radii"), ("sfw", "radii")])

@@ -14,7 +14,6 @@ from sklearn.metrics import r2_score
 
 from fwlasso import LassoCV, LassoPath, LinearModel, Status, lasso_cv, lasso_path
 from run_cases import assert_same_bits
-from sealed_cases import read_arrays, reseal_array, reseal_record
 
 M, P = 40, 15
 NAMES = ("a", "größe ", "", "<b>&", *(f"x {j}" for j in range(4, P)))
@@ -40,9 +39,6 @@ def path():
 
 def no_active():
     return solve(y=np.ones(M), radii=3)
-
-
-# Summary, predictions and scores; every kind of X is in data/test_predict.py ---------------------------------
 
 
 def test_summary_counts_statuses_in_order(path):
@@ -96,37 +92,6 @@ def test_score_takes_responses_as_scikit_learn_does(path):
 def test_what_cannot_be_answered_is_refused(path, look, error, message):
     with pytest.raises(error, match=message):
         look(path)
-
-
-@pytest.mark.parametrize("solver", ["certified", "sfw"])
-@pytest.mark.parametrize("standardize", [False, True])
-def test_r2_is_the_score_on_the_training_data(standardize, solver):
-    path = solve(radii=4, standardize=standardize, solver=solver)
-    np.testing.assert_allclose(path.r2, path.score(X, Y), atol=1e-9)
-
-
-# Coefficients ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("solver", ["certified", pytest.param("sfw", marks=pytest.mark.compiled)])
-@pytest.mark.parametrize("grid", [{"radii": 4}, {"alphas": 4}], ids=["radii", "alphas"])
-@pytest.mark.parametrize(
-    ("units", "scale"),
-    [
-        ({}, np.ones(P)),
-        ({"standardize": True}, X.std(axis=0)),
-        ({"standardize": True, "fit_intercept": False}, np.sqrt((X**2).mean(axis=0))),
-    ],
-    ids=["as given", "about the mean", "about zero"],
-)
-def test_scaled_coefs_are_those_that_the_norm_is_of(grid, units, scale, solver):
-    path = solve(solver=solver, **grid, **units)
-    np.testing.assert_allclose(path.scaled_coefs.toarray(), path.coefs.toarray() * scale[:, np.newaxis], rtol=1e-9)
-    norms = np.abs(path.scaled_coefs.toarray()).sum(axis=0)
-    assert (norms <= path.radii * (1 + 1e-9)).all()
-    assert norms[-1] == pytest.approx(path.radii[-1], rel=0.05)
-    if "alphas" in grid:
-        np.testing.assert_allclose(norms, path.radii, rtol=1e-9)
 
 
 def at(path, name, value):
@@ -197,9 +162,6 @@ def test_at_where_all_points_are_one(make):
         path.at(radius=2.0)
 
 
-# Frames ------------------------------------------------------------------------------------------------------
-
-
 def test_frame_of_points(path):
     frame = path.to_frame()
     assert list(frame) == ["alpha", "radius", "n_active", "r2", "gap", "iterations", "status"]
@@ -217,9 +179,6 @@ def test_frame_of_coefficients(path, named):
     again = sp.csc_array((frame["coef"], (features, frame["point"])), shape=path.coefs.shape)
     np.testing.assert_array_equal(again.toarray(), path.coefs.toarray())
     np.testing.assert_array_equal(frame["radius"], path.radii[frame["point"]])
-
-
-# Files -------------------------------------------------------------------------------------------------------
 
 
 def stopped():
@@ -289,42 +248,6 @@ def test_saved_path_appears_in_one_step(tmp_path, monkeypatch):
     assert (tmp_path / "path.npz").read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["path.npz"]
     assert len(LassoPath.load(tmp_path / "path.npz")) == 5
-
-
-def test_load_refuses_damaged_paths(tmp_path):
-    file = tmp_path / "path.npz"
-    lasso_path(X, Y, alphas=5).save(file)
-    content = file.read_bytes()
-    for name in read_arrays(file):
-        file.write_bytes(content)
-        reseal_array(file, name, lambda _: None)
-        with pytest.raises(ValueError, match=rf"path\.npz: .*{name}"):
-            LassoPath.load(file)
-    for change in ({"statuses": ["odd"] * 5}, {"statuses": []}, {"shape": [1, 1]}, {"counters": {}}, {"format": None}):
-        file.write_bytes(content)
-        reseal_record(file, **change)
-        with pytest.raises(ValueError, match=r"path\.npz: "):
-            LassoPath.load(file)
-
-
-@pytest.mark.parametrize(
-    "write",
-    [lambda file: np.save(file, X), lambda file: file.write_text("hello"), lambda file: np.savez(file, X=X, y=Y)],
-)
-def test_load_refuses_other_files(tmp_path, write):
-    write(tmp_path / "other.npy")
-    (file,) = tmp_path.iterdir()
-    with pytest.raises(ValueError, match=r"other\.npy.*: not a fwlasso-path"):
-        LassoPath.load(file)
-
-
-def test_load_refuses_another_format(tmp_path, path):
-    file = tmp_path / "path.npz"
-    path.save(file)
-    for version, age in ((1, "an earlier"), (99, "another"), (None, "another")):
-        reseal_record(file, version=version)
-        with pytest.raises(ValueError, match=rf"path\.npz: .*written by {age} version.*{version}"):
-            LassoPath.load(file)
 
 
 def test_callback_may_be_a_method_of_an_object_that_cannot_be_copied():

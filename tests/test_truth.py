@@ -56,9 +56,6 @@ def test_aborts_and_hangs_belong_to_their_case():
         worker.process.join()
 
 
-# The judge himself ---------------------------------------------------------------------------------------------------
-
-
 def test_numbers_are_integers_times_a_power_of_two():
     values = np.array([0.0, 5e-324, -1.5, 0.1, 1e308])
     n, scale = integers(values)

@@ -18,8 +18,6 @@ from fwlasso._core.sweeps import Indices
 from fwlasso._core.threads import Workers
 from fwlasso.problem.passes import Correlated, LocalPass, Probe, Summary, Taken
 
-# A loss ------------------------------------------------------------------------------------------------------
-
 
 class Huber(NamedTuple):
     """1/2 (y - eta)^2 up to a distance of delta, and linear beyond it."""
@@ -58,9 +56,6 @@ def _(loss):
     return 1.0
 
 
-# A penalty ---------------------------------------------------------------------------------------------------
-
-
 class ElasticNet(NamedTuple):
     """lam ||a||_1 + l2 / 2 ||a||^2."""
 
@@ -71,9 +66,6 @@ class ElasticNet(NamedTuple):
 @bend.register(ElasticNet)
 def _(penalty):
     return penalty.l2
-
-
-# A pass in two processes -------------------------------------------------------------------------------------
 
 
 def pick(X: Any, columns: Any) -> Any:

@@ -74,15 +74,10 @@ def test_dot_each_is_the_product_with_every_vector_and_zero_beyond_them(case: Ca
         np.testing.assert_array_equal(found[:, n:], 0.0)
 
 
-def test_add_column_agrees_up_to_a_constant_that_no_dot_product_sees(case: Case, rng):
-    a = rng.standard_normal(case.Z.shape[1])
-    v = sample_vector(np.zeros(case.Z.shape[0]))
+def test_no_dot_product_sees_the_constant_that_add_column_leaves(case: Case, rng):
+    a, v = rng.standard_normal(case.Z.shape[1]), sample_vector(np.zeros(case.Z.shape[0]))
     combine(case.problem.X, a, v)
-    q = case.Z @ a
-    np.testing.assert_allclose(dots(case.problem.X, v), case.Z.T @ q, rtol=1e-9, atol=1e-9)
-    if np.ptp(v[:-1] - q) > 1e-9 or not np.allclose(v[:-1], q):
-        np.testing.assert_allclose(v[:-1] - v[:-1].mean(), q, atol=1e-10)
-        np.testing.assert_allclose(v[-1], v[:-1].sum(), rtol=1e-12)
+    np.testing.assert_allclose(dots(case.problem.X, v), case.Z.T @ (case.Z @ a), rtol=1e-9, atol=1e-9)
 
 
 def test_column_moments_are_mean_and_centred_sum_of_squares(case: Case):

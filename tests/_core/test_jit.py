@@ -57,8 +57,6 @@ def package_copy(tmp_path):
     return folder
 
 
-# The cache ---------------------------------------------------------------------------------------------------
-
 # Two kernels that call what is edited: a function of _core, and that of a penalty of somebody else.
 SOME_KERNELS = """
 import sys, pathlib, numpy as np
@@ -238,8 +236,6 @@ def test_a_shared_cache_is_passed_over_with_a_word(monkeypatch, tmp_path, caplog
     assert "NUMBA_CACHE_DIR" in said
 
 
-# Plain Python ------------------------------------------------------------------------------------------------
-
 METHODS = [
     ("certified", "gap", "alphas"),
     ("certified", "gap", "radii"),
@@ -337,9 +333,6 @@ def test_drawing_the_last_column_again_looks_at_the_active_ones():
         _, step = steps(problem, penalty, [0, 1, 2, 2])
         assert step.change > 1e-6
         assert not step.done
-
-
-# Dispatch by type --------------------------------------------------------------------------------------------
 
 
 class Left(NamedTuple):

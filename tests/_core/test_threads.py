@@ -29,9 +29,6 @@ from fwlasso.solvers.registry import SOLVERS
 CHUNK = parallel._CHUNK_BYTES
 
 
-# Cuts --------------------------------------------------------------------------------------------------------
-
-
 def assert_cuts(cuts, n_items):
     """The cuts cover range(n_items) exactly, in increasing steps."""
     assert cuts[0] == 0
@@ -97,9 +94,6 @@ def test_extreme_sparse_columns_are_covered(lengths):
     assert cut_columns(Standardized(columns, np.zeros(p), np.ones(p))) == cut_columns(columns)
 
 
-# How many threads --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("given", "stated", "expected"),
     [
@@ -117,9 +111,6 @@ def test_number_of_threads(monkeypatch, given, stated, expected):
     if stated is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", stated)
     assert resolve_threads(given) == expected
-
-
-# BLAS --------------------------------------------------------------------------------------------------------
 
 
 def blas_threads():
@@ -158,9 +149,6 @@ def test_a_certified_path_has_one_blas_thread_and_gives_the_others_back():
     assert seen
     assert all(n_threads == {1} for n_threads in seen)
     assert blas_threads() == {3}
-
-
-# Workers -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_threads", [1, 5])
@@ -206,9 +194,6 @@ def test_an_error_in_a_chunk_comes_out(n_threads, bad):
         with pytest.raises(ArithmeticError, match=f"chunk {bad}"):
             workers.run(chunk, range(31))
         assert workers.run(lambda lo, hi: lo, range(31)) == list(range(30))  # and the pool is still good
-
-
-# Paths -------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -295,8 +280,6 @@ def test_paths_in_several_threads(monkeypatch):
     assert together == alone
     assert helpers() == set()
 
-
-# Forks -------------------------------------------------------------------------------------------------------
 
 # What Python 3.12 and later warn of is what is tested.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

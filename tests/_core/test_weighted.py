@@ -1,28 +1,18 @@
 """Samples with weights: a part of the samples against a matrix that has no others, whole numbers against copies."""
 
-from functools import partial
-from inspect import signature
-
 import numpy as np
 import pytest
 
 from conftest import (
     STORAGES,
     UNITS,
-    Case,
-    all_coefs,
     held,
-    make_case,
-    on_gap,
     plain_columns,
     random_values,
-    solve_point,
 )
 from fwlasso import lasso_path
 from fwlasso._core.columns import add_column, dot_column, shape
-from fwlasso._core.iterate import objective
 from fwlasso._core.jit import kernel
-from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.samples import center, sample_vector, weight_vector
 from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
@@ -30,21 +20,7 @@ from fwlasso.options import Options
 from fwlasso.path import solve, solve_context
 from fwlasso.problem.build import build_problem
 from fwlasso.result import LassoPath
-from fwlasso.solvers.away_steps import AwayFrankWolfe, pairwise_step
-from fwlasso.solvers.coordinate_descent import CoordinateDescent
 from fwlasso.solvers.registry import SOLVERS
-from fwlasso.status import Status
-
-DEFAULTS = {
-    **{
-        name: parameter.default
-        for name, parameter in signature(lasso_path).parameters.items()
-        if name not in ("X", "y")
-    },
-    "stop": "gap",
-    "max_iter": 100_000,
-    "n_threads": 1,
-}
 
 
 @pytest.fixture
@@ -95,7 +71,7 @@ def test_the_problem_is_that_of_the_samples_alone(storage, units, kept, rng):
 
 
 def masked_path(X, y, kept, **settings) -> LassoPath:
-    options = Options(**{**DEFAULTS, **settings})
+    options = Options(**{"stop": "gap", "max_iter": 100_000, "n_threads": 1, **settings})
     with solve_context(X, y, options) as context:
         units = options.fit_intercept, options.standardize
         problem = build_problem(context.data.design, context.data.response, *units, context.workers, kept)
@@ -131,22 +107,3 @@ def test_every_solver_keeps_to_the_samples(solver, rng, kept):
     other = np.where(kept[:, None], values, 7.0)
     again = masked_path(np.asfortranarray(other), np.where(kept, y, -5.0), kept, **settings)
     np.testing.assert_array_equal(again.coefs.toarray(), path.coefs.toarray())
-
-
-@pytest.mark.parametrize(
-    ("make_solver", "penalty"), [(CoordinateDescent, L1(2.0)), (partial(AwayFrankWolfe, pairwise_step), L1Ball(1.0))]
-)
-def test_a_weight_is_that_many_copies_of_a_sample(make_solver, penalty, some_storage, some_units, rng):
-    values, y = make_data(some_storage, rng)
-    weights = rng.integers(0, 4, 40)
-    copies = np.repeat(np.arange(40), weights)
-    design = as_design(STORAGES[some_storage](values))
-    problem = build_problem(design, y, *UNITS[some_units], Workers(1), weights)
-    given, copied = Case(problem, values, y), make_case(values[copies], y[copies], units=some_units)
-    for name in ("yy", "y_size", "largest", "xty", "norms2"):
-        found, expected = (getattr(case.problem, name) for case in (given, copied))
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    a, b = (solve_point(case, make_solver(), penalty, on_gap(case, 1e-9)) for case in (given, copied))
-    assert a.status is b.status is Status.CERTIFIED
-    np.testing.assert_allclose(all_coefs(a.iterate, 50), all_coefs(b.iterate, 50), atol=1e-3)
-    assert objective(problem, a.iterate) == pytest.approx(objective(copied.problem, b.iterate), rel=1e-6)

@@ -152,9 +152,6 @@ def _judge_scores(path: Any, values: np.ndarray, y: np.ndarray, scores: np.ndarr
     return ()
 
 
-# What is promised of the default solver ------------------------------------------------------------------------------
-
-
 class Promise(NamedTuple):
     """Sets of data that a share of all points must be certified on."""
 

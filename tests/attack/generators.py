@@ -51,9 +51,6 @@ def dated(rng: Rng, X: np.ndarray) -> Data:
     return Data(X, response(rng, standard(X)))
 
 
-# Ordinary data, that nothing may be wrong with -------------------------------------------------------------------
-
-
 def integers(rng: Rng) -> Data:
     X = rng.integers(-9, 10, draw_shape(rng)).astype(float)
     return Data(X, np.round(response(rng, X)))
@@ -77,9 +74,6 @@ def genotypes(rng: Rng) -> Data:
     X[rng.random((m, p)) < rng.choice([0.0, 0.05, 0.5])] = np.nan
     X[:, rng.random(p) < 0.05] = np.nan
     return Data(X, response(rng, np.nan_to_num(X)))
-
-
-# Columns far from zero -------------------------------------------------------------------------------------------
 
 
 def means_of(rng: Rng, V: np.ndarray, ratio: float) -> Data:
@@ -156,9 +150,6 @@ def sparse_and_far(rng: Rng) -> Data:
     return Data(X, response(rng, V))
 
 
-# Responses -------------------------------------------------------------------------------------------------------
-
-
 def y_constant(rng: Rng) -> Data:
     V = normal(rng)
     value = rng.choice([0.0, 0.1, 1.7e9, -3e-300, 5e-324])
@@ -189,9 +180,6 @@ def y_in_span(rng: Rng) -> Data:
     return Data(X, X @ rng.standard_normal(X.shape[1]))
 
 
-# Scales ----------------------------------------------------------------------------------------------------------
-
-
 def scales(rng: Rng) -> Data:
     """All numbers of X, and of y, near some power of ten that float64 has."""
     V = normal(rng)
@@ -211,9 +199,6 @@ def denormals(rng: Rng) -> Data:
     V = normal(rng)
     few = rng.random(V.shape[1]) < rng.choice([0.0, 0.2, 1.0])
     return Data(np.where(few, V * 1e-310, V), response(rng, V) * rng.choice([1.0, 1e-310]), extreme=True)
-
-
-# Dependent columns -----------------------------------------------------------------------------------------------
 
 
 def copies(rng: Rng) -> Data:
@@ -272,9 +257,6 @@ def spectra_of(rng: Rng, m: int, p: int) -> Data:
     noise = 10.0 ** rng.uniform(-7.0, -4.0)
     X = amounts @ np.exp(-0.5 * ((place - centres) / widths) ** 2) + noise * rng.standard_normal((m, p))
     return Data(X, amounts @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0] + 1e-2 * rng.standard_normal(m))
-
-
-# Shapes ----------------------------------------------------------------------------------------------------------
 
 
 def few_samples(rng: Rng) -> Data:

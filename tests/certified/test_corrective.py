@@ -5,15 +5,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from conftest import STORAGES, UNITS, held, make_case, random_values
+from conftest import STORAGES, UNITS, held, random_values
 from fwlasso import Status, lasso_path
-from fwlasso._core.penalties import L1, L1Ball
-from fwlasso._core.threads import Workers
-from fwlasso.certified.driver import follow
+from fwlasso._core.penalties import L1
 from fwlasso.datasets import load_diabetes_products
 from judge import exact, forms_of, judge, recomputed_gap, solve
-
-# Certificates on every kind of storage -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("grid", [{"alphas": 12, "eps": 1e-3}, {"radii": 12}, {"radii": [0.0, 0.2, 0.8, 1.6, 50.0]}])
@@ -26,30 +22,6 @@ def test_certificates_hold_for_every_storage_and_unit(storage, units, grid, data
     )
     assert set(path.statuses) == {Status.CERTIFIED}
     assert judge(path, values, y).max() <= 1e-6
-
-
-@pytest.mark.parametrize("grid", [{"alphas": 8}, {"radii": 8}])
-@pytest.mark.parametrize("kind", ["row-major", "memory map", "row-major memory map", "int64", "int8", "bool", "csr"])
-def test_certificates_hold_for_other_data(kind, grid, data, tmp_path):
-    values, y = data
-    values = np.round(2 * values)
-    if "map" in kind:
-        np.save(tmp_path / "X.npy", np.ascontiguousarray(values) if "row" in kind else np.asfortranarray(values))
-        X = np.load(tmp_path / "X.npy", mmap_mode="r")
-        assert isinstance(X, np.memmap)
-        assert not X.flags.writeable
-    else:
-        values = values != 0 if kind == "bool" else values
-        X = {
-            "row-major": np.ascontiguousarray,
-            "int64": lambda a: a.astype(np.int64),
-            "int8": lambda a: a.astype(np.int8),
-            "bool": lambda a: a,
-            "csr": sp.csr_array,
-        }[kind](values)
-    path = lasso_path(X, y, tol=1e-7, standardize=True, **grid)
-    assert set(path.statuses) == {Status.CERTIFIED}
-    assert judge(path, values, y).max() <= 1e-7
 
 
 @pytest.mark.compiled
@@ -79,9 +51,6 @@ def test_a_claim_is_about_the_coefficients_that_are_returned(data):
     assert recomputed_gap(given, L1(np.longdouble(3.0)), a) <= 1e-8
     a[np.flatnonzero(a)[0]] *= 1.01
     assert recomputed_gap(given, L1(np.longdouble(3.0)), a) > 1e-7
-
-
-# Equal answers -----------------------------------------------------------------------------------------------
 
 
 # Along the grid ----------------------------------------------------------------------------------------------
@@ -162,9 +131,6 @@ def test_the_coefficient_of_copies_is_on_the_first_of_them_however_many_come_up_
     assert np.isin(np.unique(path.coefs.indices), firsts).all()
 
 
-# Endings -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["alphas", "radii"])
 def test_an_end_before_the_first_point_returns_zero_with_its_gap(name, data):
     values, y = data
@@ -186,23 +152,6 @@ def test_a_limit_on_iterations_is_named(data):
     given = exact(values, y, True, False)
     gap = recomputed_gap(given, forms_of(path)[0], path.coef(0).astype(np.longdouble))
     assert path.gaps[0] == pytest.approx(float(gap), rel=1e-6)
-
-
-@pytest.mark.parametrize("penalties", [[L1(5.0), L1(1.0)], [L1Ball(0.0), L1Ball(0.5), L1Ball(1.0)]])
-def test_follow_tells_each_point_once_when_it_is_done(penalties, data):
-    case = make_case(*data, units="centred")
-    done, goal = [], 1e-6 * 0.5 * case.problem.yy
-
-    def tell(point, iterate, n_iter, gap, *, done: bool, seen=done):
-        if done:
-            seen.append((point, gap))
-
-    with Workers(1) as workers:
-        path = follow(case.problem, penalties, goal, 1000, workers, tell)
-    assert path.ending is None
-    assert done == list(enumerate(path.gaps))
-    assert len(path.gaps) == len(penalties)
-    assert (path.gaps <= goal).all()
 
 
 def test_rounds_without_progress_are_not_taken_for_rounding_too_early():

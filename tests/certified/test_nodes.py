@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import STORAGES, UNITS, Case, all_coefs, held, make_case, random_values
+from conftest import STORAGES, UNITS, Case, held, make_case, random_values
 from copied import least_squares
 from fwlasso._core.iterate import at
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
-from fwlasso.certified.nodes import Node, extend, make_span, mix_coefs, zero_node
+from fwlasso.certified.nodes import Node, extend, make_span, zero_node
 from fwlasso.certified.targets import AlphaTargets, RadiusTargets
 from fwlasso.problem.certificate import max_correlations, prove, residual
 from fwlasso.problem.passes import LocalPass
@@ -35,11 +35,6 @@ def plain_coefs(node: Node, p: int) -> np.ndarray:
     a = np.zeros(p)
     a[node.columns] = node.coefs
     return a
-
-
-def plain_iterate(iterate, p: int) -> np.ndarray:
-    """The coefficients in long double."""
-    return all_coefs(iterate, p).astype(np.longdouble)
 
 
 def random_coefs(rng, p, share=0.3):
@@ -122,18 +117,6 @@ def test_shares_and_forms_belong_together(seed, share):
         assert RadiusTargets([]).position(span, L1Ball(2 * far)) > 1.0
     else:
         assert RadiusTargets([]).position(span, L1Ball(0.5)) == math.inf or far > near
-
-
-@settings(max_examples=150)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.sampled_from([0.0, 0.3, 1.0]))
-def test_mixed_coefficients_are_the_plain_combination(seed, share, density):
-    rng = np.random.default_rng(seed)
-    case = make_case(random_values(rng, 6, 15), rng.standard_normal(6))
-    left, right = (node_of(case, w, random_coefs(rng, 15, density)) for w in (2.0, 1.0))
-    columns, coefs = mix_coefs(left, right, share)
-    plain = (1 - share) * plain_coefs(left, 15) + share * plain_coefs(right, 15)
-    np.testing.assert_array_equal(columns, np.flatnonzero(plain))
-    np.testing.assert_allclose(coefs, plain[columns], rtol=1e-15)
 
 
 @settings(max_examples=100)

@@ -11,7 +11,6 @@ import pytest
 import fwlasso
 from cli_cases import (
     BAD_INPUT,
-    COMMANDS,
     COMPLETE,
     INCOMPLETE,
     NAMES,
@@ -24,14 +23,9 @@ from cli_cases import (
     plain,
     saved_in,
     write_csv,
-    write_npy,
-    write_sparse,
-    write_svm,
 )
 from fwlasso import Status, lasso_path
 from run_cases import assert_same_bits
-
-# A path ------------------------------------------------------------------------------------------------------
 
 SETTINGS = {
     "": {},
@@ -75,17 +69,6 @@ def test_path_is_that_of_the_library(table, tmp_path, options):
     assert columns == path.point_columns()
     counters = path.counters
     assert (record["dot_products"], record["passes"]) == (counters.dot_products, counters.passes)
-
-
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [("a.csv", write_csv), ("a.svm", write_svm), ("a.npy", write_npy), ("a.npz", write_sparse)],
-)
-def test_files_of_every_kind_give_the_same_path(tmp_path, name, write):
-    points = call_json("path", write(tmp_path / name), "--radii", 3)["points"]
-    expected = lasso_path(X, Y, radii=3)
-    np.testing.assert_allclose([point["radius"] for point in points], expected.radii, rtol=1e-6)
-    np.testing.assert_allclose([point["r2"] for point in points], expected.r2, atol=1e-6)
 
 
 @pytest.mark.parametrize(("n_points", "shown"), [(1, 1), (12, 12), (20, 12)])
@@ -150,9 +133,6 @@ def test_no_digit_of_a_table_is_cut_off(run, monkeypatch, n_signs, is_terminal):
         assert is_terminal or len(row) == 10
 
 
-# Early endings -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("grid", ["--alphas 4", "--radii 4", "--solver sfw --radii 4"])
 def test_time_limit_keeps_what_is_solved(table, tmp_path, grid):
     arguments = ("path", table, *grid.split(), "--time-limit", 1e-9)
@@ -210,9 +190,6 @@ from fwlasso.cli import main
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "fwlasso: interrupted\n")
 
 
-# The demonstration, and the command as a program --------------------------------------------------------------
-
-
 @pytest.mark.compiled
 def test_demo(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -245,14 +222,6 @@ def test_module_runs_as_a_program(tmp_path, arguments, exit_code, stream, text):
     assert getattr(ended, "stderr" if stream == "stdout" else "stdout") == ""
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_examples_and_exit_codes(call_main, command):
-    text = plain(call(command, "--help").stdout)
-    assert "For example: fwlasso " + command in text
-    assert "Exit codes: 0 " in text
-    assert command in call_main()[1]  # without a command
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [("fwlasso p", {"path", "predict"}), ("fwlasso path --solver a", {"afw"})],
@@ -264,11 +233,3 @@ def test_shell_completion(monkeypatch, line, expected):
     program = "import sys; sys.argv[0] = 'fwlasso'; from fwlasso.cli.app import app; app(prog_name='fwlasso')"
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
     assert set(done.stdout.split()) == expected, done.stderr
-
-
-def test_completion_script_is_shown(monkeypatch):
-    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    program = [sys.executable, "-P", "-m", "fwlasso", "--show-completion", "bash"]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert done.returncode == COMPLETE, done.stderr
-    assert "COMP_WORDS" in done.stdout

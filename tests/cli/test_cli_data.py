@@ -1,13 +1,11 @@
 """The commands about data: convert, info and verify, and a path on a store."""
 
-import gzip
 import json
 import re
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.io import mmwrite
 
 from cli_cases import X as VALUES
 from cli_cases import Y, call, call_json, plain, write_csv, write_npy, write_svm
@@ -88,27 +86,6 @@ def test_info(tmp_path, make):
     text = plain(call("info", tmp_path / "store").stdout)
     assert "constant columns 2" in text
     assert "copies of other columns 2" in text
-
-
-@pytest.mark.parametrize("ending", [".csv", ".svm", ".mtx.gz", ".npz"])
-def test_every_bar_of_a_conversion_ends_at_all_of_it(tmp_path, ending):
-    """Numbers of some twenty letters: what is read of a text is not what it becomes."""
-    file = tmp_path / f"a{ending}"
-    if ending == ".csv":
-        write_csv(file)
-    elif ending == ".svm":
-        write_svm(file)
-    elif ending == ".npz":
-        np.savez_compressed(file, X=VALUES, y=Y, unused=np.random.default_rng(0).standard_normal(1000))
-    else:
-        plain_file = tmp_path / "a.mtx"
-        mmwrite(plain_file, sp.coo_array(VALUES), precision=17)
-        file.write_bytes(gzip.compress(plain_file.read_bytes()))
-        np.save(tmp_path / "y.npy", Y)
-    shown = call("convert", file, tmp_path / "store").stderr
-    lines = [plain(line) for line in shown.splitlines() if line.strip()]
-    assert any(line.startswith(f"reading {file.name} ") for line in lines)
-    assert all("100%" in line for line in lines)
 
 
 def test_a_bar_without_a_total_is_shown(capsys):

@@ -21,8 +21,6 @@ from fwlasso import LassoPath, LinearModel
 from fwlasso.datasets import write_store
 from sealed_cases import plain_record
 
-# Held-out data -----------------------------------------------------------------------------------------------
-
 
 def test_test_data_choose_a_point(run):
     record = call_json("path", "table.csv", "--validation", "test.csv", "--alphas", 20)
@@ -68,9 +66,6 @@ def test_choice_of_a_shorter_path_goes(run):
     call("report", "new", "--quiet")
 
 
-# Predictions -------------------------------------------------------------------------------------------------
-
-
 def write_kinds(folder):
     """The same rows with and without a response and names; test_convert.py has files of every kind."""
     rows = [",".join(line) for line in [NAMES[::-1], *X[:, ::-1].astype(str).tolist()]]
@@ -110,9 +105,6 @@ def test_scores_are_told_where_the_response_is_known(run):
     aside = call("predict", "run", "table.csv", "--target", "y").stderr
     assert f"rmse {record['rmse']:.6g}" in plain(aside)
     assert call("predict", "run", "table.csv", "--out", "p.csv", "--quiet").output == ""
-
-
-# Reports -----------------------------------------------------------------------------------------------------
 
 
 def test_report_is_made_again(run):

@@ -102,8 +102,6 @@ def test_overwrite_leaves_the_run_of_another_process_alone(table, tmp_path, call
     assert {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
 
 
-# Kills -------------------------------------------------------------------------------------------------------
-
 KILLS = """
 import os, random, signal, sys, time
 from pathlib import Path

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from attack.storages import impute, pack
 from conftest import formed
 from fwlasso import lasso_path
-from fwlasso._core.columns import column_moments, nbytes
+from fwlasso._core.columns import nbytes
 from fwlasso._core.threads import Workers, n_chunks
 from fwlasso.bed import Genotypes
 from fwlasso.cli.app import app
@@ -43,9 +43,6 @@ def cohort(rng):
     return values, impute(values)[:, :3] @ [1.0, -0.7, 0.4] + 0.5 * rng.standard_normal(61) + 2.0
 
 
-# The bits ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 64, 99, 128, 131])
 def test_genotypes_are_those_that_bed_reader_reads(m, rng, tmp_path):
     file = write(tmp_path, random_genotypes(rng, m, 9, missing=0.2))
@@ -54,19 +51,6 @@ def test_genotypes_are_those_that_bed_reader_reads(m, rng, tmp_path):
     assert X.shape == (m, 9)
     np.testing.assert_array_equal(formed(as_design(X).columns), expected)
     np.testing.assert_allclose(X @ np.eye(9), expected, rtol=1e-15)
-
-
-def test_padding_is_ignored(rng):
-    values = random_genotypes(rng, 5, 6)
-    packed = pack(values)
-    for padding in range(64):
-        other = packed.copy()
-        other[:, -1] = (other[:, -1] & 0b11) | (padding << 2)
-        columns = as_design(Genotypes(other, 5)).columns
-        np.testing.assert_array_equal(formed(columns), impute(values))
-        assert [column_moments(columns, j) for j in range(6)] == [
-            column_moments(as_design(Genotypes(packed, 5)).columns, j) for j in range(6)
-        ]
 
 
 def test_columns_without_variation_are_constant(rng):
@@ -83,9 +67,6 @@ def test_columns_without_variation_are_constant(rng):
     path = lasso_path(Genotypes(pack(values), 30), y, standardize=True, alphas=5)
     assert abs(path.coefs[:3]).max() == 0.0
     np.testing.assert_array_equal(formed(design.columns)[:, 0], 0.0)
-
-
-# The path ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.compiled
@@ -142,9 +123,6 @@ def test_genotypes_are_never_decoded_as_a_whole(rng, tmp_path):
         file.with_suffix(".fam").write_text("".join(f"f s{i} 0 0 0 {rng.standard_normal():.6f}\n" for i in range(m)))
     done = run_program(MEASURE, tmp_path / "small.bed", tmp_path / "large.bed")
     assert float(done.stdout) < 2000 * 64_000 * 8 / 10
-
-
-# Files -------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_beside_the_genotypes(tmp_path, rng):

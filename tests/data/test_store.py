@@ -19,6 +19,7 @@ from fwlasso.data.store import MANIFEST
 from fwlasso.datasets import fill, open_store, read_table, verify_store, write_store
 from fwlasso.problem.build import build_problem
 from programs import MEMORY, run_program
+from sealed_cases import array_bytes
 
 M, P = 30, 40
 NAMES = tuple(f"größe {j}\n" for j in range(P))
@@ -60,9 +61,6 @@ def folder(request, tmp_path):
     return tmp_path / "store"
 
 
-# What is read ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_written_is_read(tmp_path, kind):
     given = KINDS[kind](X)
@@ -98,11 +96,6 @@ def test_a_path_uses_the_files_where_they_lie(tmp_path, monkeypatch, wide):
     assert store.X.indices.dtype == np.int32
     problems = [build_problem(as_design(Z), Y, True, True, Workers(1)) for Z in (store.X, sp.csc_array(X))]
     np.testing.assert_array_equal(problems[0].xty, problems[1].xty)
-
-
-def test_names_of_any_text_are_kept(folder):
-    assert open_store(folder).feature_names == NAMES
-    assert lasso_path(folder, alphas=2).feature_names == NAMES
 
 
 @pytest.mark.parametrize("n_columns", [0, 5])
@@ -143,9 +136,6 @@ def test_opening_reads_nothing(tmp_path):
     manifest["shape"] = [2, p]
     (folder / MANIFEST).write_text(json.dumps(manifest))
     assert open_store(folder).shape == (2, p)
-
-
-# Paths -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -215,9 +205,6 @@ def test_a_store_that_is_open_stays_as_it_was(folder):
     assert open_store(folder).shape == (3, 2)
 
 
-# What is refused ---------------------------------------------------------------------------------------------
-
-
 def edit(**changes):
     """Change the manifest; a_b changes what is at a, b."""
 
@@ -242,12 +229,6 @@ def put(content, name="y.npy"):
         edit(**{f"files__{name.partition('.')[0]}__bytes": len(content)})(folder)
 
     return change
-
-
-def npy(array):
-    stream = io.BytesIO()
-    np.save(stream, array, allow_pickle=True)
-    return stream.getvalue()
 
 
 def header(shape):
@@ -275,8 +256,8 @@ REFUSED = {
     "pipe": (lambda folder: ((folder / "y.npy").unlink(), os.mkfifo(folder / "y.npy")), "y.npy is not a file"),
     "missing": (lambda folder: (folder / "y.npy").unlink(), "y.npy is missing"),
     "truncated": (lambda folder: os.truncate(folder / "y.npy", 200), "y.npy has 200 bytes .*: it was truncated or"),
-    "pickled": (put(npy(np.array([{"a": 1}] * M, dtype=object))), "y.npy is not an array"),
-    "other type in the file": (put(npy(Y.astype(np.float32))), "y.npy is of another shape, order or type"),
+    "pickled": (put(array_bytes(np.array([{"a": 1}] * M, dtype=object))), "y.npy is not an array"),
+    "other type in the file": (put(array_bytes(Y.astype(np.float32))), "y.npy is of another shape, order or type"),
     "no array": (put(b"1" * 50), "not an array"),
     "no numbers": (put(header((M,))), "y.npy is not an array"),
     "a shape beyond all memory": (put(header((1 << 32, 1 << 32))), "y.npy is not an array"),
@@ -375,9 +356,6 @@ def test_bad_data_writes_nothing(tmp_path, arguments, options, message):
     with pytest.raises(ValueError, match=message):
         write_store(tmp_path / "store", *arguments, **options)
     assert list(tmp_path.iterdir()) == []
-
-
-# All or nothing ----------------------------------------------------------------------------------------------
 
 
 def test_other_folders_and_files_are_left_alone(tmp_path):

@@ -157,9 +157,6 @@ def test_the_time_of_a_wide_table_is_that_of_its_columns(tmp_path, monkeypatch):
         assert n_compared < 50 * p
 
 
-# What may not be meant ---------------------------------------------------------------------------------------
-
-
 def test_a_guessed_response_is_told_with_the_columns(tmp_path):
     file = write_csv(tmp_path / "a.csv")
     told = plain(call("path", file, "--alphas", 3).stderr)
@@ -198,9 +195,6 @@ def test_a_response_of_two_values_is_told(tmp_path, name):
         np.savez(tmp_path / name, X=X, y=y)
     told = plain(call("path", tmp_path / name, "--alphas", 3).stderr)
     assert "the response 'y' has two values, 0 and 1: least squares, not classification" in told
-
-
-# What is there, and what is not ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", ["path", "cv", "info", "convert", "predict"])

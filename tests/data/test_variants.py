@@ -237,9 +237,6 @@ def test_alleles_must_be_known_on_both_sides(path):
         Genotypes(pack(X), M, tuple(NAMES), known._replace(other_alleles=("A",)))
 
 
-# What is saved -----------------------------------------------------------------------------------------------
-
-
 def test_paths_models_and_frames_carry_the_variants(path, tmp_path):
     assert path.variants[3] == Variant("1", 300, "T", "C")
     path.save(tmp_path / "path.npz")
@@ -288,9 +285,6 @@ def test_runs_and_reports_carry_the_variants_and_predict_other_files(tmp_path, c
     assert (exit_code, stdout) == (BAD_INPUT, "")
     assert f"{tmp_path / 'wrong.bed'}: 1 of the" in stderr
     assert "rs0 has G/C, and had A/C" in stderr
-
-
-# Phenotypes, and models without variants ---------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

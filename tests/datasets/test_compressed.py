@@ -3,16 +3,7 @@
 import os
 import threading
 
-import pytest
-
-from fwlasso.datasets import compressed
 from fwlasso.datasets.compressed import write_text
-
-
-def test_a_packing_that_fails_leaves_nothing(tmp_path):
-    with pytest.raises(RuntimeError), compressed.replacing(tmp_path / "data.gz"):
-        raise RuntimeError
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_is_written_through(tmp_path):

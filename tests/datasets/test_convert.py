@@ -17,7 +17,6 @@ from fwlasso.datasets import (
     arrow_files,
     convert,
     fill,
-    open_store,
     read_table,
     source,
     text_files,
@@ -140,8 +139,6 @@ def test_progress_comes_to_its_end(file, tmp_path):
         assert [step.done for step in told] == sorted(step.done for step in told)
 
 
-# Memory ------------------------------------------------------------------------------------------------------
-
 MEASURE = (
     MEMORY
     + """
@@ -184,9 +181,6 @@ def test_conversion_takes_little_memory(tmp_path, kind):
             np.save(tmp_path / name / "y.npy", np.arange(float(m)))
     done = run_program(MEASURE, *files, tmp_path / "store")
     assert float(done.stdout) < 0.5 * 40e6  # of 40 MB, and 60 MB for csr and svm
-
-
-# A full disk -------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -249,8 +243,6 @@ def test_no_error_names_a_draft(tmp_path, write):
     assert names_of(error) == (errno.ENAMETOOLONG, str(place))
 
 
-# Bad input ---------------------------------------------------------------------------------------------------
-
 WITHOUT_NAMES = np.ones((3, 4))
 
 
@@ -287,11 +279,3 @@ def test_bad_names_are_named(tmp_path, names, message):
     with pytest.raises(ValueError, match=message):
         convert(tmp_path / "a", tmp_path / "b", columns=names)
     assert convert(tmp_path / "a", tmp_path / "b", columns=["b"]).shape == (3, 1)
-
-
-def test_old_store_survives_a_bad_file(tmp_path):
-    write_store(tmp_path / "store", X, Y)
-    (tmp_path / "bad.csv").write_text("a,y\n1,2\nx,3\n")
-    with pytest.raises(ValueError, match="row 3"):
-        convert(tmp_path / "bad.csv", tmp_path / "store")
-    np.testing.assert_array_equal(open_store(tmp_path / "store").X, X)

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 import libsvm_cases
-from fwlasso.data.progress import silent
-from fwlasso.datasets import Step, libsvm, libsvm_rows
+from fwlasso.datasets import libsvm, libsvm_rows
 from fwlasso.datasets.libsvm_faults import Expected, first_misfit
 from libsvm_cases import (
     FINITE,
@@ -33,12 +32,10 @@ from libsvm_cases import (
     some_matrix,
     some_text,
 )
-from programs import MEMORY, run_measured, run_program
+from programs import MEMORY, run_measured
 
 file = libsvm_cases.file
 
-
-# Against scikit-learn ----------------------------------------------------------------------------------------
 
 NUMBERS = st.one_of(
     FINITE.map(repr),
@@ -109,9 +106,6 @@ def test_number_of_features_is_that_of_scikit_learn(file, n_features):
     assert_same(*load(file, data, n_features=n_features), expected, y)
 
 
-# Numbers -----------------------------------------------------------------------------------------------------
-
-
 def test_unsure_numbers_of_a_file_are_those_of_python(file):
     finite = [text for text in HARD_NUMBERS if np.isfinite(float(text))]
     X, y = load(file, "".join(f"{text} 1:{text}\n" for text in finite).encode())
@@ -151,9 +145,6 @@ def test_what_does_not_fit_float32_is_refused(file, number, fits):
             load(file, data, dtype=np.float32)
 
 
-# Order, copies, queries --------------------------------------------------------------------------------------
-
-
 def test_queries_are_returned_on_request(file):
     data = b"1 qid:7 1:2\n2 qid:-3\n3 qid:+9  3:1 # qid:4\n"
     X, y, queries = load(file, data, query_id=True)
@@ -179,9 +170,6 @@ def test_queries_are_integers_of_up_to_18_digits(file, query, number):
 def test_queries_that_are_not_wanted_may_be_anything(file):
     X, _ = load(file, b"1 qid:a:b 1:2\n2 qid: 1:3\n")
     assert X.toarray().tolist() == [[2.0], [3.0]]
-
-
-# Threads, progress, index types ------------------------------------------------------------------------------
 
 
 @pytest.mark.compiled
@@ -224,31 +212,6 @@ def test_damaged_file_is_named(tmp_path, packing):
             load(tmp_path / f"data.svm{packing}", damaged)
 
 
-@pytest.mark.parametrize("packing", PACKERS)
-def test_progress_goes_up_to_the_end(tmp_path, packing):
-    told = []
-    file = tmp_path / f"data.svm{packing}"
-    with small_pieces(4096):
-        load(file, some_text(), PACKERS[packing], n_threads=2, progress=told.append)
-    assert all(isinstance(step, Step) and step.what == f"reading {file.name}" for step in told)
-    done = [step.done for step in told]
-    assert done == sorted(done)
-    assert done[-1] == told[-1].total == file.stat().st_size
-
-
-@settings(suppress_health_check=list(HealthCheck))
-@given(
-    st.lists(st.sampled_from([b"\n", b"a", b"bc", b"defghijk"]), max_size=30).map(b"".join),
-    st.integers(1, 40),
-)
-def test_blocks_are_whole_lines(file, data, block):
-    file.write_bytes(data)
-    with small_pieces(block):
-        blocks = list(libsvm_rows._line_blocks(file, silent))
-    assert all(part.endswith(b"\n") for part in blocks)
-    assert b"".join(blocks) == data + (b"" if data.endswith(b"\n") or not data else b"\n")
-
-
 def test_what_progress_raises_ends_the_reading(file):
     n_threads = threading.active_count()
 
@@ -275,8 +238,6 @@ def test_file_that_changes_meanwhile_is_noticed(file):
     with pytest.raises(ValueError, match=r"data\.svm: the file has changed"):
         load(file, b"1 1:2\n3 1:4\n", progress=change)
 
-
-# Odd files ---------------------------------------------------------------------------------------------------
 
 SIGNS = st.sampled_from([bytes([sign]) for sign in b"0123456789:::.    #\n\n\n\r\t+-eEqid_x\x00\x1f\x80\xff"])
 PIECES = st.sampled_from(
@@ -329,8 +290,6 @@ def test_odd_files_are_read_or_refused_at_the_right_place(file, data, block, n_t
     assert_same(X, y, sp.coo_array((values, places), shape=X.shape), targets)
 
 
-# Memory and plain Python -------------------------------------------------------------------------------------
-
 MEASURE = (
     MEMORY
     + """
@@ -361,15 +320,3 @@ def test_peak_memory_is_that_of_the_rows_and_of_the_matrix(tmp_path, packing):
     share, size = run_measured(MEASURE, *(tmp_path / f"{name}.svm{packing}" for name in ("tiny", "large")))
     assert 90e6 < size < 100e6
     assert share < 2.7
-
-
-def test_without_compiling(tmp_path):
-    (tmp_path / "data.svm").write_bytes(b"1 3:4.5 1:-2e-3 # x\r\n-0.12345678901234567 2:1e23\n")
-    code = """
-import sys
-from fwlasso.datasets import load_libsvm
-X, y = load_libsvm(sys.argv[1])
-print(X.toarray().tolist(), y.tolist())
-"""
-    done = run_program(code, tmp_path / "data.svm", NUMBA_DISABLE_JIT=1)
-    assert done.stdout == "[[-0.002, 0.0, 4.5], [0.0, 1e+23, 0.0]] [1.0, -0.12345678901234566]\n"

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import libsvm_cases
-from fwlasso.datasets import load_libsvm
 from libsvm_cases import PACKERS, load, small_pieces
 
 file = libsvm_cases.file
@@ -95,8 +94,3 @@ def test_bad_argument_is_named(file, options, message):
 def test_more_features_than_memory_are_refused(file):
     with pytest.raises(MemoryError, match="n_features"):
         load(file, b"1 1:2\n", n_features=10**15)
-
-
-def test_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        load_libsvm(tmp_path / "nowhere.svm")

@@ -30,15 +30,6 @@ def test_products_are_those_of_scikit_learn(d, order, dtype):
     assert list(product_names(names, order)) == expected.tolist()
 
 
-@pytest.mark.parametrize("order", [-1, 1.5])
-def test_bad_order_is_named(order):
-    with pytest.raises(ValueError, match=f"order .*{order}"):
-        product_features(points(2), order)
-
-
-# The embedded data -------------------------------------------------------------------------------------------
-
-
 def test_diabetes_products():
     raw = load_diabetes()
     data = load_diabetes_products(2)

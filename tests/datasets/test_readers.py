@@ -91,8 +91,6 @@ def test_parquet_with_integers_booleans_and_a_response_in_front(tmp_path):
     assert table.feature_names == ("flag", "small")
 
 
-# Files that are not ------------------------------------------------------------------------------------------
-
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 BAD_FILES = {
     "bad.svm": (b"1 1:2\n2 1:2 3:x\n", r"bad\.svm:2:9"),

@@ -111,9 +111,6 @@ def test_damaged_file_is_refused_by_name_or_holds_the_same_numbers(run, name):
     assert n_refused > 120
 
 
-# Altered arrays, checksums as they were -----------------------------------------------------------------------
-
-
 def put(value, where=0):
     def change(array):
         array = array.copy()
@@ -151,8 +148,6 @@ def test_altered_results_are_refused_by_all_commands(run, call_main, name):
         assert f"{name}: " in told
         assert "was altered" in told
 
-
-# Sealed again -------------------------------------------------------------------------------------------------
 
 INDICES = {"path.npz": ("indptr", "indices"), "segments/2.npz": ("indptr", "columns")}
 FLOATS = {"path.npz": ("alphas", "radii", "intercepts", "data", "scaled_data"), "segments/2.npz": ("coefs", "numbers")}
@@ -236,11 +231,28 @@ def test_records_are_validated_whatever_their_checksum(run, name, call_main):
     assert n_refused > 60
 
 
-@pytest.mark.parametrize("index", [-1, P, 10**8, 2**40, 2**70, 1.0, None, "1", True])
-def test_index_of_a_model_is_validated_whatever_its_checksum(run, index):
-    features = json.loads((run / "model.json").read_text())["features"]
-    reseal_record(run / "model.json", features=[*features[:-1], {**features[-1], "index": index}])
-    with pytest.raises(ValueError, match=r"model\.json: .*feature"):
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("index", (-1, P, 10**8, 2**40, 2**70, 1.0, None, "1", True)),
+        ("coef", ("1", True, None)),
+        ("name", (3,)),
+    ],
+)
+def test_features_of_a_model_are_validated_whatever_their_checksum(run, key, values):
+    *others, last = json.loads((run / "model.json").read_text())["features"]
+    del last["name"]  # all have one, or none
+    changed = ([*others, {**others[0], **last, key: value}] for value in values)
+    for spoilt in (others[:1] * 2, [*others, last], *changed):
+        reseal_record(run / "model.json", features=spoilt)
+        with pytest.raises(ValueError, match=r"model\.json: .*(feature|name)"):
+            LinearModel.load(run / "model.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"a": NaN}'], ids=["none", "torn", "deep", "NaN"])
+def test_what_is_no_json_is_refused(run, text):
+    (run / "model.json").write_text(text)
+    with pytest.raises(ValueError, match=r"model\.json: not a fwlasso-model"):
         LinearModel.load(run / "model.json")
 
 

@@ -130,9 +130,6 @@ def test_constant_columns_of_files_are_zero_columns(kind, tmp_path, rng):
     assert np.flatnonzero(centre.factors == 0.0).tolist() == [2, 4]
 
 
-# Paths --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet", "svm"])
 @pytest.mark.parametrize("options", [{}, {"standardize": True, "radii": 30}, {"fit_intercept": False}])
 def test_the_path_of_a_file_is_that_of_its_table(kind, options, tmp_path, rng):
@@ -187,9 +184,6 @@ def test_the_command_sums_up_what_is_large_or_asked_for(tmp_path, rng, monkeypat
     assert isinstance(run("path", wide, "--solver", "gram").exception, TooManyFeaturesError)
 
 
-# Wrong files --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -219,8 +213,6 @@ def test_too_many_features_are_refused_before_there_is_a_matrix_of_them(tmp_path
     with pytest.raises(TooManyFeaturesError, match=r"data\.csv: there are more than 10 features"):
         sums_of(file)
 
-
-# Memory -------------------------------------------------------------------------------------------------------
 
 MEASURE = """
 import sys

@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from sklearn.linear_model import Lasso
 
 from fwlasso import Status
-from fwlasso._core.compress import compress_rows
 from fwlasso._core.gram_path import Limits, advance, make_walk
 from fwlasso._core.moments import Moments
 from fwlasso._core.penalties import L1, L1Ball
@@ -82,19 +79,6 @@ def test_every_claim_over_radii_is_true(name, tol):
     assert_solved(provable, tol * moments.yy / 2)
     assert set(provable.statuses) == {Status.CERTIFIED} or tol < 1e-6
     assert set(path.statuses[-2:]) <= {Status.CERTIFIED, Status.PRECISION, Status.STALLED}
-
-
-def test_coefficients_are_those_of_scikit_learn(rng):
-    X, y = rng.standard_normal((200, 30)), rng.standard_normal(200)
-    y += X[:, :5] @ [3.0, -2.0, 1.0, 1.0, -1.0]
-    moments = moments_of(X, y)
-    lams = lams_of(moments, 12)
-    path = on_penalties(moments, lams, 1e-13)
-    for lam, coefs in zip(lams[1:], path.coefs[1:], strict=True):
-        other = Lasso(alpha=lam / 200, tol=1e-14, max_iter=100_000).fit(X, y)
-        np.testing.assert_allclose(coefs, other.coef_, atol=1e-7)
-    again = on_radii(moments, path.answers["l1"], 1e-13)
-    np.testing.assert_allclose(again.coefs, path.coefs, atol=1e-6)
 
 
 def test_penalties_may_begin_and_end_anywhere():
@@ -237,10 +221,3 @@ def test_many_columns_are_followed(rng):
     assert np.count_nonzero(path.coefs[-1]) > 150
     assert path.n_nodes <= 50
     assert path.answers["n_rounds"].sum() < 5 * path.n_nodes
-
-
-def test_rows_are_compressed():
-    rows = np.array([[0.0, 1.0, 0.0, -2.0], [0.0, 0.0, 0.0, 0.0], [np.nan, 0.0, 3.0, 0.0]])
-    values, indices, bounds = compress_rows(rows)
-    matrix = sp.csc_array((values, indices, bounds), shape=(4, 3))
-    np.testing.assert_array_equal(matrix.toarray(), rows.T)

@@ -51,9 +51,6 @@ def assert_bounds_hold(found, Z, y):
     assert (found.gram == found.gram.T).all()
 
 
-# Sums ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("m_p", SHAPES, ids=str)
 @pytest.mark.parametrize("folds", ["none", "blocks", "mixed"])
 def test_sums_are_those_of_long_double_with_any_number_of_threads(storage, m_p, folds, rng):
@@ -110,9 +107,6 @@ def test_rows_are_cut_into_few_blocks_of_even_size():
         assert np.ptp(sizes) <= 1
         assert sizes.max() <= 1024
         assert sizes.size == 1 or sizes.min() >= 128
-
-
-# Numbers that are not there, or too large, or too small -------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -173,8 +167,6 @@ def _scaled(values, y, centre, standardize=True):
     return exact_columns(values.astype(LONG), y * LONG(centre.y_scale), True, standardize)
 
 
-# Moments ------------------------------------------------------------------------------------------------------
-
 HARD = {
     "plain": lambda X, rng: X,
     "means 1e9 spreads": lambda X, rng: X + 1e9 * rng.standard_normal(X.shape[1]),
@@ -228,9 +220,6 @@ def test_a_constant_response_is_zero(m_p, rng):
     assert found.yy == found.y_norm == 0.0
     assert not found.xty.any()
     assert centre.coordinates.shifts[-1] + centre.y_mean == 0.1
-
-
-# Folds --------------------------------------------------------------------------------------------------------
 
 
 def rare(values):
@@ -298,9 +287,6 @@ def test_held_out_errors_are_those_of_predictions(kind, units, rng):
         expected = ((v[:, None] - (Z * centre.factors) @ weights.T.astype(LONG)) ** 2).mean(axis=0)
         assert (np.abs(errors - expected) <= limits + 1e-14 * errors).all()
         assert (limits <= 1e-9 * (1.0 + errors)).all() or kind != "plain"
-
-
-# The closing pass ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["plain", "means 1e9 spreads", "copies", "scales"])

@@ -84,9 +84,6 @@ def test_bad_responses_are_refused(y, message):
         as_response(y, 3)
 
 
-# Numbers that are far from zero, and such of extreme size ----------------------------------------------------
-
-
 def far_columns(rng, m=30):
     """Near zero, years, times, an identifier of 1e14, and no more than thirty spreads from zero."""
     X = rng.standard_normal((m, 5))

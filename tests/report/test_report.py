@@ -128,9 +128,6 @@ def test_r2_of_the_choice_is_told_from_that_of_the_fit(report, path, n_folds, na
     assert f'<th scope="col">{name}</th>' in page
 
 
-# The call -------------------------------------------------------------------------------------------------------
-
-
 GEOMETRIC = np.geomspace(2.0, 0.01, 9)
 CALLS = {
     "radii": {},

@@ -25,6 +25,7 @@ pytestmark = [
 ]
 
 NAMES = ("<b>&", "</script><script>alert(1)</script>", '"so", he said', "größe", *(f"x{j}" for j in range(4, P)))
+CHARTS = ("coefs", "score", "active", "gap")
 HOME = 4
 N_POINTS = 7
 
@@ -63,6 +64,15 @@ def slide(browser, point):
     browser.run("slider.dispatchEvent(new Event('input', {bubbles: true}))")
 
 
+def count(browser, selector):
+    return browser.run(f"document.querySelectorAll('{selector}').length")
+
+
+def assert_numbers_drawn(browser):
+    for name in CHARTS:
+        assert not browser.run(f"/NaN|Infinity|undefined|null/.test(document.querySelector('#{name}').innerHTML)"), name
+
+
 def readout(browser):
     cells = browser.run("[...document.querySelectorAll('#readout > div')].map((cell) => cell.innerText)")
     return dict(cell.split("\n") for cell in cells)
@@ -77,9 +87,6 @@ def assert_table(rows, coef, scaled, names=NAMES, rel=5e-6):
         assert shown == (
             [values[j] for j in order] if rel == 0.0 else pytest.approx([values[j] for j in order], rel=rel)
         )
-
-
-# What is shown --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("chosen", "title"), [(HOME, "The chosen model"), (None, "The last point")])
@@ -127,24 +134,24 @@ def test_tables_tell_what_was_done(page, path):
 
 def test_every_chart_is_drawn(page, path):
     browser = page(path, choice=choose(path, HOME))
-    for name in ("coefs", "score", "active", "gap"):
-        assert browser.run(f"document.querySelectorAll('#{name} svg .line').length") >= 1, name
-        assert browser.run(f"document.querySelectorAll('#{name} svg .tick').length") >= 5, name
-        assert not browser.run(f"/NaN|Infinity|undefined/.test(document.querySelector('#{name}').innerHTML)"), name
-    assert browser.run("document.querySelectorAll('#coefs svg .line').length") == min(
-        10, np.unique(path.coefs.indices).size
-    )
-    assert browser.run("document.querySelectorAll('#score .fold').length") == 5
-    assert browser.run("document.querySelectorAll('#score .band').length") == 1
-    assert browser.run("document.querySelectorAll('#score .chosen').length") == 1
+    for name in CHARTS:
+        assert count(browser, f"#{name} svg .line") >= 1, name
+        assert count(browser, f"#{name} svg .tick") >= 5, name
+    assert_numbers_drawn(browser)
+    assert count(browser, "#coefs svg .line") == min(10, np.unique(path.coefs.indices).size)
+    marks = {"fold": 5, "band": 1, "chosen": 1, "best": 0}
+    assert {mark: count(browser, f"#score .{mark}") for mark in marks} == marks
     assert browser.text("#gap .marked") == "tolerance 1e-4"
     assert browser.text("#score-title") == "Mean squared error"
+    browser = page(path, choice=replace(choose(path, HOME - 1), scores=choose(path, HOME).scores))
+    assert count(browser, "#score .best") == 1
+    assert "Ring: the best score." in browser.text("#score-note")
 
 
 def test_without_a_choice_the_fit_is_drawn(page, path):
     browser = page(path)
     assert browser.text("#score-title") == "R² on the training data"
-    assert browser.run("document.querySelectorAll('.fold, .band, .chosen, .home-line').length") == 0
+    assert count(browser, ".fold, .band, .chosen, .home-line") == 0
     assert browser.run("document.querySelector('#after').disabled")
     for button, point in (("#before", 6), ("#before", 5), ("#after", 6)):
         browser.click(button)
@@ -173,15 +180,12 @@ def test_odd_paths_are_drawn(page, path, change, request):
     for k in (0, len(odd) - 1):
         slide(browser, k)
         assert readout(browser)["point"] == f"{k + 1} of {len(odd)}"
-        for name in ("coefs", "score", "active", "gap"):
+        for name in CHARTS:
             browser.hover(f"#{name} svg")
             assert re.search(r"point \d", browser.text(f"#{name} .tip"))
-            assert not browser.run(f"/NaN|Infinity|undefined/.test(document.querySelector('#{name}').innerHTML)"), name
+        assert_numbers_drawn(browser)
     assert browser.run("document.querySelector('#axis [value=alpha]').disabled") == bool((odd.alphas <= 0.0).all())
     assert ("not computed" in browser.text("#gap")) == bool(np.isnan(odd.gaps).all())
-
-
-# Pointer and slider ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("point", [0, 2, 6])
@@ -249,14 +253,6 @@ def test_pointing_at_a_line_names_its_feature(page, path):
     assert browser.run("document.querySelector('#coefs .tip').hidden")
 
 
-def test_the_best_point_is_marked_where_another_one_was_chosen(page, path):
-    browser = page(path, choice=choose(path, HOME))
-    assert browser.run("document.querySelectorAll('#score .best').length") == 0
-    browser = page(path, choice=replace(choose(path, HOME - 1), scores=choose(path, HOME).scores))
-    assert browser.run("document.querySelectorAll('#score .best').length") == 1
-    assert "Ring: the best score." in browser.text("#score-note")
-
-
 def test_pointing_at_the_error_tells_its_folds(page, path):
     choice = choose(path, HOME)
     browser = page(path, choice=choice)
@@ -297,21 +293,18 @@ def test_points_without_a_logarithm_are_left_out_of_its_axis(page, rng, chosen):
     browser.run("axis = document.querySelector('#axis'); axis.value = 'alpha'; axis.dispatchEvent(new Event('change'))")
     after = browser.run(lines)
     assert "alpha, on a log scale" in browser.run("document.querySelector('#gap').textContent")
-    for name in ("coefs", "score", "active", "gap"):
+    for name in CHARTS:
         assert "(1 at 0 left out)" in browser.run(f"document.querySelector('#{name}').textContent")
         browser.hover(f"#{name} svg", 0.999)
         assert "point 6" in browser.text(f"#{name} .tip")
         browser.focus(f"#{name} svg")
         browser.press("End")
         assert "point 7" in browser.text(f"#{name} .tip")
-        assert not browser.run(f"/NaN|Infinity|null/.test(document.querySelector('#{name}').innerHTML)"), name
+    assert_numbers_drawn(browser)
     # Every line goes on to the last point, and is there with a point less; the faint ones are one path.
     faint, *labelled, highlight = zip(before, after, strict=True)
     assert [had - has for had, has in (faint, *labelled)] == [10] + [1] * 10
     assert highlight == (1, 1)
-
-
-# Keyboard -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("place", ["#slider", "#coefs svg", "#score svg", "#active svg", "#gap svg"])
@@ -338,17 +331,13 @@ def test_features_by_keyboard(page, path):
     assert told == [*by_value, by_value[-1]]
     browser.press("ArrowUp")
     assert browser.text("#coefs .tip").split("\n")[0] == by_value[-2]
-
-
-def test_legend_by_keyboard(page, path):
-    browser = page(path)
     browser.focus("#legend li:nth-child(2) button")
-    name = browser.run("document.activeElement.textContent")
-    assert browser.text("#coefs .tip").split("\n")[0] == name
-    browser.press("Tab")
-    following = browser.run("document.activeElement.textContent")
-    assert following != name
-    assert browser.text("#coefs .tip").split("\n")[0] == following
+    names = []
+    for _ in range(2):
+        names.append(browser.run("document.activeElement.textContent"))
+        assert browser.text("#coefs .tip").split("\n")[0] == names[-1]
+        browser.press("Tab")
+    assert names[0] != names[1]
 
 
 def test_everything_is_reached_by_tab_and_seen(page, path):
@@ -365,12 +354,8 @@ def test_everything_is_reached_by_tab_and_seen(page, path):
             break
         reached.append(here)
         assert ring == "solid3px", here
-    charts = ["coefs", "score", "active", "gap"]
-    expected = ["before", "slider", "after", "back", "axis", *charts, "download", "copy", "call"]
+    expected = ["before", "slider", "after", "back", "axis", *CHARTS, "download", "copy", "call"]
     assert [name for name in reached if name in expected][: len(expected)] == expected
-
-
-# Table ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -403,18 +388,14 @@ def test_table_is_sorted(page, path, column, key, descending_first, by_keyboard)
         assert first == browser.run(
             f"{json.dumps(rows)}.sort((a, b) => a[0].localeCompare(b[0], 'en', {{numeric: true}}))"
         )
+    if column == 2:  # the order is kept along the path
+        slide(browser, 5)
+        assert [int(row[1]) for row in browser.rows("#features")] == np.flatnonzero(path.coef(5)).tolist()
+        slide(browser, 6)
     sorting = browser.run(f"document.querySelector('#features thead th:nth-child({column})').ariaSort")
     assert sorting == ("descending" if descending_first else "ascending")
     assert sort() == first[::-1]
-    assert browser.run("document.querySelectorAll('#features [aria-sort]').length") == 1
-
-
-def test_order_is_kept_along_the_path(page, path):
-    browser = page(path)
-    browser.click("#features thead th:nth-child(2) button")
-    slide(browser, 5)
-    indices = [int(row[1]) for row in browser.rows("#features")]
-    assert indices == sorted(np.flatnonzero(path.coef(5)).tolist())
+    assert count(browser, "#features [aria-sort]") == 1
 
 
 @pytest.mark.parametrize("point", [None, 2])
@@ -454,9 +435,6 @@ def test_call_is_copied(page, path):
     assert browser.text("#call") == call_text(path)
     browser.click("#copy")
     assert browser.run("navigator.clipboard.readText()") == call_text(path)
-
-
-# Screens, paper, no scripts -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [320, 768, 2560])
@@ -517,9 +495,6 @@ def test_without_scripts_there_are_tables(page, path):
         assert cell in shown
     assert "The charts need JavaScript; the tables below do not." in shown
     assert "Download CSV" not in shown
-
-
-# Large paths ----------------------------------------------------------------------------------------------------
 
 
 def test_many_features(page, rng):

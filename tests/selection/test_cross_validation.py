@@ -176,9 +176,6 @@ def test_the_number_of_threads_and_of_paths_side_by_side_changes_no_bit(rng, mon
             np.testing.assert_array_equal(one.gaps, other.gaps)
 
 
-# What is found -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("relax", [False, [0.5]])
 def test_another_rule_chooses_without_solving_again(relax, rng, monkeypatch):
     X, y = dense_problem(rng)
@@ -220,9 +217,6 @@ def test_what_is_found_predicts_has_names_and_is_short(rng):
     for it in (found, found.choice, found.choose("aic"), found.choose("aic").choice):
         assert len(repr(it)) < 250
         assert f"point {it.choice.point if hasattr(it, 'choice') else it.point} of 10" in repr(it)
-
-
-# Endings and bad input ---------------------------------------------------------------------------------------
 
 
 def test_the_callback_counts_all_points_and_is_called_by_one_at_a_time(rng):
@@ -299,9 +293,6 @@ def test_bad_arguments_are_named(settings, message, rng):
 def test_scores_that_are_no_numbers_are_refused(rng):
     with pytest.raises(ValueError, match="scoring: the score is not a number"):
         lasso_cv(*dense_problem(rng), scoring=lambda *_: np.nan)
-
-
-# The estimator -----------------------------------------------------------------------------------------------
 
 
 def test_attributes_of_the_estimator(rng):

@@ -7,8 +7,6 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, TimeSeriesSplit
 from conftest import dense_problem
 from fwlasso import LassoCV, lasso_cv
 
-# Rules -------------------------------------------------------------------------------------------------------
-
 
 def test_one_standard_error_chooses_the_sparsest_model_within_it(rng):
     data = dense_problem(rng)
@@ -37,9 +35,6 @@ def test_a_function_must_choose_a_point_of_the_path(point, rng):
         lasso_cv(*dense_problem(rng), rule=lambda *_: point)
 
 
-# Splitters ---------------------------------------------------------------------------------------------------
-
-
 def test_groups_reach_the_splitter(rng):
     X, y = dense_problem(rng)
     groups = np.repeat(np.arange(12), 5)
@@ -56,9 +51,6 @@ def test_samples_may_be_in_no_fold_and_folds_of_different_sizes(rng):
     found = lasso_cv(X, y, cv=TimeSeriesSplit(4))
     assert [path.settings["n_samples"] for path in found.fold_paths] == [12, 24, 36, 48]
     assert lasso_cv(X, y, cv=ShuffleSplit(3, test_size=7, random_state=1)).choice.fold_scores.shape == (100, 3)
-
-
-# Samples that validate ---------------------------------------------------------------------------------------
 
 
 def test_a_fraction_of_the_samples_validates(rng):

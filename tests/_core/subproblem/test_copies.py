@@ -112,9 +112,6 @@ def test_places_are_used_again_and_entries_of_dropped_columns_make_room(rng, den
         assert copier.copies.data.size <= 4 * np.count_nonzero(values[:, :60])
 
 
-# In the working set ------------------------------------------------------------------------------------------
-
-
 def solve(work: WorkingSet, problem: Problem, columns: np.ndarray, share: float) -> np.ndarray:
     work.start_at(Start(np.empty(0, np.int64), np.empty(0)))
     weight, members = share * problem.lambda_max, work.together(work.places(columns))
