@@ -198,7 +198,7 @@ class Options:
     @property
     def size_rule(self) -> SampleSize:
         """The rule for the number of columns a step looks at."""
-        return as_sample_size(self.sample_size)
+        return as_sample_size(self.sample_size, self.entry.sample_size)
 
     @property
     def threads(self) -> int:

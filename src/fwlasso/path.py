@@ -106,10 +106,11 @@ def lasso_path(
         By default 1e-4 for "gap" and 1e-3 for the other rules.
     sample_size : int, float, rule or None
         How many columns a step of "sfw" looks at: a number, a share of all, or a rule such as `QuantileRule`. By
-        default 1 % of the columns, at least 194.
+        default 1 % of the columns, at least 194. So do "afw" and "pfw", which look at all by default, and at the active
+        columns always.
     block_size : int, optional
-        Neighbouring columns drawn together. 1 is the paper's sampling; larger blocks are faster, since memory is
-        read in a row. By default chosen from the sample size.
+        Neighbouring columns drawn together. 1 is the paper's sampling, and the default of "afw" and "pfw"; larger
+        blocks are faster, since memory is read in a row. For "sfw" by default chosen from the sample size.
     variant : {"default", "paper"}, default="default"
         Of "sfw" and "fw" over radii. "paper" is the method of Frandi and others (2015) to the letter: the warm start is
         always scaled to the new radius, only the sampled columns are looked at, all draws are independent (single

@@ -33,6 +33,7 @@ from .selection.cross_validation import lasso_cv
 from .solvers.frank_wolfe import VARIANTS, take_step
 from .solvers.protocol import Stopping
 from .solvers.registry import DEFAULT_SOLVER, SOLVERS, current_name
+from .solvers.sample_size import ALL_COLUMNS
 
 _N_ROWS, _N_COLUMNS = 12, 16
 
@@ -121,6 +122,8 @@ def compile_kind(kind: Kind) -> None:
         for part in (X, make(given[:, :6])) if GRAM in entry.routes else (X,):
             for grid in entry.grids:
                 lasso_path(part, y, **(settings | {grid: 20}))
+            if entry.sample_size is ALL_COLUMNS:  # unless a sample is asked for
+                lasso_path(part, y, radii=2, sample_size=4, **settings)
             if kind.folds:
                 lasso_cv(part, y, cv=2, **settings)
         for kept in (None, np.arange(_N_ROWS) < 10) if kind.folds else (None,):

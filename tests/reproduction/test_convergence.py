@@ -14,7 +14,17 @@ from fwlasso._core.threads import Workers
 from fwlasso.solvers.frank_wolfe import VARIANTS, FrankWolfe
 from fwlasso.solvers.protocol import Burst, Stopping
 from fwlasso.solvers.sample_size import FixedSize
-from reproduction.beyond.convergence import EXAMPLES, claimed, curvature, distances, proved, random_columns
+from reproduction.beyond.convergence import (
+    EXAMPLES,
+    PART,
+    TALL,
+    away_rate,
+    claimed,
+    curvature,
+    distances,
+    proved,
+    random_columns,
+)
 
 NEVER = Stopping()
 N_STEPS, N_SAMPLED = 60, 20
@@ -106,3 +116,22 @@ def test_a_step_of_length_one_leaves_one_feature():
     for radius in np.linspace(0.1, 60.0, 500):
         shrink, push = quadratic_step(L1Ball(radius), Sums(1e6, 0.0, 0.0, 0.0), 1e3, 1e3, 1.0)
         assert (shrink, push) == (0.0, radius)
+
+
+def test_samples_with_away_steps_fall_linearly():
+    """E h_k <= (1 - q r)^(k/2) h_0, and sixty steps more are worth the same factor; without away steps they are not."""
+    X, y, radius = TALL.make()
+    means = np.array([distances(TALL, k, 15, "afw").mean() for k in (60, 120, 180)])
+    assert np.all(means[:-1] > 8.0 * means[1:])
+    assert means[0] <= 0.5 * (y @ y) * (1.0 - TALL.n_sampled / 40 * away_rate(X, radius)) ** 30
+    plain = [distances(TALL, k, 15).mean() for k in (60, 180)]
+    assert plain[0] < 4.0 * plain[1]
+
+
+def test_the_study_shows_away_steps_by_themselves():
+    curves = {"afw": [1.0, 0.1], "sfw": [1.0, 0.7]}
+    record = {"runs": 9, "steps": [1, 9], "means": curves, "errors": curves, "rate": 1e-3, "first": 2.0}
+    findings = PART.show(None, {"convergence/away": record})
+    assert findings.tables[0].rows == [("1", "1.00 ± 1.96", "1.00 ± 1.96"), ("9", "0.100 ± 0.196", "0.700 ± 1.37")]
+    labels = findings.figures[0].draw().axes[0].get_legend_handles_labels()[1]
+    assert len(labels) == len(set(labels)) == 3

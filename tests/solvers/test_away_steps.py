@@ -1,8 +1,11 @@
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from conftest import Case, all_coefs, make_case, on_gap, solve_point
-from fwlasso import lasso_path
+from fwlasso import AdaptiveRule, lasso_path
 from fwlasso._core.iterate import objective, refresh, zero
 from fwlasso._core.penalties import L1Ball
 from fwlasso._core.threads import Workers
@@ -70,3 +73,56 @@ def test_a_step_is_one_pass(rng, take_step):
     outcome = solve_point(make_case(X, y), AwayFrankWolfe(take_step), L1Ball(1.0), Stopping(1e-3, -1.0, 1))
     assert outcome.status is Status.SETTLED
     assert outcome.n_dots <= 101 * outcome.n_iter
+
+
+@pytest.fixture(scope="module")
+def tall():
+    """Return a strongly convex problem and a radius."""
+    rng = np.random.default_rng(3)
+    X = np.asfortranarray(rng.standard_normal((60, 40)))
+    y = X[:, :8] @ rng.standard_normal(8) + rng.standard_normal(60)
+    return X, y, 2.5
+
+
+def sampled_path(tall, solver="afw", **settings):
+    X, y, radius = tall
+    known = {"sample_size": 4, "stop": "gap", "tol": 1e-10, "random_state": 0, "radii": [radius]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return lasso_path(X, y, solver=solver, fit_intercept=False, **known | settings)
+
+
+@pytest.mark.parametrize("solver", ["afw", "pfw"])
+def test_a_sample_of_all_columns_gives_the_same_bits(tall, solver):
+    paths = [sampled_path(tall, solver, sample_size=size, radii=5) for size in (None, 40, 1.0, 500)]
+    for path in paths[1:]:
+        np.testing.assert_array_equal(path.coefs.toarray(), paths[0].coefs.toarray())
+        assert path.counters.dot_products == paths[0].counters.dot_products
+
+
+@pytest.mark.parametrize("solver", ["afw", "pfw"])
+def test_samples_with_away_steps_are_certified_where_those_without_are_not(tall, solver):
+    path, plain = sampled_path(tall, solver), sampled_path(tall, "sfw", block_size=1, max_iter=5000)
+    assert path.statuses == (Status.CERTIFIED,)
+    assert path.gaps[0] <= 1e-10
+    assert path.counters.iterations[0] < 1000
+    assert plain.statuses == (Status.MAX_ITER,)
+    assert plain.gaps[0] > 1e-6
+
+
+def test_draws_of_away_steps_are_those_of_the_seed(tall):
+    first, again, other = (sampled_path(tall, random_state=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.coefs.toarray(), again.coefs.toarray())
+    assert not np.array_equal(first.coefs.toarray(), other.coefs.toarray())
+    adaptive = sampled_path(tall, sample_size=AdaptiveRule(at_least=2, at_most=0.5), block_size=2)
+    assert adaptive.statuses == (Status.CERTIFIED,)
+
+
+def test_a_sample_without_descent_ends_a_point_only_after_a_round(tall):
+    """A step of zero is no evidence of a solution; a round of them is, for float64."""
+    settled, stalled = sampled_path(tall, stop="change", tol=0.0), sampled_path(tall, stop="paper", radii=10)
+    assert settled.statuses == (Status.SETTLED,)
+    assert settled.gaps[0] <= 1e-10
+    assert Status.STALLED in stalled.statuses
+    with pytest.raises(ValueError, match="sample_size: the rule gave 0"):
+        sampled_path(tall, sample_size=lambda p, n_active: 0)

@@ -8,6 +8,7 @@ import numpy as np
 from ..options import SPECS
 from ..result import LassoPath
 from ..selection.choice import Choice
+from ..solvers.sample_size import ALL_COLUMNS
 
 # Options that no path needs to be computed again: the end of a given grid, and how long it may take.
 _NOT_NEEDED = {"eps", "time_limit"}
@@ -42,7 +43,7 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     model = LinearModel.from_path(path, point=1)
     """
     settings = path.settings
-    is_drawing = settings.get("solver") == "sfw"
+    is_drawing = _draws(settings)
     names = (name for name, spec in SPECS.items() if (is_drawing if spec.is_drawing else spec.is_recorded))
     wanted = (name for name in names if settings.get(name) not in (None, "default") and name not in _NOT_NEEDED)
     known = {name: settings[name] for name in wanted}
@@ -76,6 +77,12 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
         imports += "\n# The columns were drawn without a seed: other draws give other numbers."
     lines = "".join(f"    {argument},\n" for argument in ("X", "y", *arguments))
     return f"{imports}\n{call}(\n{lines})\n{model}"
+
+
+def _draws(settings: dict[str, Any]) -> bool:
+    """Tell whether a path looked at random columns; with away steps only if it was asked to."""
+    solver = settings.get("solver")
+    return solver == "sfw" or (solver in ("afw", "pfw") and settings.get("sample_size") != repr(ALL_COLUMNS))
 
 
 def _grid_text(grid: np.ndarray[Any, np.dtype[np.float64]]) -> str:

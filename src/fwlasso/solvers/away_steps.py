@@ -3,26 +3,35 @@
 A point is a mixture of atoms: the vertex radius sign(a_j) e_j with mass |a_j| / radius for every active column, and
 the origin with the mass that is left. So the list of active columns is all there is to keep. Mass goes to the vertex
 with the largest correlation; an away step takes it from the atom with the least one and gives it to all others, a
-pairwise step gives it to that vertex alone. A step that takes all the mass of an atom drops it: there are no more drops
-than atoms that have come in. Both methods converge linearly.
+pairwise step gives it to that vertex alone. A step that takes all the mass of an atom drops it. With away steps there
+are no more drops than atoms that have come in: at least half of the steps are good ones, and the objective falls
+linearly. A pairwise step may swap one atom for another, which that count does not bound: it mostly is as fast, but what
+is proved of it is weak.
+
+The vertex may be the best of a sample of columns; atoms are looked at in full. To go away if that promises more than
+the *sampled* vertex does keeps a linear rate in expectation, with kappa/p in it: see docs/method/convergence.md.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._core.columns import Vector, add_column, samples
+from .._core.draws import Sampler, draw, make_sampler
 from .._core.iterate import Iterate, correlation, move
 from .._core.jit import kernel
+from .._core.oracle import parallel_scan
 from .._core.penalties import ROUNDING, L1Ball
 from .._core.problem import Problem
 from .._core.samples import center, norm2
 from ..problem.certificate import estimate_gap
 from ..problem.points import burst_steps
 from ..status import Status
-from .correlations import correlations, largest
+from .correlations import correlations
 from .protocol import Advance, Burst
+from .sample_size import SampleSize, columns_to_draw
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 100
@@ -62,44 +71,84 @@ TakeStep: TypeAlias = Callable[[Problem, L1Ball, Iterate, Vector, int], Move]
 
 
 class AwayFrankWolfe:
-    """Frank-Wolfe that can also go back, with a deterministic oracle: every step correlates all columns.
+    """Frank-Wolfe that can also go back: a step looks at the active columns, and at all others or a sample of them.
 
     Parameters
     ----------
     take_step : `away_step` or `pairwise_step`
+    sample_size : rule for the number of columns that the vertex is chosen from; None: all of them
+    block_size : neighbouring columns drawn together; None: single ones, whose draws are independent
+    seed : of the draws
     """
 
-    def __init__(self, take_step: TakeStep) -> None:
+    def __init__(
+        self,
+        take_step: TakeStep,
+        sample_size: SampleSize | None = None,
+        block_size: int | None = None,
+        seed: int = 0,
+    ) -> None:
         self._take_step = take_step
+        self._sample_size, self._block_size, self._seed = sample_size, block_size or 1, seed
+        self._sampler: Sampler | None = None
+        self._corrs = np.empty(0)  # of a sample: those of its best column and of the active ones, by column
+        self._penalty: L1Ball | None = None  # of the last burst
+        self._n_idle = 0  # its draws in a row without descent, up to its end
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
-        """Return p."""
-        return problem.xty.size
+        """Return the number of columns that the next vertex is chosen from."""
+        p = problem.xty.size
+        return p if self._sample_size is None else columns_to_draw(self._sample_size, p, iterate.n_active)
 
     def advance(self, burst: Burst, iterate: Iterate) -> Advance:
-        """Take steps until a stopping rule holds, at most `max_steps` and at most a burst of them.
+        """Take steps until a stopping rule holds, at most `max_steps`, at most a burst, and all from as many columns.
 
         A step that drops an atom is shorter than it would be, and does not count as the small step that ends a point.
+        Nor does a draw without descent: draws then go round, until all columns were looked at.
         """
-        problem, penalty, stopping, max_steps, workers = burst
-        n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)
+        problem, penalty, stopping, max_steps, _ = burst
+        p, n_sampled = problem.xty.size, self.columns_per_step(problem, iterate)
+        n_steps = burst_steps(problem.nbytes * n_sampled // p, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
+        n_round = 1 if n_sampled == p else 1 + math.ceil(p / n_sampled)
+        n_idle = self._n_idle if penalty == self._penalty else 0
         n_dots = taken = 0
         status = None
-        while status is None and taken < n_steps:
+        while status is None and taken < n_steps and self.columns_per_step(problem, iterate) == n_sampled:
             taken += 1
-            corrs, n_read = correlations(problem, iterate, workers)
+            corrs, best, n_read = self._correlate(burst, iterate, n_sampled, n_idle)
             n_dots += n_read
-            gap = estimate_gap(problem, penalty, iterate, largest(corrs))
+            gap = estimate_gap(problem, penalty, iterate, abs(corrs[best]))
             if gap <= stopping.gap:
                 status = Status.CERTIFIED
                 break
-            best = int(np.argmax(np.abs(corrs)))
             iterate, change, is_cut, dots = self._take_step(problem, penalty, iterate, corrs, best)
             n_dots += dots
-            if change <= max(stopping.change, 0.0) and not is_cut:
+            n_idle = n_idle + 1 if change <= 0.0 and not is_cut else 0
+            if n_idle >= min(n_round, stopping.max_idle):
+                status = Status.SETTLED if n_idle >= n_round else Status.STALLED
+            elif n_idle == 0 and change <= stopping.change and not is_cut:
                 status = Status.SETTLED
+        self._penalty, self._n_idle = penalty, n_idle
         return Advance(iterate, taken, n_dots, gap, status)
+
+    def _correlate(self, burst: Burst, iterate: Iterate, n_sampled: int, n_idle: int) -> tuple[Vector, int, int]:
+        """Return z_j'(y - q) of all columns, or of the best of a sample and the active ones, by column.
+
+        And that with the largest of them, and how many dot products it took.
+        """
+        problem, p = burst.problem, burst.problem.xty.size
+        if n_sampled == p:
+            corrs, n_dots = correlations(problem, iterate, burst.workers)
+            return corrs, int(np.argmax(np.abs(corrs))), n_dots
+        if self._sampler is None:
+            self._sampler, self._corrs = make_sampler(p, min(self._block_size, p), self._seed), np.empty(p)
+        n_blocks = draw(self._sampler, n_sampled, n_idle)
+        n_bytes = problem.nbytes * n_sampled // p
+        best, corr = parallel_scan(problem, iterate, self._sampler, n_blocks, n_bytes, burst.workers)
+        _correlate_active(problem, iterate, self._corrs)
+        self._corrs[best] = corr
+        return self._corrs, best, n_sampled + iterate.n_active
 
 
 def away_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
@@ -135,6 +184,12 @@ def pairwise_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Ve
     if is_cut:
         iterate = _without(iterate, atom.column)
     return Move(iterate, max(change, other), is_cut, 1)
+
+
+@kernel
+def _correlate_active(problem: Problem, iterate: Iterate, out: Vector) -> None:
+    for k in range(iterate.n_active):
+        out[iterate.active[k]] = correlation(problem, iterate, iterate.active[k])
 
 
 @kernel

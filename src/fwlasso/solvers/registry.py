@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..problem.route import GRAM, POINTWISE, WORKING_SET
-from .away_steps import AwayFrankWolfe, away_step, pairwise_step
+from .away_steps import AwayFrankWolfe, TakeStep, away_step, pairwise_step
 from .certified import Certified
 from .coordinate_descent import CoordinateDescent
 from .frank_wolfe import VARIANTS, FrankWolfe
 from .pointwise import PointByPoint
 from .protocol import PathSolver, SolverSettings, StepSolver
+from .sample_size import ALL_COLUMNS, DEFAULT_SAMPLE_SIZE, SampleSize
 
 #: The stopping rules, and the tolerance of each by default.
 STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4}
@@ -22,6 +23,7 @@ class Entry(NamedTuple):
     stops: tuple[str, ...]  # its stopping rules, the first by default
     make: Callable[[SolverSettings], PathSolver]
     routes: tuple[str, ...] = (POINTWISE,)  # the ways that it may go
+    sample_size: SampleSize = DEFAULT_SAMPLE_SIZE  # by default, of those that draw columns
 
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
@@ -38,6 +40,13 @@ def _sampled(settings: SolverSettings) -> FrankWolfe:
     return FrankWolfe(settings.sample_size, settings.block_size, settings.seed, VARIANTS[settings.variant])
 
 
+def _away(take_step: TakeStep) -> Entry:
+    def make(settings: SolverSettings) -> AwayFrankWolfe:
+        return AwayFrankWolfe(take_step, settings.sample_size, settings.block_size, settings.seed)
+
+    return pointwise(("radii",), _ON_GAP, make)._replace(sample_size=ALL_COLUMNS)
+
+
 #: The default takes the one of the next two that is expected to be faster: see `fwlasso.problem.route`.
 DEFAULT_SOLVER = "certified"
 SOLVERS = {
@@ -46,8 +55,8 @@ SOLVERS = {
     WORKING_SET: _CERTIFIED._replace(routes=(WORKING_SET,)),
     "sfw": pointwise(("radii", "alphas"), _ON_CHANGE, _sampled),
     "fw": pointwise(("radii", "alphas"), _ON_CHANGE, lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
-    "afw": pointwise(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(away_step)),
-    "pfw": pointwise(("radii",), _ON_GAP, lambda _: AwayFrankWolfe(pairwise_step)),
+    "afw": _away(away_step),
+    "pfw": _away(pairwise_step),
     "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
 }
 

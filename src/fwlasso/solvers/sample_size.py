@@ -156,14 +156,23 @@ def _log_ratio(confidence: float, share: float) -> int:
     return math.ceil(math.log1p(-confidence) / math.log1p(-share))
 
 
+def columns_to_draw(rule: SampleSize, p: int, n_active: int) -> int:
+    """Return what a rule says of p columns, at most p, or raise a ValueError if it says no such thing."""
+    n_sampled = rule(p, n_active)
+    if not isinstance(n_sampled, Integral) or n_sampled < 1:
+        raise ValueError(f"sample_size: the rule gave {n_sampled!r}, not a number of columns of at least 1")
+    return min(int(n_sampled), p)
+
+
 #: 1 % of the columns as in the paper, but never fewer than the quantile rule asks for.
 DEFAULT_SAMPLE_SIZE = FractionOfColumns(0.01, at_least=194)
+ALL_COLUMNS = FractionOfColumns(1.0)
 
 
-def as_sample_size(sample_size: Any) -> SampleSize:
+def as_sample_size(sample_size: Any, default: SampleSize = DEFAULT_SAMPLE_SIZE) -> SampleSize:
     """Turn a count, a share, a rule or None (the default) into a rule, or raise a ValueError that names it."""
     if sample_size is None:
-        return DEFAULT_SAMPLE_SIZE
+        return default
     if isinstance(sample_size, Integral) and not isinstance(sample_size, bool) and int(sample_size) >= 1:
         return FixedSize(int(sample_size))
     if isinstance(sample_size, Real) and not isinstance(sample_size, Integral) and 0.0 < float(sample_size) <= 1.0:
