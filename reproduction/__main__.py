@@ -23,9 +23,9 @@ from .study import Kind, Part, Setup
 
 _EPILOG = """\
 By default it runs on the synthetic sets and on those whose files are in the data folder (pyrim_scale, triazines_scale,
-E2006.train and E2006.test, log1p.E2006.train and log1p.E2006.test). Stand-ins of E2006 are made where --set or --all
-ask for it. Every task leaves a record: after Ctrl-C, or with other options, the next run goes on from there. Exit
-codes: 0 all is computed; 2 bad input; 3 interrupted, or a task failed.
+dorothea/X.npz and y.npy, news20 likewise, E2006.train and E2006.test, log1p.E2006.train and log1p.E2006.test).
+Stand-ins of E2006 are made where --set or --all ask for it. Every task leaves a record: after Ctrl-C, or with other
+options, the next run goes on from there. Exit codes: 0 all is computed; 2 bad input; 3 interrupted, or a task failed.
 """
 
 
@@ -50,10 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--set", action="append", default=[], dest="sets", help="a data set such as pyrim; repeat it for more")
     add("--all", action="store_true", dest="everything", help="all sets that are at hand, and E2006 in any case")
     add("--part", action="append", default=[], dest="parts", help="a part of the study by name; repeat it for more")
-    add("--seeds", type=int, default=10, help="runs of random methods; of SCD at most 3, on E2006 one")
+    add("--seeds", type=int, default=10, help="runs of random methods; on E2006 one")
     add("--data", type=Path, help="folder of the data sets; by default that of FWLASSO_DATA")
     add("--out", type=Path, default=Path("fwlasso-paper"), help="folder for records, tables, figures and RESULTS.md")
-    add("--threads", type=int, help="threads for scans of large data; by default all cores")
+    add("--threads", type=int, default=1, help="threads; by default one, as the programs it is compared with")
     add("--quiet", "-q", action="store_true", help="print nothing but errors")
     return parser
 

@@ -11,13 +11,12 @@ import fwlasso
 from fwlasso.datasets.compressed import write_text
 
 from . import data_part, large_part, synthetic_part
-from .data.paper_sets import PAPER_SETS
 from .data.places import data_folder
 from .figures import write_figure
 from .machine import processor
 from .page import write_page
 from .runner import Outcome, Records, Stamp, StudyStep, run_tasks
-from .sets import FILES, files_of, print_of_files, sets_at_hand
+from .sets import FILES, STUDY_SETS, files_of, print_of_files, sets_at_hand
 from .solvers import register_baselines
 from .study import Findings, Kind, Part, Setup, Task
 from .tables import write_table
@@ -41,11 +40,11 @@ def choose_sets(names: Sequence[str], everything: bool, folder: Path | None) -> 
 
     A ValueError names what is not there.
     """
-    unknown = [name for name in names if name not in PAPER_SETS]
+    unknown = [name for name in names if name not in STUDY_SETS]
     if unknown:
-        raise ValueError(f"--set must be one of {', '.join(PAPER_SETS)}, got {unknown[0]!r}")
+        raise ValueError(f"--set must be one of {', '.join(STUDY_SETS)}, got {unknown[0]!r}")
     at_hand = sets_at_hand(folder)
-    e2006 = [name for name in PAPER_SETS if name.startswith("e2006")]
+    e2006 = [name for name in STUDY_SETS if name.startswith("e2006")]
     wanted = names or ({*at_hand, *e2006} if everything else at_hand)
     for name in wanted:
         if files_of(name, folder) is None and name not in e2006:  # E2006 has stand-ins
@@ -53,7 +52,7 @@ def choose_sets(names: Sequence[str], everything: bool, folder: Path | None) -> 
                 f"--set {name}: there is no file {FILES[name][0]} in {data_folder(folder)}, see --data; "
                 f"reproduction.data.paper_sets.fetch_paper_set({name!r}) downloads it"
             )
-    return tuple(name for name in PAPER_SETS if name in wanted)
+    return tuple(name for name in STUDY_SETS if name in wanted)
 
 
 class Done(NamedTuple):
@@ -94,7 +93,7 @@ def run_study(
 
 def _set_by_set(tasks: list[Task]) -> list[Task]:
     """Return the tasks with those of a data set together: one of them is in memory at a time."""
-    places = {name: place for place, name in enumerate(PAPER_SETS)}
+    places = {name: place for place, name in enumerate(STUDY_SETS)}
     return sorted(tasks, key=lambda task: max(places.get(part, -1) for part in task.key.split("/")))
 
 
@@ -108,7 +107,7 @@ def _stamp_of(setup: Setup) -> Callable[[Task], Stamp]:
     }
 
     def stamp(task: Task) -> Stamp:
-        data = {name: print_of_files(name, setup.data) for name in task.key.split("/") if name in PAPER_SETS}
+        data = {name: print_of_files(name, setup.data) for name in task.key.split("/") if name in STUDY_SETS}
         return {**common, "data": data}
 
     return stamp

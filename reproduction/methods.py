@@ -25,15 +25,19 @@ CERTIFIED_GAP: Final = 1e-6
 #: R's glmnet at its own default, a bound of the change of the objective relative to its value at zero.
 GLMNET_THRESH: Final = 1e-7
 
+#: The shares of the columns that a step of FW looks at.
+SHARES: Final = (0.01, 0.02, 0.03)
+
 _ALL = (
     Method("cd", "CD", "alphas", {"solver": "cd", **STOPPING}),
     Method("glmnet", "CD, R's glmnet", "alphas", {"tol": GLMNET_THRESH}, peer="glmnet"),
     Method("scd", "SCD", "alphas", {"solver": "scd", **STOPPING}, is_random=True),
     Method("apg", "SLEP reg.", "alphas", {"solver": "apg", **STOPPING}),
     Method("apg-ball", "SLEP const.", "radii", {"solver": "apg-ball", **STOPPING}),
-    Method("sfw-1", "FW 1 %", "radii", _fw(0.01, variant="paper"), is_random=True),
-    Method("sfw-2", "FW 2 %", "radii", _fw(0.02, variant="paper"), is_random=True),
-    Method("sfw-3", "FW 3 %", "radii", _fw(0.03, variant="paper"), is_random=True),
+    *(
+        Method(f"sfw-{100 * part:g}", f"FW {100 * part:g} %", "radii", _fw(part, variant="paper"), is_random=True)
+        for part in SHARES
+    ),
     Method("sfw-1-ours", "FW 1 %, ours, single columns", "radii", _fw(0.01, block_size=1), is_random=True),
     Method("sfw-1-blocks", "FW 1 %, ours, blocks of columns", "radii", _fw(0.01), is_random=True),
     Method("fw", "FW, all columns", "radii", {"solver": "fw", "variant": "paper", **STOPPING}),

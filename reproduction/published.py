@@ -75,6 +75,9 @@ SAMPLE_SIZES: Final[dict[str, int]] = {
     "synthetic-50000-500": 1572,
 }
 
+#: Columns per step that are among the 2 % best with a probability of 98 %, whatever p is.
+QUANTILE_SIZE: Final = 194
+
 #: Columns per step on the large problems: 1, 2 and 3 % of all.
 SHARES: Final[dict[str, tuple[int, int, int]]] = {
     "pyrim": (2_014, 4_028, 6_042),

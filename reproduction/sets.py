@@ -13,16 +13,20 @@ from fwlasso._core.columns import Vector
 
 from .data.paper_sets import PAPER_SETS, PaperSet, fetch_paper_set
 from .data.places import data_folder, find_libsvm
+from .data.sparse_sets import SPARSE_SETS, files_of_sparse, read_sparse_set
 from .units import Grids, paper_grids
 
+#: All sets of the study: the paper's eight, and two real sparse ones.
+STUDY_SETS: Final = {**PAPER_SETS, **SPARSE_SETS}
 SYNTHETIC: Final = tuple(name for name in PAPER_SETS if name.startswith("synthetic"))
-LARGE: Final = tuple(name for name in PAPER_SETS if not name.startswith("synthetic"))
+LARGE: Final = tuple(name for name in STUDY_SETS if not name.startswith("synthetic"))
 #: The files that a set is read from, without their endings.
 FILES: Final[dict[str, tuple[str, ...]]] = {
     "pyrim": ("pyrim_scale",),
     "triazines": ("triazines_scale",),
     "e2006-tfidf": ("E2006.train", "E2006.test"),
     "e2006-log1p": ("log1p.E2006.train", "log1p.E2006.test"),
+    **{name: files_of_sparse(name) for name in SPARSE_SETS},
 }
 
 
@@ -35,7 +39,7 @@ def files_of(name: str, folder: Path | None) -> list[Path] | None:
 
 def sets_at_hand(folder: Path | None) -> tuple[str, ...]:
     """Return the sets that are made here, and those whose files are in the folder."""
-    return tuple(name for name in PAPER_SETS if files_of(name, folder) is not None)
+    return tuple(name for name in STUDY_SETS if files_of(name, folder) is not None)
 
 
 @lru_cache(maxsize=32)
@@ -44,13 +48,13 @@ def print_of_files(name: str, folder: Path | None) -> str:
     files = files_of(name, folder)
     if files is None:
         return "stand-in"
-    if not files:
-        return "made"
-    digest = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()[:16]
+    return " ".join(sha256_of(file) for file in files) or "made"
+
+
+def sha256_of(file: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Loaded(NamedTuple):
@@ -68,7 +72,10 @@ class Loaded(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def load(name: str, folder: Path | None, n_threads: int | None) -> Loaded:
-    """Return a set, its moments and its grids; the last one is kept in memory."""
-    data = fetch_paper_set(name, folder, download=False)
+def load(name: str, folder: Path | None, n_threads: int | None, draw: int = 0) -> Loaded:
+    """Return a set, its moments and its grids; the last one is kept in memory. Sets that are made have many draws."""
+    if name in SPARSE_SETS:
+        data = read_sparse_set(name, data_folder(folder))
+    else:
+        data = fetch_paper_set(name, folder, download=False, random_state=draw or None)
     return Loaded(data, moments(data.X), paper_grids(data.X, data.y, n_threads=n_threads))

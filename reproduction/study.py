@@ -58,37 +58,49 @@ class Case(NamedTuple):
     """A claim on one data set."""
 
     where: str
-    holds: bool
-    evidence: str
+    holds: bool | None  # None: it cannot be decided there, and `ours` says why
+    ours: str  # with its 95 % interval in brackets where runs vary; empty: the paper's own figures alone
+    published: str = ""
+    of: str = ""  # the method, where a claim is of several
+    sure: bool = True  # the whole interval says the same
+
+    @property
+    def word(self) -> str:
+        """Whether it holds.
+
+        Examples
+        --------
+        >>> Case("Pyrim", True, "3 s").word, Case("Pyrim", False, "3 s", sure=False).word
+        ('yes', 'no, within the error')
+        """
+        known = {True: "yes", False: "no", None: "void"}[self.holds]
+        return known if self.sure else f"{known}, within the error"
 
 
 class Claim(NamedTuple):
     """A claim of the paper, and the data sets on which it was looked at."""
 
-    text: str
+    text: str  # in our words, with the threshold that decides it
     cases: Sequence[Case]
-    why: str = ""  # what explains it where it does not hold
+    why: str = ""  # what explains it where it does not hold, or why it was not measured
+    place: str = ""  # in the paper
 
     @property
     def verdict(self) -> str:
-        """Whether it was reproduced."""
-        held = [case.holds for case in self.cases]
-        if not held:
-            return "Not measured"
-        return "Reproduced" if all(held) else "Reproduced in part" if any(held) else "Not reproduced"
-
-    @property
-    def sentence(self) -> str:
-        """The verdict, the claim, the numbers, and the reason where it does not hold.
+        """Whether it was reproduced.
 
         Examples
         --------
-        >>> Claim("FW is fast.", [Case("Pyrim", False, "3 s")], "It waits.").sentence
-        '**Not reproduced.** FW is fast. *Pyrim*, no: 3 s. It waits.'
+        >>> Claim("FW is fast.", [Case("A", True, "1 s"), Case("B", False, "3 s"), Case("C", None, "-")]).verdict
+        'Reproduced in part'
         """
-        shown = [f"*{case.where}*, {'yes' if case.holds else 'no'}: {case.evidence}." for case in self.cases]
-        why = [self.why] if self.why and not all(case.holds for case in self.cases) else []
-        return " ".join([f"**{self.verdict}.** {self.text}", *shown, *why])
+        measured = [case.holds for case in self.cases if case.ours]
+        if not measured:
+            return "Not measured"
+        held = [holds for holds in measured if holds is not None]
+        if not held:
+            return "Void"
+        return "Reproduced" if all(held) else "Reproduced in part" if any(held) else "Not reproduced"
 
 
 class Findings(NamedTuple):

@@ -2,61 +2,73 @@
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from fwlasso.datasets.compressed import write_text
+from fwlasso.options import Options
 
 from . import published
+from .intervals import Interval, ratio
 from .methods import METHODS
 from .published import Cost
 from .study import Table
 from .summary import Mean, Result, Summary
-from .text import counted, number, percent, power
+from .text import number, percent, power
+from .units import N_POINTS
 
 
 def cost_table(result: Result) -> Table:
     """Return time, iterations, dot products, active features and speed-up of every method, published ones beside."""
-    name, title, found = result.name, result.title, result.found
-    paper = published.COSTS[name]
+    name, found = result.name, result.found
+    paper = {} if result.is_standin else published.COSTS.get(name, {})
+    speed_ups = {} if result.is_standin else published.SPEED_UPS.get(name, {})
     cd = found.get("cd")
     rows, data = [], []
     for key, summary in found.items():
         theirs = paper.get(key)
-        speed_up = None if cd is None else cd.seconds.value / summary.seconds.value
-        their_speed_up = published.SPEED_UPS[name].get(key)
+        speed_up = None if cd is None else ratio(cd.seconds, summary.seconds)
         rows.append(
             (
                 summary.method.label,
+                f"{summary.n_runs}",
                 _cell(summary.seconds, theirs and theirs.seconds),
                 _cell(summary.iterations, theirs and theirs.iterations),
                 _cell(summary.dot_products, theirs and theirs.dot_products, power),
                 _cell(summary.n_active, theirs and theirs.n_active),
-                _cell(None if speed_up is None else Mean(speed_up, 0.0), their_speed_up),
+                "-"
+                if speed_up is None or key == "cd"
+                else speed_up.text() + _beside(speed_ups.get(key), speed_up.value),
             )
         )
-        data.append(_cost_numbers(summary, theirs, speed_up, their_speed_up))
-    rows += [(METHODS[key].label, f"not run: {why}", "", "", "", "") for key, why in result.missing.items()]
-    runs = sorted({summary.n_runs for summary in found.values() if summary.method.is_random})
+        data.append(_cost_numbers(summary, theirs, speed_up, speed_ups.get(key)))
+    rows += [(METHODS[key].label, "0", f"not run: {why}", "", "", "", "") for key, why in result.missing.items()]
     note = (
-        "In brackets the published figure and our deviation from it. Time is of the whole call without certificates; "
-        "the paper's machine was another one. Random methods: mean ± standard deviation over "
-        f"{' or '.join(counted(n, 'run') for n in runs)}. The last column is time of CD over time of the method."
+        f"{'In round brackets the published figure and our deviation from it. ' if paper else ''}Mean ± standard "
+        "deviation over the runs; methods that are not random have the time of some calls. Time is of the whole call "
+        f"without certificates{', on another machine than the published' if paper else ''}. The last column is time of "
+        "CD over time of the method."
     )
-    header = ("method", "time, s", "iterations", "dot products", "active features", "speed-up over CD")
-    return Table(f"cost-{name}", f"{title}: cost and sparsity of a path of 100 points", header, rows, note, data)
+    header = ("method", "runs", "time, s", "iterations", "dot products", "active features", "speed-up over CD")
+    title = f"{result.title}: cost and sparsity of a path of {N_POINTS} points"
+    return Table(f"cost-{name}", title, header, rows, note, data)
 
 
 def _cell(ours: Mean | None, theirs: float | None, form: Callable[..., str] = number) -> str:
     if ours is None:
         return "-"
     text = form(ours.value) + (f" ± {form(ours.deviation, 2)}" if ours.deviation else "")
-    return text if theirs is None else f"{text} ({form(theirs)}, {percent(ours.value / theirs - 1.0)})"
+    return text + _beside(theirs, ours.value, form)
+
+
+def _beside(theirs: float | None, ours: float, form: Callable[..., str] = number) -> str:
+    return "" if theirs is None else f" ({form(theirs)}, {percent(ours / theirs - 1.0)})"
 
 
 def _cost_numbers(
-    summary: Summary, theirs: Cost | None, speed_up: float | None, their_speed_up: float | None
+    summary: Summary, theirs: Cost | None, speed_up: Interval | None, their_speed_up: float | None
 ) -> dict[str, Any]:
     line: dict[str, Any] = {"method": summary.method.key, "label": summary.method.label, "runs": summary.n_runs}
     for name in Cost._fields:
@@ -67,7 +79,9 @@ def _cost_numbers(
         line[f"{name}_published"] = paper
         line[f"{name}_deviation_percent"] = None if ours is None or not paper else 100.0 * (ours.value / paper - 1.0)
     line["solve_seconds"] = None if summary.solve_seconds is None else summary.solve_seconds.value
-    return {**line, "speed_up_over_cd": speed_up, "speed_up_published": their_speed_up}
+    known = speed_up or Interval(math.nan, math.nan, math.nan)
+    found = {"speed_up_over_cd": known.value, "speed_up_low": known.low, "speed_up_high": known.high}
+    return {**line, **found, "speed_up_published": their_speed_up}
 
 
 def accuracy_table(result: Result) -> Table:
@@ -83,6 +97,7 @@ def accuracy_table(result: Result) -> Table:
                 summary.method.label,
                 power(summary.median_gap, 2),
                 power(summary.largest_gap, 2),
+                number(summary.stalled),
                 number(summary.unfinished),
                 f"{best + 1}",
                 number(float(summary.l1[best])),
@@ -98,6 +113,7 @@ def accuracy_table(result: Result) -> Table:
                 "runs": summary.n_runs,
                 "median_gap": summary.median_gap,
                 "largest_gap": summary.largest_gap,
+                "stalled_points": summary.stalled,
                 "unfinished_points": summary.unfinished,
                 "best_point": best + 1,
                 "l1_norm_at_best": float(summary.l1[best]),
@@ -108,12 +124,13 @@ def accuracy_table(result: Result) -> Table:
             }
         )
     header = (
-        "method", "median gap", "largest gap", "unfinished points", "best point", "its l1 norm", "active", "train MSE",
-        "test MSE",
+        "method", "median gap", "largest gap", "stalled points", "unfinished", "best point", "its l1 norm", "active",
+        "train MSE", "test MSE",
     )  # fmt: skip
     note = (
         "Gaps are true duality gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy after the time "
-        "was taken. Unfinished points met no stopping rule within 10,000 iterations. The best point has the smallest "
+        "was taken. A stalled point met no stopping rule: a sample showed no descent, and to the letter the step of "
+        f"zero ends it. Unfinished points took all {Options.max_iter:,} iterations. The best point has the smallest "
         "test error; it is the last one where there is no test set. Errors are divided by the variance of y."
     )
     return Table(f"accuracy-{result.name}", f"{result.title}: true gaps and errors", header, rows, note, data)

@@ -185,12 +185,14 @@ def show(_: Setup, records: Mapping[str, Record]) -> Findings:
             holds = bool(means[worst] - 3.0 * errors[worst] <= bounds[0][worst])
             cases.append(Case(EXAMPLES[key].label, holds, evidence))
     why = "The bound that can be proved carries the sampling ratio: see docs/method/convergence.md."
-    text = "With any number of columns a step, the mean distance to the minimum is at most 4C/(k + 2) (Proposition 2)."
+    text = "With any number of columns a step, the mean distance to the minimum is at most 4C/(k + 2)."
     header = ("problem", "steps", "mean of h, 95 % interval", "claimed bound", "proved bound")
     note = "h = f(a) - f*, from a = 0; the seeds are independent; C is the curvature of f on the ball."
     table = Table(_NAME, "The convergence guarantee", header, rows, note)
     figure = Figure(_NAME, "Mean distance to the minimum, and two bounds", lambda: _draw(known))
-    return Findings([table, *beside.tables], [figure, *beside.figures], [], [Claim(text, cases, why)])
+    return Findings(
+        [table, *beside.tables], [figure, *beside.figures], [], [Claim(text, cases, why, "section 4.4, Proposition 2")]
+    )
 
 
 def _show_away(record: Record) -> Findings:

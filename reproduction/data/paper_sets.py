@@ -23,7 +23,8 @@ from .download import download as download_file
 from .places import data_folder, find_libsvm
 
 _HOME = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/regression/"
-_NOISE = 1.0  # standard deviation; coefficients are uniform between 0 and 100
+#: Standard deviation of the noise of synthetic sets, whose coefficients are uniform between 0 and 100.
+NOISE = 1.0
 
 
 class PaperSet(NamedTuple):
@@ -163,9 +164,9 @@ def _synthetic(name: str, seed: int) -> PaperSet:
     """
     title, m, n_test, p = PAPER_SETS[name]
     rng = check_random_state(seed)
-    X, y, model = make_regression(m, p, n_informative=_N_RELEVANT[name], noise=_NOISE, coef=True, random_state=rng)
+    X, y, model = make_regression(m, p, n_informative=_N_RELEVANT[name], noise=NOISE, coef=True, random_state=rng)
     X_test = rng.standard_normal((n_test, p))
-    y_test = X_test @ model + rng.normal(scale=_NOISE, size=n_test)
+    y_test = X_test @ model + rng.normal(scale=NOISE, size=n_test)
     relevant = np.flatnonzero(model)
     return PaperSet(name, title, np.asfortranarray(X), y, np.asfortranarray(X_test), y_test, relevant, False)
 

@@ -9,18 +9,20 @@ import pytest
 
 from fwlasso.solvers.sample_size import FractionOfColumns
 from reproduction import published
-from reproduction.claims import active_at, large_claims
+from reproduction.claims import large_claims
 from reproduction.data.paper_sets import PAPER_SETS
 from reproduction.figures import error_figure, sparsity_figure, write_figure
+from reproduction.intervals import Interval, deviation, ratio
 from reproduction.methods import METHODS
-from reproduction.sets import FILES, LARGE, SYNTHETIC
-from reproduction.study import Case, Claim, Table
-from reproduction.summary import Result, summarize
+from reproduction.sets import SYNTHETIC
+from reproduction.study import Table
+from reproduction.summary import Mean, Result, summarize
 from reproduction.tables import accuracy_table, cost_table, to_csv, to_markdown, write_table
 from reproduction.text import listed, number, power
 
 mpl.use("Agg")
 
+LARGE = ("pyrim", "triazines", "e2006-tfidf", "e2006-log1p")
 N_POINTS = 12
 RADII = np.geomspace(0.01, 1.0, N_POINTS)
 
@@ -67,7 +69,7 @@ def claim_of(start, *results):
 
 
 def test_every_large_set_has_published_costs_of_known_methods():
-    assert set(published.COSTS) == set(published.SPEED_UPS) == set(published.SHARES) == set(LARGE) == set(FILES)
+    assert set(published.COSTS) == set(published.SPEED_UPS) == set(published.SHARES) == set(LARGE)
     for name in LARGE:
         assert set(published.COSTS[name]) < set(METHODS)
         assert set(published.SPEED_UPS[name]) == {"sfw-1", "sfw-2", "sfw-3"}
@@ -123,12 +125,6 @@ def test_the_best_point_has_the_smallest_test_error():
     assert summary.best == int(np.argmin(np.abs(RADII - 0.1)))
 
 
-def test_active_features_between_points():
-    (summary,) = summarize({"large/pyrim/cd/0": made_record("cd", active=10.0)}, "large/pyrim").values()
-    middle = 0.5 * (RADII[3] + RADII[4])
-    assert active_at(summary, np.array([middle]))[0] == pytest.approx(0.5 * (summary.active[3] + summary.active[4]))
-
-
 # Tables ------------------------------------------------------------------------------------------------------
 
 
@@ -136,12 +132,14 @@ def test_costs_stand_beside_the_published_ones():
     result = made_result(scales={"sfw-1": 2.0}, missing={"glmnet": "R is not installed"})
     table = cost_table(result)
     rows = {row[0]: row for row in table.rows}
-    assert rows["CD"][1] == "6.22 (6.22, +0 %)"
-    assert rows["FW 1 %"][2] == "554 (277, +100 %)"
-    assert rows["FW 1 %"][3] == "1.52e6 (7.61e5, +100 %)"
-    assert rows["FW 1 %"][5] == "13.6 (27.3, -50 %)"
-    assert rows["CD, R's glmnet"][1] == "not run: R is not installed"
+    assert rows["CD"][1:3] == ("1", "6.22 (6.22, +0 %)")
+    assert rows["FW 1 %"][3] == "554 (277, +100 %)"
+    assert rows["FW 1 %"][4] == "1.52e6 (7.61e5, +100 %)"
+    assert rows["FW 1 %"][6] == "13.6 (27.3, -50 %)"
+    assert rows["CD, R's glmnet"][2] == "not run: R is not installed"
     assert all(len(row) == len(table.header) for row in table.rows)
+    standin = cost_table(made_result(is_standin=True))
+    assert "(" not in "".join(cell for row in standin.rows for cell in row[2:])
 
 
 def test_csv_has_plain_numbers():
@@ -183,73 +181,104 @@ def test_numbers():
 # Claims ------------------------------------------------------------------------------------------------------
 
 
+def test_intervals_hold_the_true_value_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(400):
+        ours, theirs = rng.normal(10.0, 1.0, (2, 10))
+        means = [Mean(float(runs.mean()), float(runs.std(ddof=1)), 10) for runs in (ours, theirs)]
+        away, times = deviation(means[0], means[1].value), ratio(*means)
+        held.append([away.low <= 0.0 <= away.high, times.low <= 1.0 <= times.high])
+    assert (np.abs(np.mean(held, axis=0) - 0.95) < 0.03).all()
+
+
 def test_published_figures_reproduce_themselves():
     held = {claim.text: claim.verdict for claim in large_claims([made_result()])}
-    assert held.pop(next(text for text in held if text.startswith("CD and FW come to the same best"))) == "Not measured"
+    untested = ("CD and FW come to the same best", "The best model has a low", "The path of four million")
+    for start in untested:
+        assert held.pop(next(text for text in held if text.startswith(start))) == "Not measured"
     assert set(held.values()) == {"Reproduced"}
 
 
 @pytest.mark.parametrize(
     ("start", "scales"),
     [
-        ("Dot products: FW 1 % below", {"cd": 2.0}),
-        ("Dot products: SCD below", {"apg-ball": 0.2}),
-        ("Iterations of FW", {"sfw-2": 1.3}),
-        ("Dot products of FW", {"sfw-3": 0.7}),
-        ("FW has as many active", {"sfw-1": 1.2}),
-        ("FW has as many active", {"sfw-1": 0.8}),
-        ("FW that looks at all", {"fw": 0.5}),
+        ("Dot products: FW below", {"cd": 0.02, "scd": 0.01}),
+        ("Dot products: SCD below", {"apg": 0.2, "apg-ball": 0.1}),
+        ("FW takes the published iterations", dict.fromkeys(("sfw-1", "sfw-2", "sfw-3"), 1.3)),
+        ("FW takes the published dot", dict.fromkeys(("sfw-1", "sfw-2", "sfw-3"), 0.7)),
+        ("FW has the published number", dict.fromkeys(("sfw-1", "sfw-2", "sfw-3"), 0.8)),
+        ("Sampling costs no sparsity", {"fw": 0.5}),
         ("FW does not depend", {"sfw-1": 1.5}),
-        ("SLEP takes the fewest", {"apg": 9.0}),
-        ("FW 1 %, single columns as in the paper, is faster than our CD", {"sfw-1": 1.5}),
-        ("FW 1 %, single columns as in the paper, is faster than R's", {"glmnet": 0.5}),
-        ("On the paper's grids FW", {"sfw-3": 3.0}),
-        ("SLEP's models", {"apg": 0.01}),
-        ("FW finds sparser models", {"cd": 0.1}),
+        ("SLEP reg. takes the fewest", {"apg": 9.0}),
+        ("FW is faster than our CD.", {"cd": 0.01}),
+        ("FW is faster than our CD by", {"cd": 3.0}),
+        ("FW is faster than R's glmnet by", {"glmnet": 0.3}),
+        ("SCD takes more time", {"scd": 0.1}),
+        ("FW finds the sparsest", {"sfw-1": 1000.0}),
+        ("SLEP's models", {"apg": 0.01, "apg-ball": 0.01}),
     ],
 )
 def test_a_claim_that_fails_is_reported_as_failing(start, scales):
     claim = claim_of(start, made_result(scales=scales))
     assert claim.verdict == "Not reproduced"
-    assert claim.sentence.startswith("**Not reproduced.**")
-    assert "*Pyrim*, no: " in claim.sentence
+    assert claim.place
 
 
-def test_sentences_carry_the_numbers():
-    assert "554 for 277 (+100 %)" in claim_of("Iterations of FW", made_result(scales={"sfw-1": 2.0})).sentence
-    assert "277 for 277 (+0 %)" in claim_of("Iterations of FW", made_result()).sentence
+def test_every_claim_has_a_place_and_every_case_a_number_or_a_reason():
+    for claim in large_claims([made_result(test=True)]):
+        assert claim.place
+        assert claim.cases or claim.why
+        assert all(case.ours or case.published for case in claim.cases)
+
+
+def test_cases_carry_the_numbers_and_the_error():
+    doubled = claim_of("FW takes the published iterations", made_result(scales={"sfw-1": 2.0})).cases[0]
+    assert (doubled.of, doubled.published, doubled.ours) == ("FW 1 %", "277", "554: +100.0 %")
+    records = {f"large/pyrim/sfw-1/{seed}": made_record("sfw-1", scale=0.95 + 0.02 * seed) for seed in range(5)}
+    found = summarize(records, "large/pyrim")
+    case = claim_of("FW takes the published iterations", Result("pyrim", "Pyrim", False, 2.0, found, {})).cases[0]
+    assert case.ours == "274: -1.2 % [-5.9 %, +3.6 %]"
+    assert Interval(0.09, 0.05, 0.13).lies(-0.1, 0.1) == (True, False)
+
+
+def test_the_papers_own_table_contradicts_it():
+    cases = claim_of("SLEP const. takes the fewest", made_result()).cases
+    own = {case.where: case.holds for case in cases if not case.ours}
+    assert own == {f"{name}, the paper's own table": name != "e2006-tfidf" for name in LARGE}
 
 
 def test_an_objective_above_the_minimum_fails_and_says_by_how_much():
     above = {"train_mse": (1.1 * (2.0 - RADII)).tolist()}
     claim = claim_of("The objective falls", made_result(**{"sfw-1": above}))
     assert claim.verdict == "Not reproduced"
-    assert "1.10 at the end" in claim.sentence
+    assert "1.10 at the last" in claim.cases[0].ours
 
 
-def test_a_worse_best_test_error_fails():
+def test_best_test_errors_are_void_where_the_empty_model_is_as_good():
+    start = {"test_mse": [2.0, *(1.0 + (RADII[1:] - 0.1) ** 2).tolist()]}
     worse = {"test_mse": [2.0] * N_POINTS}
-    assert claim_of("CD and FW come", made_result(test=True)).verdict == "Reproduced"
-    claim = claim_of("CD and FW come", made_result(test=True, **{"sfw-2": worse}))
-    assert claim.verdict == "Not reproduced"
-    assert "FW 2 % +100 %" in claim.sentence
+    assert claim_of("CD and FW come", made_result(test=True, certified=start)).verdict == "Reproduced"
+    claim = claim_of("CD and FW come", made_result(test=True, certified=start, **{"sfw-2": worse}))
+    assert claim.verdict == "Reproduced in part"
+    assert "2.00 times" in claim.cases[2].ours
+    empty = {"test_mse": [1.0] * N_POINTS}
+    assert claim_of("CD and FW come", made_result(test=True, certified=empty)).verdict == "Void"
 
 
-def test_stand_ins_are_not_held_against_published_figures():
+def test_stand_ins_count_for_cost_alone():
     standin = made_result(is_standin=True)
-    assert claim_of("Iterations of FW", standin).verdict == "Not measured"
-    assert claim_of("Dot products: FW 1 % below", standin).verdict == "Reproduced"
+    for start in ("FW takes the published", "FW finds the sparsest", "FW is faster", "The objective"):
+        assert claim_of(start, standin).verdict == "Not measured"
+    claim = claim_of("Dot products: FW below", standin)
+    assert claim.verdict == "Reproduced"
+    assert not any(case.published for case in claim.cases)
 
 
-def test_a_method_that_was_not_run_leaves_a_claim_unmeasured():
-    result = made_result(missing={"scd": "not run", "glmnet": "no R"})
-    assert claim_of("Dot products: FW 1 % below", result).verdict == "Not measured"
-    assert claim_of("FW 1 %, single columns as in the paper, is faster than R's", result).verdict == "Not measured"
-
-
-def test_a_claim_may_hold_in_part():
-    claim = Claim("Text.", [Case("A", True, "one"), Case("B", False, "two")])
-    assert claim.sentence == "**Reproduced in part.** Text. *A*, yes: one. *B*, no: two."
+def test_a_claim_is_looked_at_wherever_one_of_its_comparisons_exists():
+    result = made_result(missing={"apg-ball": "not run", "glmnet": "no R"})
+    assert [case.of for case in claim_of("Dot products: SCD below", result).cases] == ["SCD / SLEP reg."]
+    assert claim_of("FW is faster than R's", result).verdict == "Not measured"
 
 
 # Figures -----------------------------------------------------------------------------------------------------

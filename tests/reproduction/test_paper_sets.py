@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, make_regression
 
 from fwlasso.datasets import product_features
-from reproduction.data import download, paper_sets, places, standins
+from reproduction.data import download, paper_sets, places, sparse_sets, standins
 from reproduction.data.download import DamagedFileError, DownloadError, UnreachableError
 from reproduction.data.paper_sets import PAPER_SETS, fetch_paper_set
 
@@ -351,3 +351,17 @@ def test_half_of_the_real_set_is_not_replaced_by_a_standin(tmp_path, there, may_
     (tmp_path / f"E2006.{missing}.bz2").unlink()
     with pytest.raises((FileNotFoundError, UnreachableError), match=rf"E2006\.{missing}"):
         fetch_paper_set("e2006-tfidf", tmp_path, download=may_download)
+
+
+def test_sparse_sets_hold_out_a_sixth_of_their_samples(tmp_path, monkeypatch):
+    monkeypatch.setattr(sparse_sets, "SPARSE_SETS", {"news20": paper_sets.PaperSetSize("News20", 10, 2, 5)})
+    (tmp_path / "news20").mkdir()
+    X = np.arange(60.0).reshape(12, 5)
+    sp.save_npz(tmp_path / "news20" / "X.npz", sp.csc_array(X))
+    np.save(tmp_path / "news20" / "y.npy", np.arange(12))
+    data = sparse_sets.read_sparse_set("news20", tmp_path)
+    assert sorted([*data.y, *data.y_test]) == list(range(12))
+    np.testing.assert_array_equal(data.X_test.toarray(), X[data.y_test.astype(int)])
+    np.save(tmp_path / "news20" / "y.npy", np.arange(11))
+    with pytest.raises(ValueError, match="expected 12 samples of 5 features"):
+        sparse_sets.read_sparse_set("news20", tmp_path)
