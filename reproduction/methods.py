@@ -32,8 +32,10 @@ _ALL = (
     Method("cd", "CD", "alphas", {"solver": "cd", **STOPPING}),
     Method("glmnet", "CD, R's glmnet", "alphas", {"tol": GLMNET_THRESH}, peer="glmnet"),
     Method("scd", "SCD", "alphas", {"solver": "scd", **STOPPING}, is_random=True),
-    Method("apg", "SLEP reg.", "alphas", {"solver": "apg", **STOPPING}),
-    Method("apg-ball", "SLEP const.", "radii", {"solver": "apg-ball", **STOPPING}),
+    Method("apg", "SLEP reg.", "alphas", {"solver": "slep", **STOPPING}),
+    Method("apg-ball", "SLEP const.", "radii", {"solver": "slep-ball", **STOPPING}),
+    Method("apg-ours", "APG reg., ours: L kept, restarts", "alphas", {"solver": "apg", **STOPPING}),
+    Method("apg-ball-ours", "APG const., ours: L kept, restarts", "radii", {"solver": "apg-ball", **STOPPING}),
     *(
         Method(f"sfw-{100 * part:g}", f"FW {100 * part:g} %", "radii", _fw(part, variant="paper"), is_random=True)
         for part in SHARES

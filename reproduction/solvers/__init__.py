@@ -4,7 +4,7 @@ from typing import Final
 
 from fwlasso.solvers.registry import pointwise, register
 
-from .accelerated_gradient import AcceleratedGradient
+from .accelerated_gradient import SLEP, AcceleratedGradient
 from .stochastic_descent import StochasticDescent
 
 _STOPS: Final = ("gap", "change", "paper")
@@ -13,6 +13,8 @@ BASELINES: Final = {
     "scd": pointwise(("alphas",), _STOPS, lambda settings: StochasticDescent(settings.seed)),
     "apg": pointwise(("alphas",), _STOPS, lambda _: AcceleratedGradient()),
     "apg-ball": pointwise(("radii",), _STOPS, lambda _: AcceleratedGradient()),
+    "slep": pointwise(("alphas",), _STOPS, lambda _: AcceleratedGradient(SLEP)),
+    "slep-ball": pointwise(("radii",), _STOPS, lambda _: AcceleratedGradient(SLEP)),
 }
 
 

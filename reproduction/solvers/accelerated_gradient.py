@@ -1,15 +1,16 @@
 """Accelerated gradient descent for both forms (Beck and Teboulle's FISTA, as SLEP has it for the Lasso).
 
 From v = a + beta (a - a') with the point a' before a, a step goes to the proximal point of v + X'(y - X v) / L:
-soft-thresholded for the penalty, projected for the ball. L is doubled until ||X (a - v)||^2 <= L ||a - v||^2, and
-kept along the path. Momentum starts again if it leads uphill (O'Donoghue and Candes, 2015).
+soft-thresholded for the penalty, projected for the ball. L grows until ||X (a - v)||^2 <= L ||a - v||^2. SLEP searches
+it anew for every point of a path. Ours keeps it, and starts momentum again if it leads uphill (O'Donoghue and Candes,
+2015).
 
 X'q of the last two points is kept, so that X'(y - X v) is a sum of known vectors and every step makes one pass over
 all columns: at the new point, where it gives the duality gap, too.
 """
 
 from functools import singledispatch
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,21 @@ from .projection import ball_threshold, shrink
 _BURST_STEPS = 100
 
 
+class Manner(NamedTuple):
+    """What implementations do differently."""
+
+    keeps_lipschitz: bool  # along the path, from the largest ||z_j||^2 on; else L starts from 1 for every point
+    jumps: bool  # an L that fails becomes ||X (a - v)||^2 / ||a - v||^2 if that is more than twice as much
+    first_momentum: float  # t, of which beta follows: from 0 the second step has none yet, from 1 it has some
+    restarts: bool  # momentum starts again if it leads uphill
+    start_products: int  # of X with a vector, before the first step of a point
+
+
+OURS: Final = Manner(keeps_lipschitz=True, jumps=False, first_momentum=1.0, restarts=True, start_products=0)
+#: As SLEP's manual has it (Liu, Ji and Ye, 2009), for columns with a mean square of one: X a of the start is computed.
+SLEP: Final = Manner(keeps_lipschitz=False, jumps=True, first_momentum=0.0, restarts=False, start_products=1)
+
+
 class Point(NamedTuple):
     """A point with all that a step needs to know of it."""
 
@@ -48,16 +64,17 @@ class AcceleratedGradient:
     """Accelerated proximal gradient, or projected gradient on the ball.
 
     Dot products are counted as the paper does for SLEP, by products of the matrix with a vector: p for X'q, which
-    a = 0 does not need, and p for X a, though columns without a coefficient are left out of the sum. Every doubling
-    of L is another X a.
+    a = 0 does not need, and p for X a, though columns without a coefficient are left out of the sum. Every L that is
+    tried is another X a.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, manner: Manner = OURS) -> None:
+        self._manner = manner
         self._lipschitz = 0.0
         self._penalty: Penalty | None = None
         self._last: Iterate | None = None  # as it was returned
         self._now = self._before = Point(np.empty(0), np.empty(0), np.empty(0))
-        self._momentum = 1.0
+        self._momentum = 0.0
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return p."""
@@ -69,7 +86,9 @@ class AcceleratedGradient:
         n_dots = 0
         if iterate is not self._last or penalty != self._penalty:
             self._now, n_dots = self._start(problem, iterate, workers)
-            self._before, self._momentum, self._penalty = self._now, 1.0, penalty
+            self._before, self._momentum, self._penalty = self._now, self._manner.first_momentum, penalty
+            if not self._manner.keeps_lipschitz:
+                self._lipschitz = 1.0
         self._lipschitz = self._lipschitz or float(problem.norms2.max(initial=0.0)) or 1.0
         n_steps = burst_steps(problem.nbytes, max_steps, _BURST_STEPS)
         taken = 0
@@ -88,9 +107,9 @@ class AcceleratedGradient:
         return Advance(iterate, taken, n_dots, gap, status)
 
     def _start(self, problem: Problem, iterate: Iterate, workers: Workers) -> tuple[Point, int]:
-        """Return the point `iterate`, and the dot products it took: none where it is a multiple of the last one."""
+        """Return the point `iterate`, and the dot products it took: ours none if it is a multiple of the last one."""
         if iterate.l1 > 0.0 and self._last is not None and iterate.fitted is self._last.fitted:
-            return self._now.scaled(iterate.scale), 0
+            return self._now.scaled(iterate.scale), self._manner.start_products * problem.xty.size
         corrs, n_dots = correlations(problem, iterate, workers)
         return Point(spread(problem, iterate), iterate.scale * iterate.fitted, problem.xty - corrs), n_dots
 
@@ -110,13 +129,14 @@ class AcceleratedGradient:
             n_dots += coefs.size
             length2, change, uphill = _compare(coefs, now.coefs, before.coefs, beta)
             image = (fitted - now.fitted - beta * (now.fitted - before.fitted))[:-1]
-            if image @ image <= self._lipschitz * length2 * (1.0 + 1e-12) or self._lipschitz >= enough:
+            image2 = float(image @ image)
+            if length2 == 0.0 or image2 <= self._lipschitz * length2 * (1.0 + 1e-12) or self._lipschitz >= enough:
                 break
-            self._lipschitz *= 2.0
+            self._lipschitz = max(2.0 * self._lipschitz, image2 / length2 if self._manner.jumps else 0.0)
         point = Point(coefs, fitted, np.zeros(coefs.size))
         corrs, n_read = correlations(problem, _iterate(problem, point), workers)
         self._now, self._before = point._replace(xtq=problem.xty - corrs), now
-        self._momentum = 1.0 if uphill > 0.0 else momentum
+        self._momentum = 1.0 if uphill > 0.0 and self._manner.restarts else momentum
         return change, n_dots + n_read
 
 

@@ -9,7 +9,7 @@ from fwlasso._core.threads import Workers
 from fwlasso.solvers.protocol import Burst, Stopping
 from fwlasso.status import Status
 from judge import true_gap
-from reproduction.solvers.accelerated_gradient import AcceleratedGradient
+from reproduction.solvers.accelerated_gradient import OURS, SLEP, AcceleratedGradient
 
 pytestmark = pytest.mark.usefixtures("baselines")
 
@@ -20,10 +20,11 @@ def penalties(case: Case):
     return L1(0.1 * case.problem.lambda_max), L1Ball(1.5)
 
 
+@pytest.mark.parametrize("manner", [OURS, SLEP], ids=["ours", "slep"])
 @pytest.mark.parametrize("which", [0, 1], ids=["penalty", "ball"])
-def test_its_certificates_are_true(case: Case, which):
+def test_its_certificates_are_true(case: Case, which, manner):
     penalty = penalties(case)[which]
-    outcome = solve_point(case, AcceleratedGradient(), penalty, on_gap(case, 1e-7))
+    outcome = solve_point(case, AcceleratedGradient(manner), penalty, on_gap(case, 1e-7))
     assert outcome.status is Status.CERTIFIED
     a = all_coefs(outcome.iterate, 40)
     assert true_gap(case.Z, case.y, penalty, a) <= 2e-7 * 0.5 * case.problem.yy + 1e-12
@@ -74,6 +75,16 @@ def test_a_step_is_two_products_even_where_a_gap_is_asked_for(rng, solver, grid)
     X, y = rng.standard_normal((40, 400)), rng.standard_normal(40)
     path = lasso_path(X, y, solver=solver, stop="gap", tol=1e-3, certify=False, **grid)
     assert path.counters.dot_products <= 400 + 2.8 * 400 * path.counters.iterations.sum()
+
+
+@pytest.mark.parametrize(("solver", "grid"), [("slep", {"alphas": 6}), ("slep-ball", {"radii": [0.5, 1.0, 2.0]})])
+def test_slep_searches_for_l_at_every_point(rng, solver, grid):
+    """L starts from 1, far below ||X||^2: a point costs X a of its start, and at least two L in its first step."""
+    X, y = rng.standard_normal((40, 400)), rng.standard_normal(40)
+    path = lasso_path(X, y, solver=solver, stop="change", tol=0.1, certify=False, standardize=True, **grid)
+    n_searched = len(path) - (solver == "slep")  # nothing moves at the largest penalty
+    least = 2 * path.counters.iterations.sum() + n_searched + len(path) - 1
+    assert path.counters.dot_products >= 400 * least
 
 
 def test_the_change_rule_and_the_iteration_limit_end_it(case: Case):
