@@ -62,7 +62,7 @@ def test_the_adaptive_rule_shrinks_as_the_solution_fills_up(p, n_active):
     rule = AdaptiveRule()
     sizes = [rule(p, min(s, p)) for s in (n_active, 2 * n_active + 1, p)]
     assert sizes == sorted(sizes, reverse=True)
-    assert all(min(194, p) <= size <= max(math.ceil(0.2 * p), min(194, p)) for size in sizes)
+    assert all(min(194, p) <= size <= max(math.ceil(0.1 * p), min(194, p)) for size in sizes)
 
 
 @pytest.mark.parametrize(

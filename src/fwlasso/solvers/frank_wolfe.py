@@ -3,7 +3,6 @@
 The deterministic method is the randomized one with a sample of all columns.
 """
 
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from .._core.threads import n_chunks
 from ..problem.points import burst_steps
 from ..status import Status
 from .protocol import Advance, Burst, Stopping
-from .sample_size import SampleSize
+from .sample_size import SampleSize, columns_to_draw
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 1000
@@ -95,10 +94,8 @@ class FrankWolfe:
         if iterate.active.size >= self._sizes.size:  # a step may add a column to those that have room
             self._sizes = np.concatenate([self._sizes, np.zeros(iterate.active.size + 1, np.int64)])
         if self._sizes[n_active] == 0:
-            n_sampled = p if self._sample_size is None else self._sample_size(p, n_active)
-            if not isinstance(n_sampled, Integral) or n_sampled < 1:
-                raise ValueError(f"sample_size: the rule gave {n_sampled!r}, not a number of columns of at least 1")
-            self._sizes[n_active] = min(int(n_sampled), p)
+            rule = self._sample_size
+            self._sizes[n_active] = p if rule is None else columns_to_draw(rule, p, n_active)
         return int(self._sizes[n_active])
 
     def advance(self, burst: Burst, iterate: Iterate) -> Advance:

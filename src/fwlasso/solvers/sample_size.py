@@ -16,7 +16,7 @@ import numpy as np
 
 
 class SampleSize(Protocol):
-    """A rule for the number of columns a step looks at, a function of two numbers that is asked for each pair once."""
+    """A rule for the number of columns a step looks at: a function of the two numbers and of nothing else."""
 
     def __call__(self, p: int, n_active: int) -> int:
         """Return a number of columns between 1 and p, given p and the number of active features."""
@@ -122,19 +122,20 @@ class SparsityRule:
 class AdaptiveRule:
     """Large samples while the solution is sparse, smaller ones as it fills up.
 
-    kappa = ceil(ln(1 - confidence) / ln(1 - s/p)) with s the number of active features so far: the sample then
-    contains one of s columns with probability `confidence`. Never below `at_least`, never above `at_most` p.
+    kappa = ceil(ln(1 - confidence) / ln(1 - s/p)) with s the number of active features that the step starts with:
+    the sample then contains one of s columns with probability `confidence`. Never below `at_least`, never above
+    `at_most` p.
 
     Examples
     --------
     >>> rule = AdaptiveRule()
     >>> [rule(p=100_000, n_active=s) for s in (0, 10, 100, 10_000)]
-    [20000, 20000, 4603, 194]
+    [10000, 10000, 4603, 194]
     """
 
     confidence: float = 0.99
     at_least: int = 194
-    at_most: float = 0.2
+    at_most: float = 0.1
 
     def __post_init__(self) -> None:
         _require(0.0 < self.confidence < 1.0, "confidence", self.confidence, "in (0, 1)")
