@@ -1,149 +1,218 @@
-"""Figures of the study. FW is the thick blue line against the rest; every method has one look in all of them."""
+"""The figures of the paper: active features and errors along the path, and the growth of coefficients."""
 
-from collections.abc import Callable, Iterable, Mapping
+import textwrap
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 
 from fwlasso._core.columns import Vector
-from fwlasso.plots import COLOURS
 
-from .study import Figure
+from .methods import CERTIFIED_GAP, METHODS
+from .pictures import (
+    L1_LABEL,
+    draw_runs,
+    legend_below,
+    line_of,
+    log_axes,
+    mark_stalled,
+    name_axes,
+    name_floor,
+    name_of,
+    panels,
+    pushed_apart,
+)
+from .study import Figure, Record
 from .summary import Result, Summary
+from .text import power
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
+    from matplotlib.figure import Figure as Picture
 
-L1_LABEL: Final = "l1 norm of the scaled coefficients (units of y)"
-_BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _ = COLOURS
-_PANEL = (5.2, 3.9)  # inches
-
-
-class Look(NamedTuple):
-    """How a method is drawn."""
-
-    colour: str
-    style: Any = "-"
-    width: float = 1.4
+#: The optimum for every l1 norm of the grid, and, drawn last, the line that others are held against.
+_EXACT: Final = "certified-radii"
+_METHODS: Final = ("apg-ball", "apg", "scd", "cd", "sfw-1")
+_SHARES: Final = ("sfw-1", "sfw-2", "sfw-3")
+_NEARLY_ZERO: Final = 1e-12  # stands for zero on a logarithmic axis
+_BANDS: Final = "Lines are medians of the runs, bands go from the smallest to the largest run."
 
 
-LOOKS: Final[dict[str, Look]] = {
-    "apg-ball": Look(_ORANGE, "-."),
-    "apg": Look(_PINK, (0, (6, 2))),
-    "scd": Look(_GREEN, (0, (1, 1))),
-    "cd": Look(_RED, "--", 1.8),
-    "sfw-1": Look(_BLUE, "-", 2.4),
-    "certified": Look("black", ":", 1.2),
-}
-#: The three sample sizes of FW: lines of falling width, so that they are seen where they coincide.
-SHARE_LOOKS: Final[dict[str, Look]] = {
-    "sfw-3": Look(_SKY, "-", 4.5),
-    "sfw-2": Look(_BLUE, "-", 2.2),
-    "sfw-1": Look(_ORANGE, "--", 1.3),
-    "certified": LOOKS["certified"],
-}
-
-
-def can_be_drawn(result: Result, looks: Mapping[str, Look] = LOOKS) -> bool:
+def can_be_drawn(result: Result) -> bool:
     """Tell whether one of the methods was run."""
-    return any(key in result.found for key in looks)
+    return any(key in result.found for key in (*_METHODS, *_SHARES, _EXACT))
 
 
 def sparsity_figure(result: Result) -> Figure:
     """Return the number of active features against the l1 norm, all methods."""
-    title = f"{result.title}: active features"
-    return Figure(f"sparsity-{result.name}", title, partial(_draw_sparsity, result, title))
+    return Figure(f"sparsity-{result.name}", f"{result.title}: active features", partial(_draw_sparsity, result))
 
 
-def _draw_sparsity(result: Result, title: str) -> "Canvas":
-    canvas, ((ax,),) = _canvas(title, 1, 1, (7.5, 4.8))
-    _curves(ax, result.found, LOOKS, lambda summary: summary.active)
-    ax.set_yscale("log")
+def _draw_sparsity(result: Result) -> "Picture":
+    figure, (ax,) = panels(1, size=(8.6, 5.4))
+    _curves(ax, result, (*_METHODS, _EXACT), lambda summary: _rows(summary, "n_active"))
+    log_axes(ax)
     ax.set_ylim(bottom=0.8)
-    ax.set_ylabel("active features")
-    _legend(ax, "upper left")
-    return canvas
+    name_axes(ax, f"{_heading(result)}: active features", "active features")
+    legend_below(figure, [ax], note=_note(result, (*_METHODS, _EXACT)))
+    return figure
 
 
 def error_figure(result: Result) -> Figure:
-    """Return training and test error against the l1 norm: all methods above, FW with three sample sizes below."""
-    title = f"{result.title}: mean square error"
-    return Figure(f"errors-{result.name}", title, partial(_draw_errors, result, title))
+    """Return errors against the l1 norm: all methods above, FW with three sample sizes below."""
+    return Figure(f"errors-{result.name}", f"{result.title}: mean square error", partial(_draw_errors, result))
 
 
-def _draw_errors(result: Result, title: str) -> "Canvas":
-    errors: list[tuple[str, Callable[[Summary], Vector | None]]] = [("training MSE", lambda summary: summary.train_mse)]
+def _draw_errors(result: Result) -> "Picture":
+    rows = [("all methods", _METHODS), ("FW, three sample sizes", _SHARES)]
+    rows = [(heading, keys) for heading, keys in rows if any(key in result.found for key in keys)]
+    kinds: list[Callable[[Axes, Result, Sequence[str]], None]] = [_draw_training]
+    if _EXACT in result.found:
+        kinds.append(_draw_excess)
     if any(summary.test_mse is not None for summary in result.found.values()):
-        errors.append(("test MSE", lambda summary: summary.test_mse))
-    rows = [("all methods", LOOKS), ("FW, three sample sizes", SHARE_LOOKS)]
-    rows = [(heading, looks) for heading, looks in rows if can_be_drawn(result, looks)]
-    panels = [[(row, error) for error in errors] for row in rows]
-    if len(errors) == 1:  # no test set: side by side
-        panels = [_flat(panels)]
-    canvas, axes = _canvas(title, len(panels), len(panels[0]))
-    for (row, error), ax in zip(_flat(panels), _flat(axes), strict=True):
-        (heading, looks), (label, of) = row, error
-        _curves(ax, result.found, looks, of)
-        ax.set_yscale("log")
-        ax.set_ylabel(f"{label} (squared units of y)")
+        kinds.append(_draw_test)
+    figure, axes = panels(len(rows) * len(kinds), n_columns=len(kinds))
+    for k, ax in enumerate(axes):
+        heading, keys = rows[k // len(kinds)]
+        kinds[k % len(kinds)](ax, result, keys)
         ax.set_title(heading, fontsize="medium")
-        _legend(ax, "best")
-    return canvas
+        ax.set_xlabel(L1_LABEL)
+    figure.suptitle(f"{_heading(result)}: mean square error")
+    legend_below(figure, axes, note=_note(result, (*_METHODS, *_SHARES, _EXACT)))
+    return figure
+
+
+def _draw_training(ax: "Axes", result: Result, keys: Sequence[str]) -> None:
+    _curves(ax, result, (*keys, _EXACT), lambda summary: _rows(summary, "train_mse"))
+    ax.axhline(result.variance, color="#666666", linewidth=0.8, linestyle=":", label="empty model")
+    log_axes(ax)
+    ax.set_ylabel("training MSE (squared units of y)")
+
+
+def _draw_excess(ax: "Axes", result: Result, keys: Sequence[str]) -> None:
+    """Draw by how much errors are above the smallest that their l1 norms allow."""
+    exact = result.found[_EXACT]
+    last = exact.l1[-1]
+    optimum = PchipInterpolator(np.log(exact.l1), np.log(exact.train_mse), extrapolate=False)
+
+    def excess(summary: Summary) -> Vector:
+        l1 = _rows(summary, "l1")
+        inside = np.where((l1 > 0.0) & (l1 < 1.001 * last), np.minimum(l1, last), np.nan)
+        above = _rows(summary, "train_mse") / np.exp(optimum(np.log(inside))) - 1.0
+        return np.asarray(np.maximum(above, _NEARLY_ZERO))
+
+    _curves(ax, result, keys, excess)
+    # The reference is off by as much as its gap allows.
+    floor = float(f"{1.5 * CERTIFIED_GAP * result.variance / exact.train_mse.min():.0e}")
+    name_floor(ax, floor, f"below {power(floor)}: the optimum, as far as it is known")
+    log_axes(ax)
+    ax.set_ylabel("training MSE / optimum - 1")
+
+
+def _draw_test(ax: "Axes", result: Result, keys: Sequence[str]) -> None:
+    _curves(ax, result, (*keys, _EXACT), lambda summary: _rows(summary, "test_mse"))
+    for key in (*keys, _EXACT):
+        if key in result.found:
+            _mark_least(ax, result.found[key].l1, np.median(_rows(result.found[key], "test_mse"), axis=0), key)
+    log_axes(ax)
+    ax.set_ylabel("test MSE (squared units of y)")
 
 
 class Growth(NamedTuple):
-    """Coefficients of a few features along two paths."""
+    """A synthetic set: the paths of FW, one for every seed, and that of CD."""
 
     name: str
     title: str
-    l1: Mapping[str, Vector]  # by label of the method: of every point
-    coefs: Mapping[str, Any]  # features by points
-    looks: Mapping[str, Look]
+    features: Sequence[int]  # those that are followed
+    fw: Sequence[Record]
+    cd: Record
+    n_sampled: int  # columns a step of FW
+
+    @property
+    def runs(self) -> list[tuple[str, str, Sequence[Record]]]:
+        """Key, label and runs of both methods: the dashes on top."""
+        return [("sfw", f"FW, {self.n_sampled:,} columns a step", self.fw), ("cd", "CD", [self.cd])]
 
 
 def growth_figure(growth: Growth) -> Figure:
-    """Return the growth of coefficients along the path, one method against another."""
-    return Figure(f"growth-{growth.name}", growth.title, partial(_draw_growth, growth))
+    """Return the growth of coefficients along the path, FW against CD: the whole path, and its start."""
+    title = f"{growth.title}: growth of the {len(growth.features)} most relevant coefficients"
+    return Figure(f"growth-{growth.name}", title, partial(_draw_growth, growth))
 
 
-def _draw_growth(growth: Growth) -> "Canvas":
-    canvas, ((ax,),) = _canvas(growth.title, 1, 1, (7.5, 4.8))
-    for label, coefs in growth.coefs.items():
-        look = growth.looks[label]
-        for k, of_feature in enumerate(coefs):
-            ax.plot(
-                growth.l1[label],
-                of_feature,
-                color=look.colour,
-                linestyle=look.style,
-                linewidth=look.width,
-                label=label if k == 0 else None,
-            )
-    ax.axhline(0.0, color="black", linewidth=0.6)
-    ax.set_ylabel("coefficient of the scaled feature (units of y)")
-    _legend(ax, "upper left")
-    return canvas
+_START: Final = 0.12  # of the largest l1 norm
 
 
-def held_out_figure(name: str, title: str, curves: Mapping[str, tuple[Vector, Vector, Look]]) -> Figure:
-    """Return test error against the l1 norm; `curves` are l1 norms, errors and looks by label."""
-    return Figure(f"test-error-{name}", title, partial(_draw_test_error, title, curves))
+def _draw_growth(growth: Growth) -> "Picture":
+    figure, axes = panels(2, size=(4.7, 5.2))
+    for ax in axes:
+        for key, label, runs in growth.runs:
+            l1 = np.median([run["l1"] for run in runs], axis=0)
+            for k in range(len(growth.features)):
+                draw_runs(ax, l1, np.array([run["coefs"][k] for run in runs]), key, label)
+        ax.axhline(0.0, color="black", linewidth=0.6)
+        ax.set_xlabel(L1_LABEL)
+    whole, start = axes
+    whole.set_ylabel("coefficient of the scaled feature (units of y)")
+    _label_ends(whole, growth)
+    largest = growth.fw[0]["l1"][-1]
+    start.set_xlim(0.0, _START * largest)
+    coefs = np.array([np.array(run["coefs"])[:, np.array(run["l1"]) <= _START * largest] for run in growth.fw])
+    low, high = min(0.0, float(coefs.min())), float(coefs.max())
+    start.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+    for sign in (1.0, -1.0):
+        label = "a column that has the whole ball: coefficient = ± l1 norm"
+        start.plot([0.0, largest], [0.0, sign * largest], color="#888888", linewidth=0.8, linestyle=":", label=label)
+    for ax in axes:
+        mark_stalled(ax, growth.fw, "sfw", "FW")
+    whole.set_title("the whole path, with the numbers of the features", fontsize="medium")
+    start.set_title("its start", fontsize="medium")
+    figure.suptitle(f"{name_of(growth.name)}: the {len(growth.features)} most relevant coefficients")
+    legend_below(figure, axes, n_columns=2, note=_BANDS if len(growth.fw) > 1 else "")
+    return figure
 
 
-def _draw_test_error(title: str, curves: Mapping[str, tuple[Vector, Vector, Look]]) -> "Canvas":
-    canvas, ((ax,),) = _canvas(title, 1, 1, (7.5, 4.8))
-    ax.yaxis.set_major_formatter("{x:,.6g}")
-    for label, (l1, errors, look) in curves.items():
-        ax.plot(l1, errors, color=look.colour, linestyle=look.style, linewidth=look.width, label=label)
-        best = int(np.argmin(errors))
-        ax.plot(l1[best], errors[best], "o", color=look.colour, markersize=7, markerfacecolor="white")
-    ax.plot([], [], "o", color="black", markersize=7, markerfacecolor="white", label="smallest error")
-    ax.set_ylabel("test MSE (squared units of y)")
-    _legend(ax, "best")
-    return canvas
+def _label_ends(ax: "Axes", growth: Growth) -> None:
+    """Write the number of a feature at the end of its lines, labels apart from each other."""
+    last = growth.fw[0]["l1"][-1]
+    ends = np.array([np.median([run["coefs"][k][-1] for run in growth.fw]) for k in range(len(growth.features))])
+    low, high = ax.get_ylim()
+    ax.set_xlim(right=1.2 * last)
+    for k, place in enumerate(pushed_apart(ends, 0.04 * (high - low))):
+        ax.annotate(
+            f"{growth.features[k]:,}", (last, ends[k]), (1.06 * last, place), va="center", fontsize="x-small",
+            arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": "#666666", "shrinkA": 0.0, "shrinkB": 0.0},
+        )  # fmt: skip
+
+
+def held_out_figure(growth: Growth) -> Figure:
+    """Return test error against the l1 norm, as a share of the empty model's: from zero on, and closer."""
+    return Figure(f"test-error-{growth.name}", f"{growth.title}: test error", partial(_draw_test_error, growth))
+
+
+def _draw_test_error(growth: Growth) -> "Picture":
+    empty = growth.cd["test_mse"][0]  # the grid of penalties starts with the empty model
+    figure, axes = panels(2, size=(4.7, 4.0))
+    for ax in axes:
+        for key, label, runs in growth.runs:
+            l1 = np.median([run["l1"] for run in runs], axis=0)
+            errors = np.array([run["test_mse"] for run in runs]) / empty
+            draw_runs(ax, l1, errors, key, label)
+            _mark_least(ax, l1, np.median(errors, axis=0), key)
+        ax.axhline(1.0, color="#666666", linewidth=1.0, linestyle=":", label="empty model")
+        ax.set_xlabel(L1_LABEL)
+        ax.set_ylabel("test MSE / that of the empty model")
+    whole, _ = axes
+    whole.set_ylim(bottom=0.0)
+    for ax, title in zip(axes, ("from zero on", "closer"), strict=True):
+        ax.set_title(title, fontsize="medium")
+        mark_stalled(ax, growth.fw, "sfw", "FW")
+    figure.suptitle(f"{name_of(growth.name)}: test error")
+    legend_below(figure, axes, n_columns=3, note=_BANDS if len(growth.fw) > 1 else "")
+    return figure
 
 
 def write_figure(figure: Figure, folder: Path) -> None:
@@ -157,39 +226,37 @@ def write_figure(figure: Figure, folder: Path) -> None:
 # Helpers -----------------------------------------------------------------------------------------------------
 
 
-def _canvas(title: str, n_rows: int, n_columns: int, size: tuple[float, float] | None = None) -> tuple["Canvas", Any]:
-    """Return a figure and its axes, for files: no window system is touched."""
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=size or (_PANEL[0] * n_columns, _PANEL[1] * n_rows), layout="constrained")
-    axes = canvas.subplots(n_rows, n_columns, squeeze=False)
-    for ax in axes.ravel():
-        ax.set_xlabel(L1_LABEL)
-        ax.grid(color="#dddddd", linewidth=0.5)
-        ax.set_axisbelow(True)
-    canvas.suptitle(title)
-    return canvas, axes
+def _heading(result: Result) -> str:
+    return f"{name_of(result.name)}{' (stand-in)' if result.is_standin else ''}"
 
 
-def _curves(
-    ax: "Axes", found: Mapping[str, Summary], looks: Mapping[str, Look], of: Callable[[Summary], Vector | None]
-) -> None:
-    """Draw a curve of every method over a logarithmic axis of l1 norms; the empty model has no place on it."""
-    drawn = [(found[key], look, of(found[key])) for key, look in looks.items() if key in found]
-    for summary, look, values in drawn:
-        if values is None:
-            continue
+def _rows(summary: Summary, field: str) -> Vector:
+    """Return what is known of every point, one row a run."""
+    return np.array([run[field] for run in summary.runs], dtype=np.float64)
+
+
+def _curves(ax: "Axes", result: Result, keys: Sequence[str], of: Callable[[Summary], Vector]) -> None:
+    """Draw the runs of methods over the l1 norms of the grid; the empty model has no place on a logarithmic axis."""
+    found = {key: result.found[key] for key in keys if key in result.found}
+    for key, summary in found.items():
+        label = "certified path, FW's grid" if key == _EXACT else summary.method.label
         shown = summary.l1 > 0.0
-        style = {"color": look.colour, "linestyle": look.style, "linewidth": look.width}
-        ax.plot(summary.l1[shown], values[shown], label=summary.method.label, **style)
-    ax.set_xscale("log")
-    largest = max(float(summary.l1[-1]) for summary, _, _ in drawn)
+        draw_runs(ax, summary.l1[shown], of(summary)[:, shown], key, label)
+    largest = max(float(summary.l1[-1]) for summary in found.values())
     ax.set_xlim(0.008 * largest, 1.2 * largest)
 
 
-def _legend(ax: "Axes", place: str) -> None:
-    ax.legend(loc=place, fontsize="small", frameon=True, framealpha=0.9, edgecolor="none", handlelength=3.2)
+def _mark_least(ax: "Axes", l1: Vector, errors: Vector, key: str) -> None:
+    """Mark the smallest error of a line."""
+    best = int(np.argmin(errors))
+    look = {"color": line_of(key)["color"], "markersize": 9, "markerfacecolor": "none", "zorder": 5}
+    ax.plot(l1[best], errors[best], "o", **look)
+    ax.plot([], [], "o", color="black", markersize=9, markerfacecolor="none", label="smallest error of a line")
 
 
-def _flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
-    return [one for row in rows for one in row]
+def _note(result: Result, keys: Sequence[str]) -> str:
+    """Say what lines and bands are, and what is missing and why."""
+    several = any(result.found[key].n_runs > 1 for key in keys if key in result.found)
+    missing = [f"{METHODS[key].label}: {why}" for key, why in result.missing.items() if key in keys]
+    lines = ([_BANDS] if several else []) + [f"Not run: {'; '.join(missing)}."] * bool(missing)
+    return "\n".join(textwrap.fill(line, 110) for line in lines)

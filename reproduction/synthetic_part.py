@@ -12,7 +12,7 @@ from fwlasso.solvers.sample_size import QuantileRule, SparsityRule
 from . import published
 from .claims import LOW, SAME, compared_best, judged, low_minimum
 from .data.paper_sets import PAPER_SETS
-from .figures import LOOKS, Growth, growth_figure, held_out_figure
+from .figures import Growth, growth_figure, held_out_figure
 from .intervals import Interval, of_mean
 from .measuring import numbers, run, stalled_points
 from .methods import Method
@@ -118,21 +118,15 @@ def _show(setup: Setup, records: Mapping[str, Record]) -> Findings:
 
 
 def _growth(name: str, record: Record) -> Figure:
-    paths = {"FW": record["fw"][0], "CD": record["cd"]}  # the dashes on top
-    growth = Growth(
-        name,
-        f"{record['title']}: growth of the {len(record['features'])} most relevant coefficients",
-        {label: np.array(path["l1"]) for label, path in paths.items()},
-        {label: np.array(path["coefs"]) for label, path in paths.items()},
-        {"FW": LOOKS["sfw-1"], "CD": LOOKS["cd"]._replace(width=1.3)},
-    )
-    return growth_figure(growth)
+    return growth_figure(_drawn(name, record))
 
 
 def _test_error(name: str, record: Record) -> Figure:
-    paths = {"FW": (record["fw"][0], LOOKS["sfw-1"]), "CD": (record["cd"], LOOKS["cd"])}
-    curves = {label: (np.array(path["l1"]), np.array(path["test_mse"]), look) for label, (path, look) in paths.items()}
-    return held_out_figure(name, f"{record['title']}: test error", curves)
+    return held_out_figure(_drawn(name, record))
+
+
+def _drawn(name: str, record: Record) -> Growth:
+    return Growth(name, record["title"], record["features"], record["fw"], record["cd"], record["sample_size"])
 
 
 def _over(draws: Draws, look: Callable[[Record], float]) -> Interval:

@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fwlasso.path import lasso_path
 
+from ..pictures import legend_below, line_of, log_axes, panels
 from ..study import Case, Claim, Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import number
-from .pictures import legend_below, line_of, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -215,26 +215,24 @@ _SAMPLED: Final = {"afw": "away-step FW", "sfw": "FW"}
 
 
 def _draw_away(record: Record) -> "Picture":
-    figure, (ax,) = panels(1, size=(7.0, 4.4))
+    figure, (ax,) = panels(1, size=(8.6, 4.8))
     steps = np.array(record["steps"], np.float64)
     for solver, means in record["means"].items():
         errors = 1.96 * np.array(record["errors"][solver])
-        look = line_of({"sfw": "sfw-1"}.get(solver, solver))
         label = f"{_SAMPLED[solver]}, samples of 10 %: mean of h, 95 % interval"
-        ax.errorbar(steps, means, yerr=errors, marker="o", markersize=4, label=label, **look)
+        ax.errorbar(steps, means, yerr=errors, label=label, **line_of(solver, every_point=True))
     bound = record["first"] * (1.0 - record["rate"]) ** (steps / 2)
     ax.plot(steps, bound, color="black", linewidth=0.8, label="proved with away steps: (1 - r κ/p)^(k/2) h₀")
-    ax.set_yscale("log")
-    ax.set_title(TALL.label)
+    log_axes(ax, "y")
+    ax.set_title(f"{TALL.label}, {record['runs']:,} runs", fontsize="medium")
     ax.set_xlabel("steps k")
     ax.set_ylabel("h = f(a) - f*")
-    ax.grid(alpha=0.3)
     legend_below(figure, [ax], n_columns=1)
     return figure
 
 
 def _draw(known: Mapping[str, Record]) -> "Picture":
-    figure, axes = panels(len(known), size=(5.6, 4.2))
+    figure, axes = panels(len(known), size=(4.7, 3.8))
     for ax, (key, record) in zip(axes, known.items(), strict=True):
         steps = np.array(record["steps"], np.float64)
         C = record["curvature"]
@@ -246,14 +244,13 @@ def _draw(known: Mapping[str, Record]) -> "Picture":
         exact = EXAMPLES[key].exact
         if exact is not None:
             ax.plot(fine, exact(fine), color="black", linewidth=0.8, label="its exact value")
-        ax.plot(fine, claimed(C, fine), label="claimed: 4C/(k + 2)", **line_of("cd"))
+        ax.plot(fine, claimed(C, fine), label="claimed: 4C/(k + 2)", color="#AA3377", linestyle="--")
         ours = proved(C, record["share"], record["first"], fine)
-        ax.plot(fine, ours, label="proved: 4C/(k κ/p + 4C/h₀)", **line_of("sfw-1"))
-        ax.set_yscale("log")
-        ax.set_title(EXAMPLES[key].label)
+        ax.plot(fine, ours, label="proved: 4C/(k κ/p + 4C/h₀)", color="#777777", linewidth=2.2)
+        log_axes(ax, "y")
+        ax.set_title(f"{EXAMPLES[key].label}, {record['runs']:,} runs", fontsize="medium")
         ax.set_xlabel("steps k")
         ax.set_ylabel("h = f(a) - f*")
-        ax.grid(alpha=0.3)
     legend_below(figure, axes, n_columns=2)
     return figure
 

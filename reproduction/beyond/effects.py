@@ -14,12 +14,12 @@ from fwlasso.solvers.sample_size import AdaptiveRule, FractionOfColumns, Quantil
 from ..data.paper_sets import PAPER_SETS
 from ..measuring import run
 from ..methods import Method
+from ..pictures import log_axes, name_of, panels, styles
 from ..sets import SYNTHETIC, load
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
-from ..text import number, power, share
+from ..text import counted, number, power, share
 from ..units import STOPPING
 from .curves import MOST_SEEDS
-from .pictures import panels, styles, whole_decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,23 +184,42 @@ def _sentences(name: str, of_set: Found) -> list[str]:
 
 
 def _draw(found: Mapping[str, Found]) -> "Picture":
-    shown = [(name, factor) for name, of_set in found.items() for factor in of_set]
-    figure, axes = panels(len(shown), n_columns=max(len(of_set) for of_set in found.values()))
+    factors = list(dict.fromkeys(factor for of_set in found.values() for factor in of_set))
+    shown = [(name, factor) for factor in factors for name, of_set in found.items() if factor in of_set]
+    figure, axes = panels(len(shown), n_columns=len(found), size=(4.0 if len(found) > 1 else 7.0, 3.2))
     for ax, (name, factor) in zip(axes, shown, strict=True):
         _draw_factor(ax, found[name][factor])
-        ax.set_title(f"{PAPER_SETS[name].title}: {factor}", fontsize="medium")
+        if factor == factors[0]:
+            ax.set_title("\n".join(name_of(name).rsplit(", ", 1)), fontsize="medium")
+        if name == shown[-1][0]:  # the last of a row names the settings
+            place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+            ax.legend(title=factor, fontsize="small", title_fontsize="small", frameon=False, **place)
+    n_seeds = max(
+        len(record["seconds"]) for of_set in found.values() for of in of_set.values() for record in of.values()
+    )
+    figure.suptitle(
+        f"FW with {share(_SHARE)} of the columns in blocks, change {STOPPING['tol']:g}: one factor changed at a time;\n"
+        f"median and range of up to {counted(n_seeds, 'run')}",
+        fontsize="medium",
+    )
     return figure
 
 
 def _draw_factor(ax: "Axes", of_factor: Mapping[str, Record]) -> None:
-    points = [[_mean(record, field) for record in of_factor.values()] for field in ("seconds", "median_gap")]
-    for seconds, gap, label, style in zip(*points, of_factor, styles(), strict=False):
-        ax.loglog([seconds], [gap], label=label, **{**style, "linestyle": "none", "markersize": 8})
+    for (label, record), style in zip(of_factor.items(), styles(), strict=False):
+        (x, x_error), (y, y_error) = (_middle_and_range(record[field]) for field in ("seconds", "median_gap"))
+        point = {**style, "linestyle": "none", "markersize": 8, "elinewidth": 1.2, "capsize": 2}
+        ax.errorbar([x], [y], xerr=x_error, yerr=y_error, label=label, **point)
     ax.set_xlabel("time of the solver (s)")
     ax.set_ylabel("median gap / (1/2 ||y||²)")
-    ax.grid(alpha=0.3)
-    whole_decades(ax)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
+    ax.margins(0.1)
+    log_axes(ax)
+
+
+def _middle_and_range(values: list[float]) -> tuple[float, list[list[float]]]:
+    """Return the median, and how far below and above it the runs are."""
+    middle = float(np.median(values))
+    return middle, [[middle - min(values)], [max(values) - middle]]
 
 
 PART = Part(_NAME, "Sample size, block size and stopping rule", tasks, show)

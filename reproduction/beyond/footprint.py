@@ -5,6 +5,7 @@
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ METHODS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 N_SAMPLES, N_NONZERO, N_RELEVANT = 1000, 20, 20
 EPS = 0.1  # of the grids: the models are far from interpolating y, as they are in practice
+N_RUNS: Final = 3  # of a path, with other seeds
 _STATUS = Path("/proc/self/status")
 _FORGET_PEAK = Path("/proc/self/clear_refs")
 
@@ -48,25 +50,31 @@ def measured_apart(p: int, method: str) -> Record:
 def measure(p: int, method: str) -> Record:
     """Return what a path of 100 radii on `p` columns costs; memory is None where the system does not tell it.
 
-    Seconds are those of setup and solver: neither of the grid nor of the gaps that are computed afterwards.
+    Seconds are those of setup and solver, the median of the runs and their range: neither of the grid nor of the gaps
+    that are computed afterwards. All else is of the first run.
     """
     _, options = METHODS[method]
     warm_up(sparse=[True], dtypes=[np.float32], solvers=["certified", options["solver"]])
     X, y = wide_problem(p)
     largest = lasso_path(X, y, alphas=1, eps=EPS, standardize=True).radii[0]
     before = _resident_then_forget_peak()
-    path = lasso_path(X, y, radii=log_grid(EPS * largest, largest, 100), standardize=True, random_state=0, **options)
+    given = {"radii": log_grid(EPS * largest, largest, 100), "standardize": True, **options}
+    path = lasso_path(X, y, random_state=0, **given)
     peak = _status("VmHWM")
-    seconds = path.counters.seconds
-    iterations = int(path.counters.iterations.sum())
+    paths = [path, *(lasso_path(X, y, random_state=seed, **given) for seed in range(1, N_RUNS))]
+    seconds = [path.counters.seconds for path in paths]
+    iterations = [int(path.counters.iterations.sum()) for path in paths]
+    times = [of_run["setup"] + of_run["solve"] for of_run in seconds]
+    step_times = [of_run["solve"] / n_steps for of_run, n_steps in zip(seconds, iterations, strict=True)]
     return {
         "p": p,
         "method": method,
         "bytes": X.data.nbytes + X.indices.nbytes + X.indptr.nbytes,
         "extra_bytes": None if before is None or peak is None else peak - before,
-        "iterations": iterations,
-        "seconds": seconds["setup"] + seconds["solve"],
-        "seconds_per_step": seconds["solve"] / iterations,
+        "iterations": iterations[0],
+        "seconds": statistics.median(times),
+        "seconds_per_step": statistics.median(step_times),
+        "ranges": {"seconds": [min(times), max(times)], "seconds_per_step": [min(step_times), max(step_times)]},
         "passes": path.counters.passes,
         "median_gap": float(np.median(path.gaps)),
         "n_active": int(path.n_active[-1]),

@@ -9,11 +9,11 @@ from fwlasso._core.columns import Vector
 
 from ..data.paper_sets import PAPER_SETS
 from ..methods import METHODS, Method
+from ..pictures import draw_runs, legend_below, log_axes, mark_stalled, name_axes, name_floor, name_of, panels
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import power, share
 from ..units import EPS, STOPPING
 from .curves import curve, path_tasks, runs_of, sets_of, values
-from .pictures import legend_below, line_of, name_axes, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 _NAME: Final = "gaps"
 _EXACT: Final = "certified-radii"  # the optimum for every radius of Frank-Wolfe's grid
 _SHARES: Final = (1e-2, 1e-3, 1e-4, 1e-6)  # the gaps that points are counted above
-_LEAST: Final = 1e-8  # drawn gaps are cut off here
+_LEAST: Final = 1e-8  # smaller gaps are not drawn
+_NEARLY_ZERO: Final = 1e-30  # stands for zero on a logarithmic axis
+_MOST_LINES: Final = 7  # in a panel
+_KIND: Final = ("sfw-1", "sfw-2", "sfw-3", "fw", "afw", "pfw")
 
-_COMPARED = ("cd", "scd", "apg", "apg-ball", "sfw-1", "sfw-2", "sfw-3", _EXACT)
+_COMPARED = ("cd", "scd", "apg", "apg-ball", "sfw-1", "sfw-2", "sfw-3", "fw", _EXACT)
 _ALL: Final = {
     **{key: METHODS[key] for key in _COMPARED},
     **{
         solver: Method(solver, label, "radii", {"solver": solver, **STOPPING})
-        for solver, label in (("fw", "FW, all columns"), ("afw", "away-step FW"), ("pfw", "pairwise FW"))
+        for solver, label in (("afw", "away-step FW"), ("pfw", "pairwise FW"))
     },
 }
 # Methods that take minutes on some sets, and where they are run; their records by other parts are shown as well.
@@ -121,17 +124,36 @@ def _sentences(name: str, of_set: Runs) -> list[str]:
     return sentences
 
 
+def _panels_of(name: str, of_set: Runs) -> list[tuple[str, Runs]]:
+    """Return what is drawn of a set: all methods in a panel, or two of them where lines would hide each other."""
+    if len(of_set) <= _MOST_LINES:
+        return [(name_of(name), of_set)]
+    kinds = {"FW and others": [key for key in of_set if key not in _KIND[1:]], "kinds of FW": [*_KIND, _EXACT]}
+    return [
+        (f"{name_of(name)}: {kind}", {key: of_set[key] for key in keys if key in of_set})
+        for kind, keys in kinds.items()
+    ]
+
+
 def _draw(found: Mapping[str, Runs]) -> "Picture":
-    figure, axes = panels(len(found))
-    for ax, (name, of_set) in zip(axes, found.items(), strict=True):
-        for key, runs in of_set.items():
-            l1, gaps = curve(runs, "l1"), np.nanmedian(values(runs, "gaps"), axis=0)
-            drawn = l1 > 0.0
-            ax.loglog(l1[drawn], np.maximum(gaps[drawn], _LEAST), label=_ALL[key].label, **line_of(key))
-        largest = max(curve(runs, "l1")[-1] for runs in of_set.values())
+    shown = [panel for name, of_set in found.items() for panel in _panels_of(name, of_set)]
+    figure, axes = panels(len(shown))
+    for ax, (title, of_panel) in zip(axes, shown, strict=True):
+        for key, runs in of_panel.items():
+            l1, gaps = curve(runs, "l1"), values(runs, "gaps")
+            drawn = (l1 > 0.0) & np.isfinite(gaps).all(axis=0)
+            draw_runs(ax, l1[drawn], np.maximum(gaps[:, drawn], _NEARLY_ZERO), key, _ALL[key].label)
+        largest = max(curve(runs, "l1")[-1] for runs in of_panel.values())
         ax.set_xlim(0.8 * EPS * largest, 1.2 * largest)  # a grid of penalties has points near zero
-        name_axes(ax, PAPER_SETS[name].title, "duality gap / (1/2 ||y||²)")
-    legend_below(figure, axes)
+        name_floor(ax, _LEAST, f"below {power(_LEAST)}: not drawn")
+        log_axes(ax)
+        if "sfw-1" in of_panel:
+            mark_stalled(ax, of_panel["sfw-1"], "sfw-1", "FW 1 %")
+        name_axes(ax, title, "duality gap / (1/2 ||y||²)")
+    figure.suptitle(f"True duality gap of every point, stopping at a change of {STOPPING['tol']:g}")
+    legend_below(
+        figure, axes, n_columns=3, note="Lines are medians of the runs, bands go from the smallest to the largest."
+    )
     return figure
 
 

@@ -16,12 +16,12 @@ from fwlasso.path import lasso_path
 
 from ..data.paper_sets import PAPER_SETS
 from ..methods import METHODS, Method
+from ..pictures import draw_runs, legend_below, log_axes, name_axes, name_of, panels
 from ..sets import Loaded
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import number, power, share
 from ..units import UNITS
-from .curves import curve, path_tasks, runs_of, sets_of
-from .pictures import legend_below, line_of, name_axes, panels
+from .curves import curve, path_tasks, runs_of, sets_of, values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -43,7 +43,7 @@ _ALL: Final = {
 _AT_SAME: Final = {
     _FW: "FW 1 %",
     _CD_MATCHED.key: "CD",
-    _CD_SOLVED.key: f"CD to a gap of {_SOLVED_GAP:g}",
+    _CD_SOLVED.key: f"CD to a gap of {power(_SOLVED_GAP)}",
     _EXACT: "certified path",
 }
 
@@ -70,6 +70,7 @@ def with_penalties_of_radii(loaded: Loaded) -> Loaded:
 class Matched(NamedTuple):
     """The runs of all methods on a set."""
 
+    name: str
     title: str
     runs: dict[str, list[Record]]
 
@@ -97,7 +98,7 @@ def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
     for name in sets_of(setup):
         runs = {key: runs_of(records, name, method) for key, method in _ALL.items()}
         if all(runs.values()):
-            found.append(Matched(PAPER_SETS[name].title, runs))
+            found.append(Matched(name, PAPER_SETS[name].title, runs))
     if not found:
         return Findings([], [], [])
     figure = Figure(_NAME, "Active features at the same l1 norms", lambda: _draw(found))
@@ -178,11 +179,13 @@ def _draw(found: list[Matched]) -> "Picture":
     figure, axes = panels(len(found))
     for ax, matched in zip(axes, found, strict=True):
         for key, label in _AT_SAME.items():
-            l1, active = (curve(matched.runs[key], field) for field in ("l1", "n_active"))
-            ax.plot(l1, active, label=label, **line_of(key))
-        ax.set_xscale("log")
-        name_axes(ax, matched.title, "active features")
-    legend_below(figure, axes)
+            l1, active = curve(matched.runs[key], "l1"), values(matched.runs[key], "n_active")
+            drawn = (active > 0).all(axis=0)
+            draw_runs(ax, l1[drawn], active[:, drawn], key, label)
+        log_axes(ax)
+        name_axes(ax, name_of(matched.name), "active features")
+    figure.suptitle("Active features at the same l1 norms")
+    legend_below(figure, axes, note="Lines are medians of the runs, bands go from the smallest to the largest.")
     return figure
 
 

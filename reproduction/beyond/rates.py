@@ -5,6 +5,7 @@ of the face, and its gap falls like a power of the number of steps. Steps away f
 projections do not: on a problem with curvature, as this one, their gap falls by a constant factor a step.
 """
 
+import re
 import warnings
 from collections.abc import Mapping
 from functools import partial
@@ -16,10 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from fwlasso._core.columns import Vector
 from fwlasso.path import lasso_path
 
+from ..pictures import legend_below, line_of, log_axes, panels
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import number, power
 from .fits import Fit, exponential_law, power_law
-from .pictures import legend_below, line_of, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -164,16 +165,21 @@ def _table(rates: list[Rate]) -> Table:
 
 
 def _draw(rates: list[Rate]) -> "Picture":
-    figure, (ax,) = panels(1, size=(9.0, 5.5))
+    figure, (ax,) = panels(1, size=(8.6, 5.4))
     for rate in rates:
-        look = line_of("sfw-1" if rate.key == "sfw" else rate.key)
-        ax.loglog(rate.steps, rate.gaps, label=f"{rate.label}: {rate.text}", **look)
+        ax.plot(rate.steps, rate.gaps, label=f"{rate.label}: {_drawn(rate)}", **line_of(rate.key))
     ax.set_xlabel("steps")
     ax.set_ylabel("smallest duality gap so far / (1/2 ||y||²)")
     ax.set_ylim(_LEAST_GAP / 10.0, 10.0)
-    ax.grid(alpha=0.3)
+    ax.set_title(f"Gap at one radius: {N_SAMPLES:,} x {N_FEATURES:,}, one run of each method", fontsize="medium")
+    log_axes(ax)
     legend_below(figure, [ax], n_columns=2)
     return figure
+
+
+def _drawn(rate: Rate) -> str:
+    """Return the law with its exponent set."""
+    return re.sub(r"steps\^(\S+)", r"steps$^{\1}$", rate.text)
 
 
 PART = Part(_NAME, "Rates of convergence at one radius", tasks, show)

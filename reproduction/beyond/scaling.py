@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from ..pictures import legend_below, line_of, log_axes, panels, pushed_apart
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
-from ..text import number, power, share
+from ..text import counted, number, power, share
 from .fits import power_law
-from .footprint import EPS, METHODS, N_NONZERO, N_SAMPLES, measured_apart
-from .pictures import panels, styles
+from .footprint import EPS, METHODS, N_NONZERO, N_RUNS, N_SAMPLES, measured_apart
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
 SIZES: Final = (10_000, 40_000, 100_000, 400_000, 1_000_000, 4_000_000)
@@ -24,7 +27,7 @@ _GROWTH: Final = (
 
 def tasks(_: Setup) -> list[Task]:
     """One path for every number of features and method, each in a process of its own."""
-    shape = {"m": N_SAMPLES, "nonzeros": N_NONZERO, "eps": EPS}
+    shape = {"m": N_SAMPLES, "nonzeros": N_NONZERO, "eps": EPS, "runs": N_RUNS}
     return [
         Task(f"scaling/{p}/{method}", 4.0 + 2.5e-6 * p, partial(measured_apart, p, method), {**shape, "method": label})
         for p in SIZES
@@ -43,7 +46,7 @@ def show(_: Setup, records: Mapping[str, Record]) -> Findings:
     figures = []
     if exponents:
         figures.append(
-            Figure("scaling", f"Growth with the number of features: {what}", lambda: _draw(found, exponents))
+            Figure("scaling", f"Growth with the number of features: {what}", lambda: _draw(found, exponents, what))
         )
     tables = [_measured(found, what), _fitted(exponents)]
     return Findings([table for table in tables if table.rows], figures, _sentences(found, exponents))
@@ -93,8 +96,8 @@ def _measured(found: Found, what: str) -> Table:
         "active at the end", "median gap",
     )  # fmt: skip
     note = (
-        f"{what}; 100 radii. Seconds are of setup and solver. Extra memory is the peak of a process of its own above "
-        "what it had with X loaded. Passes include that of the closing certificates."
+        f"{what}; 100 radii. Seconds are of setup and solver, medians of {N_RUNS} runs. Extra memory is the peak of a "
+        "process of its own above what it had with X loaded. Passes include that of the closing certificates."
     )
     data = [record for of_method in found.values() for record in of_method]
     return Table("scaling", "Cost of a path by number of features", header, rows, note, data)
@@ -135,24 +138,38 @@ def _sentences(found: Found, exponents: Exponents) -> list[str]:
     return sentences
 
 
-def _draw(found: Found, exponents: Exponents) -> "Picture":
+def _draw(found: Found, exponents: Exponents, what: str) -> "Picture":
     shown = [growth for growth in _GROWTH if any(field == growth[0] for field, _ in exponents)]
-    figure, axes = panels(len(shown))
-    style_of = dict(zip(METHODS, styles(), strict=False))
-    for ax, (field, label, methods) in zip(axes, shown, strict=True):
-        for method in methods:
-            if (field, method) in exponents:
-                x, y = _series(found, field, method)
-                name = f"{METHODS[method][0]}: $p^{{{exponents[field, method]:.2f}}}$"
-                ax.loglog(x, y, label=name, **style_of[method])
-        if field == "extra_bytes":
-            x, y = _series(found, "bytes", next(iter(found)))
-            ax.loglog(x, y, "--", color="black", linewidth=1.0, label="X itself")
+    figure, axes = panels(len(shown), n_columns=len(shown), size=(9.4 / len(shown), 4.2))
+    for ax, (field, label, _) in zip(axes, shown, strict=True):
+        _draw_growth(ax, found, exponents, field)
         ax.set_xlabel("features p")
         ax.set_ylabel(label)
-        ax.legend(fontsize="small", frameon=False)
-        ax.grid(alpha=0.3)
+    figure.suptitle(f"100 radii on a {what};\nmedian and range of {counted(N_RUNS, 'run')}", fontsize="medium")
+    legend_below(figure, axes)
     return figure
+
+
+def _draw_growth(ax: "Axes", found: Found, exponents: Exponents, field: str) -> None:
+    """Draw what a path costs by number of features, and write the exponents at the ends of the lines."""
+    drawn = [(method, line_of(method, every_point=True)) for method in METHODS if (field, method) in exponents]
+    for method, style in drawn:
+        x, y = _series(found, field, method)
+        ranges = [record.get("ranges", {}).get(field) for record in found[method] if record[field]]
+        if all(ranges):
+            ax.fill_between(x, *np.transpose(ranges), color=style["color"], alpha=0.2, linewidth=0.0)
+        ax.plot(x, y, label=METHODS[method][0], **style)
+    if field == "extra_bytes":
+        x, y = _series(found, "bytes", next(iter(found)))
+        ax.plot(x, y, "--", color="black", linewidth=1.0, label="X itself")
+    ax.margins(x=0.16)
+    log_axes(ax)
+    ends = [[of[-1] for of in _series(found, field, method)] for method, _ in drawn]
+    apart = 0.06 * float(np.diff(np.log10(ax.get_ylim()))[0])
+    places = 10.0 ** pushed_apart(np.log10([y for _, y in ends]), apart)
+    for (method, style), (x_end, _), place in zip(drawn, ends, places, strict=True):
+        text = f"$p^{{{exponents[field, method]:.2f}}}$"
+        ax.text(1.2 * x_end, place, text, color=style["color"], va="center", fontsize="small")
 
 
 PART = Part("scaling", "Growth with the number of features", tasks, show)

@@ -120,8 +120,8 @@ def test_gaps_are_counted_over_points_and_seeds():
 
 def test_paths_of_all_columns_only_where_they_are_short():
     keys = [task.key for task in gaps.PART.tasks(SETUP._replace(sets=("synthetic-50000-158", PYRIM)))]
-    assert any(key.startswith(f"curves/{PYRIM}/fw/") for key in keys)
-    assert not any("synthetic-50000-158/fw/" in key for key in keys)
+    assert any(key.startswith(f"curves/{PYRIM}/afw/") for key in keys)
+    assert not any("synthetic-50000-158/afw/" in key for key in keys)
 
 
 def test_records_are_shared_with_the_large_sets():

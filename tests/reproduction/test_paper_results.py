@@ -3,7 +3,6 @@
 import csv
 import io
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -11,7 +10,6 @@ from fwlasso.solvers.sample_size import FractionOfColumns
 from reproduction import published
 from reproduction.claims import large_claims
 from reproduction.data.paper_sets import PAPER_SETS
-from reproduction.figures import error_figure, sparsity_figure, write_figure
 from reproduction.intervals import Interval, deviation, ratio
 from reproduction.methods import METHODS
 from reproduction.sets import SYNTHETIC
@@ -19,8 +17,6 @@ from reproduction.study import Table
 from reproduction.summary import Mean, Result, summarize
 from reproduction.tables import accuracy_table, cost_table, to_csv, to_markdown, write_table
 from reproduction.text import listed, number, power
-
-mpl.use("Agg")
 
 LARGE = ("pyrim", "triazines", "e2006-tfidf", "e2006-log1p")
 N_POINTS = 12
@@ -279,33 +275,3 @@ def test_a_claim_is_looked_at_wherever_one_of_its_comparisons_exists():
     result = made_result(missing={"apg-ball": "not run", "glmnet": "no R"})
     assert [case.of for case in claim_of("Dot products: SCD below", result).cases] == ["SCD / SLEP reg."]
     assert claim_of("FW is faster than R's", result).verdict == "Not measured"
-
-
-# Figures -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("test", [True, False])
-def test_figures_have_labels_lines_and_no_empty_panels(test, tmp_path):
-    result = made_result(test=test)
-    for make, n_panels in ((sparsity_figure, 1), (error_figure, 4 if test else 2)):
-        figure = make(result)
-        canvas = figure.draw()
-        assert len(canvas.axes) == n_panels
-        for ax in canvas.axes:
-            assert "units of y" in ax.get_xlabel()
-            assert ax.get_ylabel()
-            assert len(ax.lines) >= 4
-            labels = [text.get_text() for text in ax.get_legend().get_texts()]
-            assert "FW 1 %" in labels
-            assert len(set(labels)) == len(labels) == len(ax.lines)
-        write_figure(figure, tmp_path)
-        assert {file.name for file in tmp_path.glob(f"{figure.name}.*")} == {f"{figure.name}.png", f"{figure.name}.svg"}
-
-
-def test_the_title_says_what_is_a_stand_in():
-    assert "stand-in" in sparsity_figure(made_result(is_standin=True)).title
-
-
-def test_figures_do_without_methods_that_were_not_run():
-    result = made_result(missing=dict.fromkeys(("scd", "apg", "apg-ball", "glmnet"), "not run"))
-    assert [len(ax.lines) for ax in error_figure(result).draw().axes] == [3, 4]
