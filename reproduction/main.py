@@ -19,7 +19,7 @@ from .runner import Outcome, Records, Stamp, StudyStep, run_tasks
 from .sets import FILES, STUDY_SETS, files_of, print_of_files, sets_at_hand
 from .solvers import register_baselines
 from .study import Findings, Kind, Part, Setup, Task
-from .tables import write_table
+from .tables import records_csv, write_table
 
 #: Sources of the package that compute nothing: they show results.
 _SHOWING = ("cli", "plots.py", "report")
@@ -84,6 +84,7 @@ def run_study(
     setup.out.mkdir(parents=True, exist_ok=True)
     for table in tables:
         write_table(table, setup.out / "tables")
+    write_text(setup.out / "records.csv", records_csv(outcome.records))
     for figure in figures:
         write_figure(figure, setup.out / "figures")
     page = setup.out / "RESULTS.md"

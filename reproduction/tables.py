@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from . import published
 from .intervals import Interval, ratio
 from .methods import METHODS
 from .published import Cost
-from .study import Table
+from .study import Record, Table
 from .summary import Mean, Result, Summary
 from .text import number, percent, power
 from .units import N_POINTS
@@ -165,3 +165,35 @@ def write_table(table: Table, folder: Path) -> None:
     text = f"# {table.title}\n\n{to_markdown(table)}\n{table.note}\n"
     write_text(folder / f"{table.name}.md", text)
     write_text(folder / f"{table.name}.csv", to_csv(table))
+
+
+#: Longer lists are curves, and stay in the records.
+_LONGEST_LIST = 20
+
+
+def records_csv(records: Mapping[str, Record]) -> str:
+    """Return every number and word of the records, one a line, by the key of the task; curves are left out.
+
+    Examples
+    --------
+    >>> print(records_csv({"part/set": {"seconds": 2.0, "runs": [{"n": 1}], "curve": [0.0] * 100}}))
+    task,field,value
+    part/set,seconds,2.0
+    part/set,runs[0].n,1
+    <BLANKLINE>
+    """
+    stream = io.StringIO()
+    lines = ((key, field, value) for key, record in records.items() for field, value in _flat(record))
+    csv.writer(stream, lineterminator="\n").writerows([("task", "field", "value"), *lines])
+    return stream.getvalue()
+
+
+def _flat(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for field, part in value.items():
+            yield from _flat(part, f"{name}.{field}" if name else field)
+    elif isinstance(value, list):
+        for k, part in enumerate(value if len(value) <= _LONGEST_LIST else ()):
+            yield from _flat(part, f"{name}[{k}]")
+    else:
+        yield name, value

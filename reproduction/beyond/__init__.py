@@ -1,7 +1,7 @@
 """What goes beyond the paper: how exact its paths are, what its settings do, and how the methods scale."""
 
 from ..study import Part
-from . import convergence, effects, gaps, matched, rates, scaling
+from . import ablation, convergence, effects, gaps, matched, rates, scaling
 
 #: In the order of the results page.
-PARTS: list[Part] = [convergence.PART, gaps.PART, matched.PART, effects.PART, scaling.PART, rates.PART]
+PARTS: list[Part] = [convergence.PART, gaps.PART, matched.PART, ablation.PART, effects.PART, scaling.PART, rates.PART]

@@ -8,10 +8,12 @@ import pytest
 
 from fwlasso import lasso_path
 from reproduction import sets
-from reproduction.beyond import PARTS, curves, effects, footprint, gaps, matched, rates, scaling
+from reproduction.beyond import PARTS, ablation, curves, effects, footprint, gaps, matched, rates, scaling
 from reproduction.data.paper_sets import PaperSet
+from reproduction.measuring import run
+from reproduction.methods import Method
 from reproduction.study import Findings, Setup
-from reproduction.units import UNITS
+from reproduction.units import STOPPING, UNITS
 
 pytestmark = pytest.mark.usefixtures("baselines")
 
@@ -65,7 +67,15 @@ def check_whole(findings):
 
 
 def test_parts_are_known_by_name():
-    assert [part.name for part in PARTS] == ["convergence", "gaps", "matched", "effects", "scaling", "rates"]
+    assert [part.name for part in PARTS] == [
+        "convergence",
+        "gaps",
+        "matched",
+        "ablation",
+        "effects",
+        "scaling",
+        "rates",
+    ]
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
@@ -85,9 +95,28 @@ def test_nothing_is_shown_of_nothing(part):
     assert part.show(SETUP, {}) == Findings([], [], [])
 
 
-@pytest.mark.parametrize("module", [gaps, matched, effects])
+@pytest.mark.parametrize("module", [gaps, matched, ablation, effects])
 def test_sets_that_take_long_are_left_out(module):
     assert module.PART.tasks(SETUP._replace(sets=("e2006-tfidf",))) == []
+
+
+# Ablation ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_ends_of_the_ablation_are_the_letter_and_ours():
+    records = records_of(ablation.PART)
+    loaded = sets.load(PYRIM, None, 1)
+    for key, variant in (("letter", "paper"), ("without-blocks", "default")):
+        record = records[f"ablation/{PYRIM}/{key}"]
+        settings = {"solver": "sfw", "sample_size": 1, "block_size": 1, "variant": variant, **STOPPING}
+        method = Method("sfw", "FW", "radii", settings, is_random=True)
+        paths = [run(loaded, method, seed, 1).path for seed in (0, 1)]
+        assert record["iterations"] == [int(path.counters.iterations.sum()) for path in paths]
+    assert record["n_active"] == [path.n_active.mean() for path in paths]
+    (table,) = ablation.PART.show(SETUP, records).tables
+    assert [row[0] for row in (table.rows[0], table.rows[-1])] == ["Algorithm 2 to the letter", "ours"]
+    assert len({tuple(row[2:]) for row in table.rows}) > 5  # every change changes something
 
 
 # Gaps --------------------------------------------------------------------------------------------------------
