@@ -50,6 +50,8 @@ LOOKS: Final[dict[str, Look]] = {
     "scd": Look("#009E73", "^", (0, (1, 1)), 1.7),
     "apg": Look("#CC79A7", "P", (0, (6, 2))),
     "apg-ball": Look("#E69F00", "X", "-."),
+    "apg-ours": Look("#EE99AA", "1", (0, (6, 1, 1, 1))),
+    "apg-ball-ours": Look("#997700", "2", (0, (3, 2))),
     "certified": Look("#000000", ".", "-", 1.0),
 }
 # Another grid or another number of columns a step is not another method.
@@ -64,7 +66,7 @@ def line_of(method: str, *, every_point: bool = False) -> dict[str, Any]:
     first = _MARK_EVERY * list(LOOKS).index(key) / len(LOOKS)
     return {
         "color": colour, "linestyle": style, "linewidth": width, "marker": marker, "markersize": 5,
-        "markeredgewidth": 0.0, "markevery": None if every_point else (first, _MARK_EVERY),
+        "markevery": None if every_point else (first, _MARK_EVERY),
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from reproduction import figures
 from reproduction.beyond import footprint, gaps, matched, rates
 from reproduction.figures import Growth, error_figure, growth_figure, held_out_figure, sparsity_figure, write_figure
 from reproduction.methods import METHODS
@@ -51,8 +52,8 @@ def line(ax, label):
 def test_every_method_has_a_look_of_its_own():
     colours, markers = ([look[k] for look in LOOKS.values()] for k in (0, 1))
     assert len(set(colours)) == len(set(markers)) == len(LOOKS)
-    for key in {*METHODS, *gaps._ALL, *matched._ALL, *rates.METHODS, *footprint.METHODS} - {"glmnet"}:  # drawn nowhere
-        assert line_of(key)["color"] in colours
+    drawn = {*figures._METHODS, *figures._SHARES, *gaps._ALL, *matched._ALL, *rates.METHODS, *footprint.METHODS}
+    assert {line_of(key)["color"] for key in drawn} <= set(colours)
     assert line_of("certified-radii") == line_of("certified")  # the same method on another grid
     settings = [(style["color"], style["marker"]) for style in styles()]
     assert len({colour for colour, _ in settings}) == len({marker for _, marker in settings}) == len(settings) >= 8
