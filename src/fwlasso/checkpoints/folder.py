@@ -157,17 +157,8 @@ def open_checkpoint(
 ) -> Iterator[Checkpoint]:
     """Begin a run, or go on with the one in the folder, for the time of the context.
 
-    Parameters
-    ----------
-    folder : path
-    settings : what shapes the result, as JSON has it
-    data : the fingerprint of the data
-    any_seed : whether the seed of the run that is there is as good as the one in `settings`
-
-    Raises
-    ------
-    ValueError
-        The run in the folder is another one, in a line that tells what has changed; or somebody is at work on it.
+    A ValueError tells what has changed, by `settings` or by the fingerprint `data`, if the run there is another one, or
+    that somebody is at work on it. With `any_seed` its seed is as good as that in `settings`.
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is not a folder")

@@ -30,14 +30,7 @@ def cut_points(n_points: int) -> list[range]:
 
 
 class InSegments:
-    """Solves a path in segments, each by a solver of its own; a run keeps them.
-
-    Parameters
-    ----------
-    make : makes the solver of a segment
-    settings : for the solvers, but for their seeds
-    run : None: nothing is kept, and the bits are the same
-    """
+    """Solves a path in segments, each by a solver of its own; a run, if there is one, keeps them with the same bits."""
 
     overlap = 0
 

@@ -35,20 +35,6 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     Column-major arrays and canonical CSC matrices of float64 or float32 are used where they lie. Anything else
     is copied once, and `Design.conversion` says so. NaN and infinity are found in the first pass over the
     data, by `problem.build_problem`. An object with a method `as_design`, like `bed.Genotypes`, brings its own.
-
-    Parameters
-    ----------
-    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, or Genotypes, of shape (m, p)
-    workers : Workers, optional
-        The threads that look at the indices of sparse matrices; by default this one does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_design(np.ones((3, 2), order="F")).conversion is None
-    True
-    >>> as_design(np.ones((3, 2))).conversion
-    'X was copied once, to float64 in column-major order'
     """
     if is_plain(X):
         return Design(Dense(read_only(X).T))

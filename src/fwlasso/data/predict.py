@@ -35,22 +35,9 @@ class Linear(NamedTuple):
 
 
 def predict(X: Any, model: Linear) -> NDArray[np.float64]:
-    """Predict every row of X by every model.
+    """Return the predictions for every row of X, a container or a matrix of any kind, by every model: a column each.
 
-    Parameters
-    ----------
-    X : array, sparse matrix, frame, Genotypes, store or the path of one, or Table
-    model : Linear
-
-    Returns
-    -------
-    array of shape (n_samples, n_models), or (n_samples,) for the vector of one
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> predict(np.eye(2), Linear(np.array([1.0, 2.0]), 3.0))
-    array([4., 5.])
+    Those of a single model, whose coefficients are a vector, are a vector.
     """
     known, coefs, intercepts = model.feature_names, model.coefs, model.intercepts
     used = list(known.values()) if isinstance(known, Mapping) else known

@@ -44,13 +44,7 @@ def is_packed(file: Path) -> bool:
 
 @contextmanager
 def unpacked(stream: BinaryIO, file: Path) -> Iterator[BinaryIO]:
-    """Give the plain bytes of a stream that is packed as the name of its file tells.
-
-    Raises
-    ------
-    ValueError
-        What was read is damaged; the file is named.
-    """
+    """Give the plain bytes of a stream that is packed as the name of its file tells; errors name the file."""
     if not is_packed(file):
         yield stream
         return

@@ -40,13 +40,7 @@ class TextRows(NamedTuple):
 
 
 def stream_rows(file: Path, expected: Expected, n_threads: int, tell: ProgressCallback = silent) -> Iterator[TextRows]:
-    """Yield all rows of a file, block by block; memory does not grow with the file.
-
-    Raises
-    ------
-    ValueError
-        Something is not as expected, with file, line and column; or the file has changed meanwhile.
-    """
+    """Yield all rows of a file, block by block; memory does not grow with the file. Errors tell line and column."""
     n_lines = 1
     try:
         for n_new, rows in _in_order(partial(_parse_block, expected=expected), _line_blocks(file, tell), n_threads):

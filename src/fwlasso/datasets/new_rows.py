@@ -48,13 +48,7 @@ def read_new_rows(file: str | Path, target: str | None, known: Features, zero_ba
 
 
 def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | None) -> Table:
-    """Read LIBSVM text by what is known of it, or else as the data of the model were read.
-
-    Raises
-    ------
-    ValueError
-        Neither is known, and the file does not tell.
-    """
+    """Read LIBSVM text by what is known of it, or as the data of the model were read; a ValueError if neither is."""
     known = first_index == 0 if zero_based is None and first_index is not None else zero_based
     try:
         rows = read_libsvm(file, "auto" if known is None else known)

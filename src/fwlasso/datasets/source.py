@@ -79,15 +79,7 @@ class Wanted(NamedTuple):
 
 
 def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = None) -> Source:
-    """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied.
-
-    Parameters
-    ----------
-    X : array, scipy sparse matrix or array, pandas, polars or pyarrow table
-    y : array, optional
-    feature_names : tuple of str, optional
-        By default those of the frame.
-    """
+    """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied."""
     if not sp.issparse(X) and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
         columns, names, _ = as_design(X)
         if isinstance(columns, Bed):
@@ -150,13 +142,7 @@ def from_compressed(data: Any, indices: Any, indptr: NDArray[Any], *, by_rows: b
 
 
 def cuts(n: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the ends of pieces of at most `size`, and at least one, of ``range(n)``.
-
-    Examples
-    --------
-    >>> list(cuts(5, 2))
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """Yield the ends of pieces of at most `size`, and at least one, of ``range(n)``: (0, 2), (2, 3) for n = 3."""
     size = max(1, size)
     for lo in range(0, n, size):
         yield lo, min(lo + size, n)

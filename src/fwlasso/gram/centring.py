@@ -61,19 +61,9 @@ def moments(
 ) -> tuple[Moments, Centre]:
     """Return the inner products of the columns that a path is computed on, and what leads back to the user's.
 
-    Parameters
-    ----------
-    sums : RowSums
-    fit_intercept : bool
-        Whether columns and y are centred: one step of elimination.
-    standardize : bool
-        Whether columns are scaled to a mean square of one, about their means with an intercept.
-    constant : array of bool, optional
-        For every column of X and y whether its largest number is its smallest, or without an intercept, whether both
-        are zero. By default those with a sum of squares of zero: right where the shifts are of the same rows.
+    `constant` names the columns of [X, y] whose largest number is their smallest, or without an intercept, zero. By
+    default those have a sum of squares of zero: right where the shifts are of the same rows.
 
-    Notes
-    -----
     K = sums.n_ops, n_j^2 = norms2_j, c_j the norm of the centred column, w = sqrt(norms2_0 / rows) >= 1.
 
     - Sums t_j = 1'x_j err by gamma_K sqrt(norms2_0) n_j, and are at most sqrt(rows) n_j: t_i t_j / rows errs by

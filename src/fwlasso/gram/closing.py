@@ -24,18 +24,7 @@ class _Room(NamedTuple):
 
 
 def sums_on_data(X: Columns, y: Vector, moments: Moments, centre: Centre, weights: Matrix, workers: Workers) -> Sums:
-    """Return the sums of points, each an array of a number for every point, by one pass over the data.
-
-    Parameters
-    ----------
-    X : storage
-    y : array
-    moments, centre
-        As `centring.moments` gave them.
-    weights : array of shape (n_points, p)
-        Coefficients of the columns z_j.
-    workers : Workers
-    """
+    """Return the sums of points, each an array of a number for every point, by one pass over the data."""
     coefs = weights * centre.factors
     constants = centre.y_mean - coefs @ centre.means
     n_points, p = weights.shape

@@ -88,16 +88,8 @@ def _column(X: Columns, j: int, rows: Rows) -> Vector:
 def held_out_errors(fold: RowSums, centre: Centre, weights: Matrix) -> tuple[Vector, Vector]:
     """Return the mean squared errors of models on the rows of a fold, and bounds of the rounding in them.
 
-    With v = (-b0, -b, 1) in the coordinates of the sums F it is v'F v / rows, all models at once; it errs by
-    gamma (sum norms_j |v_j|)^2. Where that is not small, predict on the data.
-
-    Parameters
-    ----------
-    fold : RowSums
-    centre : Centre
-        Of the training sums, which have the same coordinates.
-    weights : array of shape (n_models, p)
-        Coefficients of the columns z_j.
+    With v = (-b0, -b, 1) in the coordinates of the sums F, which those of `centre` are, too, it is v'F v / rows, all
+    models at once; it errs by gamma (sum norms_j |v_j|)^2. Where that is not small, predict on the data.
     """
     n = len(fold.norms2)
     v = np.empty((len(weights), n))

@@ -67,29 +67,9 @@ def row_sums(
     fold_of: Rows | None = None,
     feature_names: tuple[str, ...] | None = None,
 ) -> list[RowSums]:
-    """Return the sums over all rows, or over the rows of every fold, in the same coordinates.
+    """Return the sums over all rows, or over the rows of every fold (`fold_of`), in the same coordinates.
 
-    Parameters
-    ----------
-    X : storage
-    y : array of float64, finite
-    fit_intercept : bool
-        Whether columns will be centred: only then may they be shifted.
-    workers : Workers
-    fold_of : array of int64, optional
-        The fold of every row, from 0 on.
-    feature_names : tuple of str, optional
-        For messages.
-
-    Returns
-    -------
-    list of RowSums
-        One for every fold; without folds there is one of all rows.
-
-    Raises
-    ------
-    ValueError
-        If there is NaN or infinity in X: it names the columns.
+    Columns are shifted only if they will be centred. NaN or infinity in X is a ValueError that names the columns.
     """
     m, p = shape(X)
     may_shift = np.full(p + 2, fit_intercept)
@@ -117,14 +97,7 @@ def better_coordinates(
 ) -> Coordinates | None:
     """Return coordinates that lose fewer digits, in the light of the sums that were computed in these; None if few.
 
-    Parameters
-    ----------
-    coordinates : Coordinates
-    squares, totals : arrays
-        Sums of squares and sums of the columns of [1, X, y].
-    vanished : array of bool
-        Columns in which the square of a number that is not zero was zero.
-    may_shift : array of bool
+    In columns that have `vanished` the square of a number that is not zero was zero.
     """
     shifts, scales = coordinates
     is_large = ~(squares <= _LARGEST_SQUARES)

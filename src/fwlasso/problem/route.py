@@ -36,21 +36,8 @@ def choose_route(
 ) -> Route:
     """Return the way to compute a certified path: a function of the problem's size and of the machine's memory alone.
 
-    Parameters
-    ----------
-    m, p : samples and features
-    n_stored : numbers that are stored: m p, or the nonzero ones
-    n_points, tol : of the path
-    is_float64 : whether numbers can be multiplied as they are
-    memory : bytes of this machine
-    n_folds : parts of the samples that have a Gram matrix each
-
-    Examples
-    --------
-    >>> choose_route(50_000, 300, 15_000_000, 100, 1e-4, is_float64=True, memory=16 << 30).name
-    'gram'
-    >>> choose_route(200, 10_000, 2_000_000, 100, 1e-4, is_float64=True, memory=16 << 30).name
-    'working-set'
+    `n_stored` numbers are m p, or the nonzero ones; `is_float64`: they can be multiplied as they are; `memory` is in
+    bytes; each of `n_folds` parts of the samples has a Gram matrix.
     """
     n_threads = _N_THREADS
     is_sparse = n_stored < m * p

@@ -37,19 +37,7 @@ class _Pass:
 
 
 class SharedPasses:
-    """Runs the passes of its members together, on the threads of `workers`.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> with Workers(2) as workers, ThreadPoolExecutor(2) as pool:
-    ...     shared = SharedPasses(workers)
-    ...     def solve(factor):
-    ...         with shared.member(1) as member:
-    ...             return member.sweep(lambda lo, hi: factor * (hi - lo), [0, 10, 30])
-    ...     list(pool.map(solve, [1, -1]))
-    [[10, 20], [-10, -20]]
-    """
+    """Runs the passes of its members together, on the threads of `workers`."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers

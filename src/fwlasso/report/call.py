@@ -20,27 +20,6 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     An automatic grid is asked for as it was, even if the path was ended early: its points depend on those after
     them. One that was solved in segments is solved in segments again, by a checkpoint in a new folder: with the same
     random draws, and the same numbers but for rounding. A comment says so if the draws cannot be made again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fwlasso import lasso_path
-    >>> print(call_text(lasso_path(np.eye(4), [0.0, 3.0, 0.0, -4.0], alphas=[0.9, 0.5])))
-    from fwlasso import LinearModel, lasso_path
-    <BLANKLINE>
-    path = lasso_path(
-        X,
-        y,
-        alphas=[0.9, 0.5],
-        solver='certified',
-        stop='gap',
-        tol=0.0001,
-        standardize=False,
-        fit_intercept=True,
-        max_iter=10000,
-        certify=True,
-    )
-    model = LinearModel.from_path(path, point=1)
     """
     settings = path.settings
     is_drawing = _draws(settings)

@@ -37,18 +37,7 @@ class Description(NamedTuple):
 
 
 def describe(table: Table, n_threads: int | None = None) -> Description:
-    """Read a table and tell what is in it.
-
-    Copies are found by the hash of the certified path, and verified number by number.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 1.0, 5.0], [2.0, 2.0, 5.0], [4.0, 4.0, 5.0]])
-    >>> found = describe(Table(X, np.arange(3.0)))
-    >>> found.n_constant, found.n_copies, found.lengths
-    (1, 1, {'3': 3})
-    """
+    """Read a table and tell what is in it; copies are found by the hash of the certified path, and verified."""
     check_indices(table.X)
     design = as_design(table.X)
     y = as_response(table.y, design.n_samples)

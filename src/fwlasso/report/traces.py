@@ -24,17 +24,6 @@ def ever_active(path: "LassoPath") -> Traces:
     """Return every feature that was ever active, ordered by the largest modulus of its scaled coefficient.
 
     The work is that of the nonzero coefficients: columns that were never active cost nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fwlasso import lasso_path
-    >>> traces = ever_active(lasso_path(np.eye(4), [0.0, 3.0, 0.0, -4.0], alphas=[0.9, 0.5], fit_intercept=False))
-    >>> traces.features
-    array([3, 1])
-    >>> traces.values.round(6)
-    array([[-0.4, -2. ],
-           [ 0. ,  1. ]])
     """
     scaled = path.scaled_coefs
     features, first, rows = np.unique(scaled.indices, return_index=True, return_inverse=True)

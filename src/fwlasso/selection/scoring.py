@@ -61,17 +61,7 @@ class Scoring(NamedTuple):
 
 
 def make_scoring(scoring: Any, params: dict[str, Any] | None = None) -> Scoring:
-    """Return how predictions are judged by a scorer or by its name; None is the mean squared error.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> predicted, truth = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 3.0])
-    >>> make_scoring(None).of([predicted], truth, None, None).ravel()
-    array([0., 1.])
-    >>> make_scoring("r2").of([predicted], truth, None, None).ravel()
-    array([1., 0.])
-    """
+    """Return how predictions are judged by a scorer or by its name; None is the mean squared error."""
     if scoring is None:
         return Scoring("mean squared error", greater_is_better=False)
     try:
