@@ -38,7 +38,7 @@ def _dense(results: Results, pools: dict[str, Workers]) -> None:
     for name, workers in pools.items():
 
         def total(workers: Workers = workers) -> object:
-            return workers.run(lambda lo, hi: float(X[:, lo:hi].sum()), cuts)
+            return workers.map(lambda lo, hi: float(X[:, lo:hi].sum()), cuts)
 
         seconds = best_seconds(15, scan=_scan(problem, workers), sum=total)
         share = seconds["sum"] / seconds["scan"]

@@ -5,7 +5,8 @@ import numpy as np
 from fwlasso._core.losses import Squared
 from fwlasso._core.problem import Problem
 from fwlasso._core.subproblem.copies import Copies
-from fwlasso._core.subproblem.descent import SubIterate, appraise, correlate
+from fwlasso._core.subproblem.descent import SubIterate, correlate
+from fwlasso._core.subproblem.descent import gap_and_objective as known_gap
 from fwlasso._core.threads import Workers
 from fwlasso.certified.copier import Copier
 from fwlasso.certified.objectives import Objective, make_objective
@@ -40,4 +41,4 @@ def copied(problem: Problem, columns: np.ndarray | None = None) -> Copies:
 def gap_and_objective(copies: Copies, iterate: SubIterate, members: np.ndarray, lam: float) -> tuple[float, float]:
     """Return the gap over some places, whose correlations are computed first, and the objective."""
     correlate(copies, iterate, members)
-    return appraise(copies, iterate, members, lam, -1.0)
+    return known_gap(copies, iterate, members, lam, -1.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fwlasso._core.columns import Vector, add_column, cut_columns
+from fwlasso._core.columns import Vector, add_column, column_chunks
 from fwlasso._core.iterate import Iterate
 from fwlasso._core.jit import kernel
 from fwlasso._core.problem import Problem
@@ -19,7 +19,7 @@ def spread(problem: Problem, iterate: Iterate) -> Vector:
 
 def fitted_values(problem: Problem, coefs: Vector, workers: Workers) -> Vector:
     """Return X a as a sample vector, for all p coefficients, summed over the chunks of columns in their order."""
-    cuts = cut_columns(problem.X)
+    cuts = column_chunks(problem.X)
     parts = workers.sweep(lambda lo, hi: _sum_columns(problem, coefs, lo, hi), cuts)
     fitted: Vector = np.sum(parts, axis=0)
     center(problem.samples, fitted)

@@ -18,7 +18,7 @@ from ._core.losses import Squared
 from ._core.oracle import parallel_scan
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
-from ._core.subproblem.rounds import AFTER, LOOK, Aim, Plan, first_round
+from ._core.subproblem.rounds import AFTER, LOOK, Aim, Epochs, first_round
 from ._core.threads import FEWEST_BYTES, Workers
 from .certified.nodes import Start, take_out
 from .certified.objectives import make_objective
@@ -144,7 +144,7 @@ def _large_working_set(problem: Problem, workers: Workers) -> None:
     aim = Aim(0.1, -1.0, 0.0, 1, 1)
     for step in AFTER.keys() - {LOOK}:
         places = working_set.start_at(Start(columns, np.ones(4), problem.y.copy()))
-        working_set.subproblem.take(first_round(step)._replace(plan=Plan(places, 0.0, 1.0)), places, aim)
+        working_set.subproblem.take(first_round(step)._replace(epochs=Epochs(places, 0.0, 1.0)), places, aim)
     working_set.subproblem.lam(places)
     take_out(problem.X, columns, np.ones(4), problem.y.copy())
 

@@ -14,7 +14,7 @@ from fwlasso._core.columns import (
     dot_each,
     nbytes,
     shape,
-    side_by_side,
+    stack,
 )
 from fwlasso._core.jit import kernel
 from fwlasso._core.samples import sample_vector
@@ -69,7 +69,7 @@ def test_dot_column_is_the_product_with_the_formed_column(case: Case, rng):
 def test_dot_each_is_the_product_with_every_vector_and_zero_beyond_them(case: Case, rng):
     for n in (1, 2, 4, 5):
         vectors = rng.standard_normal((n, case.Z.shape[0]))
-        found = dots_with_each(case.problem.X, side_by_side(case.problem.X, list(map(sample_vector, vectors))))
+        found = dots_with_each(case.problem.X, stack(case.problem.X, list(map(sample_vector, vectors))))
         np.testing.assert_allclose(found[:, :n], case.Z.T @ vectors.T, rtol=1e-10, atol=1e-12)
         np.testing.assert_array_equal(found[:, n:], 0.0)
 
@@ -120,7 +120,7 @@ def test_columns_with_an_origin_are_counted_from_it(wrap, rng):
     vectors = rng.standard_normal((5, 30))
     np.testing.assert_allclose(dots(X, sample_vector(vectors[0])), near.T @ vectors[0], rtol=1e-13, atol=1e-11)
     for n in (1, 2, 5):
-        found = dots_with_each(X, side_by_side(X, list(map(sample_vector, vectors[:n]))))
+        found = dots_with_each(X, stack(X, list(map(sample_vector, vectors[:n]))))
         np.testing.assert_allclose(found[:, :n], near.T @ vectors[:n].T, rtol=1e-13, atol=1e-11)
     mean, squares = np.array(moments(X)).T
     np.testing.assert_allclose(mean, near.mean(axis=0), rtol=1e-13)

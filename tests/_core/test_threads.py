@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import fwlasso.solvers.frank_wolfe as frank_wolfe
 from fwlasso import lasso_path
 from fwlasso._core import threads as parallel
-from fwlasso._core.columns import cut_columns, nbytes
+from fwlasso._core.columns import column_chunks, nbytes
 from fwlasso._core.csc import Csc
 from fwlasso._core.dense import Dense
 from fwlasso._core.standardized import Standardized
@@ -49,7 +49,7 @@ def test_work_is_cut_evenly_into_few_chunks():
         assert len(cuts) - 1 == min(n_items, n_chunks(n_bytes))
         assert np.ptp(np.diff(cuts)) <= 1
     assert even_cuts(0, 10**9) == [0, 0]
-    assert_cuts(cut_columns(Dense(np.zeros((500, 300)))), 500)
+    assert_cuts(column_chunks(Dense(np.zeros((500, 300)))), 500)
 
 
 def zipf_columns(p, n_rows):
@@ -70,7 +70,7 @@ def tiny_chunks(monkeypatch):
 @pytest.mark.usefixtures("tiny_chunks")
 def test_uneven_sparse_columns_are_cut_by_their_work():
     X = as_design(zipf_columns(2000, 5000)).columns
-    cuts = cut_columns(X)
+    cuts = column_chunks(X)
     assert_cuts(cuts, 2000)
     assert len(cuts) > 8
     # No chunk has much more than its share, except by one column that is longer than that.
@@ -89,9 +89,9 @@ def test_extreme_sparse_columns_are_covered(lengths):
     nnz = sum(lengths)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     columns = Csc(np.ones(nnz), np.zeros(nnz, np.int32), indptr, 5000)
-    assert_cuts(cut_columns(columns), len(lengths))
+    assert_cuts(column_chunks(columns), len(lengths))
     p = len(lengths)
-    assert cut_columns(Standardized(columns, np.zeros(p), np.ones(p))) == cut_columns(columns)
+    assert column_chunks(Standardized(columns, np.zeros(p), np.ones(p))) == column_chunks(columns)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_results_come_in_order_and_one_piece_or_one_thread_stays_in_this_one(n_t
     with Workers(n_threads) as workers:
         for n_pieces in (1, 2, 100):  # the pool is used again
             cuts = [k * k for k in range(n_pieces + 1)]
-            assert workers.run(lambda lo, hi: (lo, hi), cuts) == list(itertools.pairwise(cuts))
+            assert workers.map(lambda lo, hi: (lo, hi), cuts) == list(itertools.pairwise(cuts))
         for cuts in ([0, 10], range(20)) if n_threads == 1 else ([0, 10],):
-            assert set(workers.run(lambda lo, hi: threading.current_thread(), cuts)) == {threading.current_thread()}
+            assert set(workers.map(lambda lo, hi: threading.current_thread(), cuts)) == {threading.current_thread()}
 
 
 def helpers():
@@ -176,7 +176,7 @@ def test_chunks_run_at_the_same_time_and_the_pool_ends_with_its_context(error):
         return threading.current_thread()
 
     with pytest.raises(ArithmeticError, match="in a helper") if error else nullcontext(), Workers(5) as workers:
-        found = workers.run(chunk, range(6))
+        found = workers.map(chunk, range(6))
         assert len(set(found)) == 5
         assert threading.current_thread() in found
         assert len(helpers()) == 4
@@ -192,8 +192,8 @@ def test_an_error_in_a_chunk_comes_out(n_threads, bad):
 
     with Workers(n_threads) as workers:
         with pytest.raises(ArithmeticError, match=f"chunk {bad}"):
-            workers.run(chunk, range(31))
-        assert workers.run(lambda lo, hi: lo, range(31)) == list(range(30))  # and the pool is still good
+            workers.map(chunk, range(31))
+        assert workers.map(lambda lo, hi: lo, range(31)) == list(range(30))  # and the pool is still good
 
 
 @functools.cache
@@ -407,7 +407,7 @@ def test_a_child_computes_what_another_thread_was_computing():
 def test_workers_have_threads_in_a_child():
     def use():
         together = threading.Barrier(3)
-        return len(workers.run(lambda lo, hi: together.wait(20), range(4))) == 3
+        return len(workers.map(lambda lo, hi: together.wait(20), range(4))) == 3
 
     with Workers(3) as workers:
         assert use()

@@ -52,7 +52,8 @@ def make_factor(gram: Matrix, norms: Vector) -> Factor:
     # Eight numbers more than a row has: rows of a power of two share few lines of the cache.
     upper, gone = np.empty((p, p + 8)), np.empty((_MOST_ROTATED, p))
     order, kept, row_of = np.empty(p, np.int64), np.empty(p, np.int64), np.full(p, -1)
-    return Factor(scale, ridge, upper, order, row_of, kept, gone, np.zeros(1, np.int64))
+    rows = {"order": order, "row_of": row_of, "kept": kept, "size": np.zeros(1, np.int64)}
+    return Factor(scale, ridge, upper, gone=gone, **rows)
 
 
 @inner_kernel
@@ -67,7 +68,7 @@ def clear(factor: Factor) -> None:
 def set_columns(gram: Matrix, factor: Factor, sign: Vector) -> float:
     """Bring the factor to the columns whose sign is not zero; return how many operations that took.
 
-    Those that leave are rotated out, or the rows from the first of them on are computed anew: whatever costs less.
+    Those that leave are rotated out, or the rows from the first of them on are computed again: whatever costs less.
     """
     start, operations = _take_out(factor, sign)
     n_old = n = factor.size[0]
@@ -186,7 +187,7 @@ def _is_enough(rest: float, ridge: float) -> bool:
 
 
 @inner_kernel
-def _shorten(gram: Matrix, factor: Factor, k: int, share: float) -> None:
+def _shorten(gram: Matrix, factor: Factor, k: int, fraction: float) -> None:
     """Bring column k above its diagonal to length one, and what has been subtracted from row k to what it makes of it.
 
     A column of U has the length of the column it stands for, one. Of columns that depend on each other, rounding makes
@@ -194,11 +195,11 @@ def _shorten(gram: Matrix, factor: Factor, k: int, share: float) -> None:
     """
     row, source, factor_k = factor.upper[k], gram[factor.order[k]], factor.scale[factor.order[k]]
     for q in range(k):
-        factor.upper[q, k] *= share
+        factor.upper[q, k] *= fraction
     for j in range(k + 1, factor.size[0]):
         column = factor.order[j]
         cosine = _clip(source[column] * factor_k * factor.scale[column])
-        row[j] = cosine - share * (cosine - row[j])
+        row[j] = cosine - fraction * (cosine - row[j])
 
 
 @inner_kernel
@@ -217,17 +218,17 @@ def _append(gram: Matrix, factor: Factor, row: int) -> None:
         for i in range(np.uintp(k + 1), np.uintp(row)):
             w[i] -= a * other[i]
         length2 += a * a
-    rest, ridge, share = 1.0 - length2, factor.ridge[order[row]], 1.0
+    rest, ridge, fraction = 1.0 - length2, factor.ridge[order[row]], 1.0
     if not _is_enough(rest, ridge):  # see `_shorten`
-        rest, share = 0.0, 1.0 / np.sqrt(length2)
+        rest, fraction = 0.0, 1.0 / np.sqrt(length2)
     for k in range(row):
-        upper[k, row] = share * w[k]
+        upper[k, row] = fraction * w[k]
     upper[row, row] = np.sqrt(rest + ridge)
 
 
 @inner_kernel
 def _take_out(factor: Factor, sign: Vector) -> tuple[int, float]:
-    """Take out the columns whose sign is zero; return the first row that must be computed anew, and the operations."""
+    """Take out the columns whose sign is zero; return the first row that must be computed again, and the operations."""
     upper, order, kept, n_old = factor.upper, factor.order, factor.kept, factor.size[0]
     n, first, rotations = np.int64(0), n_old, 0.0
     for row in range(n_old):
@@ -247,9 +248,9 @@ def _take_out(factor: Factor, sign: Vector) -> tuple[int, float]:
         for i in range(np.uintp(first), np.uintp(n)):
             line[i] = line[np.uintp(kept[i])]
     tail = float(n - first)
-    anew = tail * tail * (first + tail / 3.0)
-    if rotations > anew or n_old - n > _MOST_ROTATED:
-        return first, anew
+    again = tail * tail * (first + tail / 3.0)
+    if rotations > again or n_old - n > _MOST_ROTATED:
+        return first, again
     _rotate(factor, n_old, first)
     return int(n), rotations
 

@@ -3,7 +3,7 @@
 A storage is a NamedTuple and nine functions:
 
 - ``dot_column(X, j, v)``: z_j'v
-- ``dot_each(X, j, V, out)``: z_j'v of several vectors, as `side_by_side` puts them
+- ``dot_each(X, j, V, out)``: z_j'v of several vectors, as `stack` puts them
 - ``add_column(X, j, a, v)``: v += a W z_j, in place, with the weights W of the samples
 - ``column_moments(X, j)``: mean of column j and its sum of squares about that mean
 - ``column_shift(X, j)``: the constant that centring has taken off column j
@@ -37,7 +37,7 @@ Columns: TypeAlias = Any
 
 
 class Vectors(NamedTuple):
-    """Some vectors over samples, made by `side_by_side`."""
+    """Some vectors over samples, made by `stack`."""
 
     rows: Matrix
     sums: Vector  # their last entries
@@ -162,7 +162,7 @@ def storage_of(X: Columns) -> Columns:
     return X
 
 
-def side_by_side(X: Columns, vectors: Sequence[Vector]) -> Vectors:
+def stack(X: Columns, vectors: Sequence[Vector]) -> Vectors:
     """Return vectors over samples as `dot_each` reads them fastest.
 
     A row holds as many vectors, sample by sample, as the storage gathers from at once, and zeros for those that are
@@ -175,7 +175,7 @@ def side_by_side(X: Columns, vectors: Sequence[Vector]) -> Vectors:
     return Vectors(rows.reshape(len(rows), -1), rows[:, -1].flatten(), len(rows) * lanes)
 
 
-def cut_columns(X: Columns, n_vectors: int = 1) -> list[int]:
+def column_chunks(X: Columns, n_vectors: int = 1) -> list[int]:
     """Cut the columns into chunks of about equal work, for products of all of them with some vectors."""
     X = storage_of(X)
     return cuts_by_work(X, n_vectors * nbytes(X))  # type: ignore[no-any-return]

@@ -94,6 +94,6 @@ def _(X, n_vectors):
 
 @cuts_by_work.register(Csc)
 def _(X, n_bytes):
-    shares = even_cuts(int(X.indptr[-1]), n_bytes)
-    inside = np.searchsorted(X.indptr, np.array(shares[1:-1], X.indptr.dtype)).tolist()
+    inner = even_cuts(int(X.indptr[-1]), n_bytes)
+    inside = np.searchsorted(X.indptr, np.array(inner[1:-1], X.indptr.dtype)).tolist()
     return sorted({0, X.indptr.size - 1, *inside})

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Columns, cut_columns, shape
+from .columns import Columns, column_chunks, shape
 from .jit import kernel
 
 _GAMMA, _MIX_1, _MIX_2 = (
@@ -45,7 +45,7 @@ def make_sampler(p: int, block_size: int, seed: int) -> Sampler:
 
 def all_columns(X: Columns) -> Sampler:
     """Return the sampler that always draws everything, in blocks of about equal work."""
-    cuts = np.array(cut_columns(X), np.int64)
+    cuts = np.array(column_chunks(X), np.int64)
     _, p = shape(X)
     return Sampler(
         order=np.empty(0, np.int32),

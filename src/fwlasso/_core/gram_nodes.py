@@ -22,7 +22,7 @@ from .moments import Moments, Vector
 PIVOT, REFINE, DESCEND, SOLVED, STUCK = 0, 1, 2, 3, 4
 #: A column comes if |g_j| is above lam by more than rounding: the copy of an active one does not.
 ABOVE = 1.0 + 1e-13
-# A gap is as small as rounding lets it become if all else is such a share of that. How much larger a point may become.
+# A gap is as small as rounding lets it become if all else is such a fraction of it. How much larger a point may become.
 _BELOW_ROUNDING, _LARGER = 0.1, 10.0
 # Rounds in which nothing need improve: of pivoting and refining, and per column of descending.
 _PATIENCE, _PATIENCE_PER_COLUMN = 3, 2
@@ -30,7 +30,7 @@ _PATIENCE, _PATIENCE_PER_COLUMN = 3, 2
 _MOST, _MOST_PER_COLUMN, _MOST_FAILURES = 100, 20, 2
 
 #: How the work on a node stands.
-Progress = np.dtype(
+NodeState = np.dtype(
     [
         ("next", np.int64),
         ("n_rounds", np.int64),
@@ -50,7 +50,7 @@ class Workspace(NamedTuple):
     factor: Factor
     sign: Vector  # by column: of the coefficient that is to be active, zero of all others
     x: Vector  # by row of the factor: a step
-    progress: Any  # a recarray of one Progress
+    state: Any  # a recarray of one NodeState
 
 
 class Node(NamedTuple):
@@ -67,7 +67,7 @@ class Node(NamedTuple):
 @inner_kernel
 def begin(work: Workspace) -> None:
     """Begin a node whose signs are predicted; its b and g are a point, whatever it be."""
-    at = work.progress[0]
+    at = work.state[0]
     at.next, at.n_rounds, at.n_failures, at.has_descended = PIVOT, 0, 0, 0
     at.fewest, at.least, at.idle = work.sign.size + 1, np.inf, 0
 
@@ -75,7 +75,7 @@ def begin(work: Workspace) -> None:
 @inner_kernel
 def advance_node(moments: Moments, work: Workspace, node: Node, goal: float) -> float:
     """Make a round on a node that is not solved; return how many operations it took, roughly."""
-    at, p = work.progress[0], node.b.size
+    at, p = work.state[0], node.b.size
     operations = set_columns(moments.gram, work.factor, work.sign)
     n = float(work.factor.size[0])
     at.n_rounds += 1
@@ -151,7 +151,7 @@ def _judge(moments: Moments, node: Node, goal: float) -> tuple[float, bool]:
 @inner_kernel
 def _pivot(moments: Moments, work: Workspace, node: Node, goal: float) -> None:
     """Take the step, from zero or to refine b, and exchange all that are wrong."""
-    at, b, g, lam = work.progress[0], node.b, node.g, node.lam
+    at, b, g, lam = work.state[0], node.b, node.g, node.lam
     if at.next == PIVOT:
         for j in range(b.size):
             b[j] = 0.0
@@ -183,7 +183,7 @@ def _pivot(moments: Moments, work: Workspace, node: Node, goal: float) -> None:
 @inner_kernel
 def _start_again(work: Workspace, node: Node) -> None:
     """Forget a factor that leads nowhere; where that does not help, the last finite point stands."""
-    at = work.progress[0]
+    at = work.state[0]
     clear(work.factor)
     at.n_failures += 1
     if at.next != DESCEND:
@@ -194,7 +194,7 @@ def _start_again(work: Workspace, node: Node) -> None:
 
 @inner_kernel
 def _begin_to_descend(work: Workspace, node: Node) -> None:
-    at = work.progress[0]
+    at = work.state[0]
     at.next, at.has_descended, at.least, at.idle = DESCEND, 1, np.inf, 0
     for j in range(node.b.size):
         node.b[j], node.g[j] = node.start_b[j], node.start_g[j]
@@ -204,18 +204,18 @@ def _begin_to_descend(work: Workspace, node: Node) -> None:
 @inner_kernel
 def _descend(moments: Moments, work: Workspace, node: Node, goal: float) -> None:
     """Take the step up to where the first coefficient becomes zero, which leaves; where none does, one comes."""
-    at, b, g, order, x = work.progress[0], node.b, node.g, work.factor.order, work.x
-    n, share, left = work.factor.size[0], 1.0, -1
+    at, b, g, order, x = work.state[0], node.b, node.g, work.factor.order, work.x
+    n, t, left = work.factor.size[0], 1.0, -1
     for k in range(n):
         j = order[k]
-        if x[k] * work.sign[j] < 0.0 and abs(b[j]) < share * abs(x[k]):
-            share, left = abs(b[j] / x[k]), j
+        if x[k] * work.sign[j] < 0.0 and abs(b[j]) < t * abs(x[k]):
+            t, left = abs(b[j] / x[k]), j
     for k in range(n):
-        b[order[k]] += share * x[k]
+        b[order[k]] += t * x[k]
     if left >= 0:
         b[left] = work.sign[left] = 0.0
     correlate(moments, work.factor, b, g)
-    if left >= 0 and share > 0.0:
+    if left >= 0 and t > 0.0:
         return
     gap, will_do = _judge(moments, node, goal)
     at.idle = 0 if gap < 0.9 * at.least else at.idle + 1

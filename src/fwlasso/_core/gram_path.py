@@ -15,18 +15,18 @@ import numpy as np
 
 from .cholesky import make_factor
 from .gram_gaps import ROUND_UP, magnitude_of, sums_of
-from .gram_nodes import ABOVE, SOLVED, STUCK, Node, Progress, Workspace, advance_node, begin, give_up
-from .gram_targets import About, Nodes, Targets, gap_at, is_zero, lam_ahead, lam_between, share_inside, share_of
+from .gram_nodes import ABOVE, SOLVED, STUCK, Node, NodeState, Workspace, advance_node, begin, give_up
+from .gram_targets import About, Nodes, Targets, fraction_inside, gap_at, is_zero, lam_ahead, lam_between, position_of
 from .jit import inner_kernel, kernel
 from .moments import Matrix, Moments, Vector
 
-# The share of the gap asked for that nodes are solved to.
+# The fraction of the gap asked for that nodes are solved to.
 _NODE = 0.1
-# Points to go ahead: at first, and at most; by what that is multiplied, for mixes to have such a share of the gap.
+# Points to go ahead: at first, and at most; by what that is multiplied, for mixes to have such a fraction of the gap.
 _FIRST_STRIDE, _LONGEST_STRIDE, _SHORTER, _LONGER, _AIM = 3.0, 25.0, 0.4, 1.5, 0.6
 # Nodes on the stack at most, and between two others; penalties that differ by less, relatively, have none between.
 _DEPTH, _NARROWEST, _MOST_BETWEEN = 40, 1e-12, 200
-# A column that may be active between two nodes has at least such a share of the penalty.
+# A column that may be active between two nodes has at least such a fraction of the penalty.
 _NEAR = 0.98
 
 #: How the work on a path stands.
@@ -80,7 +80,7 @@ class Limits(NamedTuple):
 def make_walk(moments: Moments, n_points: int) -> Walk:
     """Return the beginning of a path."""
     p, n_slots = moments.xty.size, _DEPTH + 2
-    work = Workspace(make_factor(moments.gram, moments.norms), np.zeros(p), np.empty(p), np.recarray(1, Progress))
+    work = Workspace(make_factor(moments.gram, moments.norms), np.zeros(p), np.empty(p), np.recarray(1, NodeState))
     nodes = Nodes(np.arange(n_slots), np.recarray(n_slots, About), np.empty((n_slots, p)), np.empty((n_slots, p)))
     # Above lambda_max the solution is zero, and the correlations do not change.
     lambda_max = np.abs(moments.xty).max(initial=0.0)
@@ -95,7 +95,7 @@ def make_walk(moments: Moments, n_points: int) -> Walk:
 @kernel
 def advance(targets: Targets, moments: Moments, walk: Walk, limits: Limits, budget: float) -> None:
     """Go on with a path until all points are solved, or about `budget` operations are made."""
-    at, nodes, now = walk.standing[0], walk.nodes, walk.work.progress[0]
+    at, nodes, now = walk.standing[0], walk.nodes, walk.work.state[0]
     n_points, lambda_max = targets.values.size, nodes.about[nodes.slots[1]].lam  # until there is another node
     while at.n_nodes == 0 and at.n_done < n_points and is_zero(targets.penalty, targets.values[at.n_done], lambda_max):
         _answer(targets, moments, walk, at.n_done, nodes.slots[1], 0.0)
@@ -156,7 +156,7 @@ def _answer_all(targets: Targets, moments: Moments, walk: Walk, goal: float) -> 
     left, right = nodes.slots[1], nodes.slots[1 + at.depth]
     first, last, worst, k = -1, -1, 0.0, at.n_done
     while k < targets.values.size:
-        t = share_of(targets.penalty, targets, k, nodes, left, right)
+        t = position_of(targets.penalty, targets, k, nodes, left, right)
         if t > 1.0:
             break
         gap, rounding = _answer(targets, moments, walk, k, right, max(t, 0.0))
@@ -178,11 +178,11 @@ def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, 
     magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP
     n_most = max(n_active, first.n_active, second.n_active)
     sums = sums_of(moments, b, walk.g, magnitude, n_most)
-    share = share_inside(targets.penalty, targets.values[k], sums.l1)
-    if share < 1.0:  # a mix with zero; its magnitude is no larger
+    fraction = fraction_inside(targets.penalty, targets.values[k], sums.l1)
+    if fraction < 1.0:  # a mix with zero; its magnitude is no larger
         for j in range(b.size):
-            b[j] *= share
-            walk.g[j] = share * walk.g[j] + (1.0 - share) * moments.xty[j]
+            b[j] *= fraction
+            walk.g[j] = fraction * walk.g[j] + (1.0 - fraction) * moments.xty[j]
         sums = sums_of(moments, b, walk.g, magnitude, n_most + 4.0)
     answer.l1, answer.qy, answer.qq = sums.l1, sums.qy, sums.qy - sums.qr
     answer.gap, answer.rounding = gap_at(targets.penalty, targets.values[k], sums)

@@ -19,8 +19,8 @@ _BEYOND, _STEEPEST, _GENTLEST = 1.05, 0.1, 0.9
 _OUTSIDE = 1.0 + 1e-13
 # And where between two of them another may be.
 _NEAREST, _FARTHEST = 0.1, 0.9
-# The smallest lambda that is solved, as a share of the largest: it answers lambda = 0, or radii beyond all solutions.
-_SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR, _SHARE_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
+# The smallest lambda that is solved, a fraction of the largest: it answers lambda = 0, or radii beyond all solutions.
+_SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR, _FRACTION_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
 
 
 class Targets(NamedTuple):
@@ -69,12 +69,12 @@ def gap_at(penalty: Penalty, value: float, sums: Sums) -> tuple[float, float]:
 
 
 @by_type
-def share_inside(penalty: Penalty, value: float, l1: float) -> float:
-    """Return which share of coefficients of this norm is allowed as a point."""
+def fraction_inside(penalty: Penalty, value: float, l1: float) -> float:
+    """Return which fraction of coefficients of this norm is allowed as a point."""
 
 
 @by_type
-def share_of(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, left: int, right: int) -> float:
+def position_of(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, left: int, right: int) -> float:
     """Return the t for which (1 - t) left + t right is the guess for point k: above 1 if it is beyond."""
 
 
@@ -103,12 +103,12 @@ def _(penalty, value, sums):
     return penalty_gap(value, sums)
 
 
-@share_inside.register(L1)
+@fraction_inside.register(L1)
 def _(penalty, value, l1):
     return 1.0
 
 
-@share_of.register(L1)
+@position_of.register(L1)
 def _(penalty, targets, k, nodes, left, right):
     lam = max(targets.values[k], targets.floor)
     return (nodes.about[left].lam - lam) / (nodes.about[left].lam - nodes.about[right].lam)
@@ -127,7 +127,7 @@ def _(penalty, values, moments, goal):
     lambda_max = np.abs(moments.xty).max(initial=0.0)
     rounding = gamma(moments.n_ops + 8.0) * moments.y_norm * moments.norms.max(initial=0.0)
     floor = min(max(rounding, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
-    return max(floor, _SHARE_OF_GAP * goal / values[-1] if values[-1] > 0.0 else 0.0)
+    return max(floor, _FRACTION_OF_GAP * goal / values[-1] if values[-1] > 0.0 else 0.0)
 
 
 @is_zero.register(L1Ball)
@@ -140,12 +140,12 @@ def _(penalty, value, sums):
     return ball_gap(value, sums)
 
 
-@share_inside.register(L1Ball)
+@fraction_inside.register(L1Ball)
 def _(penalty, value, l1):
     return value / l1 if l1 > value * _OUTSIDE else 1.0
 
 
-@share_of.register(L1Ball)
+@position_of.register(L1Ball)
 def _(penalty, targets, k, nodes, left, right):
     # The l1 norm is convex: a mix is never outside the ball.
     radius, near, far = targets.values[k], nodes.about[left].l1, nodes.about[right].l1
@@ -166,5 +166,5 @@ def _(penalty, targets, k, nodes, before, left):
 @lam_between.register(L1Ball)
 def _(penalty, targets, k, nodes, left, right):
     # Not too close to one of them: a secant may creep along one side of a kink.
-    t = min(_FARTHEST, max(_NEAREST, share_of(penalty, targets, k, nodes, left, right)))
+    t = min(_FARTHEST, max(_NEAREST, position_of(penalty, targets, k, nodes, left, right)))
     return nodes.about[left].lam + t * (nodes.about[right].lam - nodes.about[left].lam)

@@ -47,7 +47,7 @@ class Iterate(NamedTuple):
         )
 
 
-# q, S and F are computed anew after this many recursive updates, or when the constant part of q is this large.
+# q, S and F are computed again after this many recursive updates, or when the constant part of q is this large.
 _REFRESH_EVERY, _LARGEST_CONSTANT = 1000, 1e6
 # A lazily scaled vector is folded long before the scale leaves the range of float64.
 _SMALLEST_SCALE = 1e-100
@@ -161,7 +161,7 @@ def rescale(iterate: Iterate, factor: float) -> Iterate:
 
 @kernel
 def refresh(problem: Problem, iterate: Iterate) -> Iterate:
-    """Compute q, S and F anew from a: thousands of recursions drift."""
+    """Compute q, S and F again from a: thousands of recursions drift."""
     active, unscaled, fitted, n = iterate.active, iterate.unscaled, iterate.fitted, iterate.n_active
     fitted[:] = 0.0
     for k in range(n):
@@ -188,7 +188,7 @@ def inner_products(problem: Problem, iterate: Iterate) -> tuple[float, float, fl
 
 
 def is_stale(problem: Problem, iterate: Iterate) -> bool:
-    """Tell whether q, S and F should be computed anew: after many steps, or with a large constant part in q."""
+    """Tell whether q, S and F should be computed again: after many steps, or with a large constant part in q."""
     if iterate.age >= _REFRESH_EVERY:
         return True
     total = iterate.scale * float(iterate.fitted[-1])  # 1'q, and ||mean(q) 1||^2 = (1'q)^2 / m

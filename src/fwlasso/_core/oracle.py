@@ -46,5 +46,5 @@ def parallel_scan(
     problem: Problem, iterate: Iterate, sampler: Sampler, n_blocks: int, n_bytes: int, workers: Workers
 ) -> tuple[int, float]:
     """Return what `scan` returns for all blocks, on threads."""
-    found = workers.run(lambda lo, hi: scan(problem, iterate, sampler, lo, hi), even_cuts(n_blocks, n_bytes))
+    found = workers.map(lambda lo, hi: scan(problem, iterate, sampler, lo, hi), even_cuts(n_blocks, n_bytes))
     return found[int(np.argmax([abs(corr) for _, corr in found]))]  # the first that is not a number, if there is one

@@ -39,7 +39,7 @@ class Sums(NamedTuple):
     l1: float  # ||a||_1
 
 
-#: Descent below this share of the numbers it is the difference of is rounding error, not descent.
+#: Descent below this fraction of the numbers it is the difference of is rounding error, not descent.
 ROUNDING = 1e-14
 
 
@@ -171,15 +171,15 @@ def _(penalty, sums, max_corr):
 def _(penalty, sums, corr, xty, norm2):
     # gap / d and ||q - d z||^2 / d^2 instead of gap and curvature: a radius beyond 1e154 has no square.
     radius, qq, qy = penalty.radius, sums.qq, sums.qy
-    share = 1.0 / radius if radius > 0.0 else 0.0
+    inverse = 1.0 / radius if radius > 0.0 else 0.0
     sign = 1.0 if corr > 0 else -1.0
-    gap = abs(corr) + share * (qq - qy)
-    curvature = share * (share * qq - 2.0 * sign * (xty - corr)) + norm2
-    if not (gap > ROUNDING * (abs(corr) + share * (qq + abs(qy))) and curvature > 0.0 and radius > 0.0):
+    gap = abs(corr) + inverse * (qq - qy)
+    curvature = inverse * (inverse * qq - 2.0 * sign * (xty - corr)) + norm2
+    if not (gap > ROUNDING * (abs(corr) + inverse * (qq + abs(qy))) and curvature > 0.0 and radius > 0.0):
         return 1.0, 0.0
     push = min(radius, gap / curvature)
     # A step of length one leaves nothing of a: radius (1 / radius) may be less than one.
-    return (1.0 - push * share if push < radius else 0.0), push * sign
+    return (1.0 - push * inverse if push < radius else 0.0), push * sign
 
 
 @warm_scale.register(L1Ball)

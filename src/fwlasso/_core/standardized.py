@@ -77,7 +77,7 @@ def _(X, j, V, out):
     if X.origins[j] == 0.0:
         dot_each(X.columns, j, V, out)
     else:
-        n_lanes = V.rows.shape[1] // (shape(X)[0] + 1)  # see `side_by_side`
+        n_lanes = V.rows.shape[1] // (shape(X)[0] + 1)  # see `stack`
         for k in range(V.n):
             out[k] = _sum_from(X.columns, j, X.origins[j], V.rows[k // n_lanes], k % n_lanes, n_lanes)
 

@@ -152,7 +152,7 @@ class Workers:
     Examples
     --------
     >>> with Workers(2) as workers:
-    ...     workers.run(lambda lo, hi: hi - lo, [0, 10, 30, 60])
+    ...     workers.map(lambda lo, hi: hi - lo, [0, 10, 30, 60])
     [10, 20, 30]
     """
 
@@ -171,10 +171,10 @@ class Workers:
             self._pool.shutdown(cancel_futures=True)
 
     def sweep(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
-        """Return what `run` does, for a pass over all columns: in a convoy they are made together."""
-        return self.run(chunk, cuts)
+        """Return what `map` does, for a pass over all columns: folds make theirs together."""
+        return self.map(chunk, cuts)
 
-    def run(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
+    def map(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
         """Return ``[chunk(cuts[0], cuts[1]), chunk(cuts[1], cuts[2]), ...]``."""
         n_pieces = len(cuts) - 1
         if n_pieces == 1 or self.n_threads == 1:

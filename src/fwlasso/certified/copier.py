@@ -97,7 +97,7 @@ class Copier:
         m = copies.y.size - 1
         if copies.dense:
             cuts = even_cuts(columns.size, 16 * m * columns.size)
-            self._workers.run(lambda lo, hi: _copy_dense(X, columns, places, copies, lo, hi), cuts)
+            self._workers.map(lambda lo, hi: _copy_dense(X, columns, places, copies, lo, hi), cuts)
             return
         lengths = _lengths(taken, copies)
         n_more = int(lengths.sum())
@@ -107,7 +107,7 @@ class Copier:
         copies.starts[places] = self._n_entries + np.cumsum(lengths) - lengths
         self._n_entries += n_more
         cuts = even_cuts(columns.size, 2 * _BYTES_PER_ENTRY * n_more)
-        self._workers.run(lambda lo, hi: _copy_compressed(X, columns, places, copies, lo, hi), cuts)
+        self._workers.map(lambda lo, hi: _copy_compressed(X, columns, places, copies, lo, hi), cuts)
 
     def _add_places(self, n_least: int) -> None:
         copies, old = self.copies, self.room

@@ -121,7 +121,7 @@ class WorkingSet:
         return places
 
     def aim(self, lam: float, radius: float, goal: float, max_rounds: int) -> Aim:
-        """Return what is asked of `solve`: a gap of at most `goal` over the members; see `appraise`."""
+        """Return what is asked of `solve`: a gap of at most `goal` over the members; see `gap_and_objective`."""
         return Aim(lam, radius, goal, max_rounds, self._n_dots_in_burst)
 
     def solve(self, members: Indices, aim: Aim, look: Look) -> Solved:

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from .._core.columns import Columns, cut_columns, read_only, shape
+from .._core.columns import Columns, column_chunks, read_only, shape
 from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
@@ -101,7 +101,7 @@ def _as_csc(X: Any, workers: Workers) -> Csc:
     """Take the arrays of a scipy CSC matrix; a matrix with unsorted or repeated entries is copied and mended."""
     check_pointers(X)  # before any index is read
     columns = Csc(read_only(X.data), read_only(X.indices), read_only(X.indptr), X.shape[0])
-    if any(workers.run(lambda lo, hi: _count_faults(columns, lo, hi), cut_columns(columns))):
+    if any(workers.map(lambda lo, hi: _count_faults(columns, lo, hi), column_chunks(columns))):
         check_indices(X)
         mended = X.copy()
         mended.sum_duplicates()

@@ -177,13 +177,13 @@ def _by_columns(
                 pieces[k].columns, pieces[k].values, pieces[k].row_ends, first_rows[k], places[part], indices, data
             )
 
-    workers.run(count, range(n_parts + 1))
+    workers.map(count, range(n_parts + 1))
     indptr = np.zeros(width + 1, index_type)
     np.cumsum(places.sum(axis=0, dtype=index_type), out=indptr[1:])
     places[0] = indptr[:-1]
     np.cumsum(places, axis=0, out=places)
     data, indices = np.empty(n_entries, dtype), np.empty(n_entries, index_type)
-    workers.run(put, range(n_parts + 1))
+    workers.map(put, range(n_parts + 1))
     return data, indices, indptr
 
 

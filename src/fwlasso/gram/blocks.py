@@ -210,4 +210,4 @@ def add_in_order(
                 turns.notify_all()
             raise
 
-    workers.run(work, range(min(n_threads, workers.n_threads) + 1))
+    workers.map(work, range(min(n_threads, workers.n_threads) + 1))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._core.columns import Columns
 from .._core.compress import compress_rows
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
-from .._core.gram_targets import Targets, gap_at, share_inside
+from .._core.gram_targets import Targets, fraction_inside, gap_at
 from .._core.jit import kernel
 from .._core.moments import Matrix, Moments, Vector
 from .._core.penalties import Penalty
@@ -166,7 +166,7 @@ def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tu
     magnitude, n_active, _ = magnitude_of(moments, b)
     sums = sums_of(moments, b, g, magnitude, n_active)
     gap, _ = gap_at(targets.penalty, targets.values[0], sums)
-    is_inside = share_inside(targets.penalty, targets.values[0], sums.l1) == 1.0
+    is_inside = fraction_inside(targets.penalty, targets.values[0], sums.l1) == 1.0
     return gap if is_inside else np.inf, sums.qy, sums.qr, sums.l1
 
 

@@ -70,7 +70,7 @@ def sum_sparse_rows(
         if n_new > block.values.size:
             block = _make_block(n_rows, p, n_new)
         _fill(X.data, X.indices, begin, end, lo, kept, *coordinates, block)
-        workers.run(partial(_multiply, block, lo, response, products), _ranges(p))
+        workers.map(partial(_multiply, block, lo, response, products), _ranges(p))
         begin, end = end, begin
     products[0, 0] = np.count_nonzero(kept)
     products[-1, 0] = np.sum(response)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from .._core.columns import (
     Columns,
     Vector,
+    column_chunks,
     column_entries,
     column_entry,
     column_moments,
-    cut_columns,
     dot_column,
     nbytes,
     read_only,
@@ -61,7 +61,7 @@ def build_problem(
     response, y_size, units = _as_centred(y, weight_vector(samples(columns)), fit_intercept, standardize)
     means, norms, xty = np.empty(p), np.empty(p), np.empty(p)
     workers.sweep(
-        lambda lo, hi: _summarize(columns, np.arange(lo, hi), response, means, norms, xty), cut_columns(columns)
+        lambda lo, hi: _summarize(columns, np.arange(lo, hi), response, means, norms, xty), column_chunks(columns)
     )
     if not (np.isfinite(norms).all() and np.isfinite(xty).all()):
         raise ValueError(
@@ -131,7 +131,7 @@ def _counted_from_near(
         return columns
     origins = np.zeros(p)
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
-    workers.run(lambda lo, hi: _find_origins(columns, far[lo:hi], y.size - 1, means, norms, origins), cuts)
+    workers.map(lambda lo, hi: _find_origins(columns, far[lo:hi], y.size - 1, means, norms, origins), cuts)
     whole = storage_of(columns)
     if not isinstance(whole, Dense | Csc) or not origins.any():  # genotypes are small numbers
         return columns
@@ -139,7 +139,7 @@ def _counted_from_near(
     near = shifted if columns is whole else columns._replace(columns=shifted)
     far = far[origins[far] != 0.0]
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
-    workers.run(lambda lo, hi: _summarize(near, far[lo:hi], y, means, norms, xty), cuts)
+    workers.map(lambda lo, hi: _summarize(near, far[lo:hi], y, means, norms, xty), cuts)
     return near
 
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.columns import Columns, Vector, Vectors, cut_columns, dot_each, side_by_side
+from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import by_type, kernel
 from .._core.losses import Squared
@@ -148,8 +148,8 @@ def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) 
 
     Infinite where ||r|| is not finite: max() passes over what is not a number. Where it is, all products are.
     """
-    together, n = side_by_side(X, residuals), len(residuals)
-    found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), cut_columns(X, n))
+    together, n = stack(X, residuals), len(residuals)
+    found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), column_chunks(X, n))
     with np.errstate(over="ignore"):
         known = [np.isfinite(np.sum(r[:-1] ** 2)) for r in residuals]
     return np.where(known, np.max(found, axis=0)[:n], np.inf)

@@ -13,9 +13,9 @@ from .._core.columns import (
     Columns,
     Matrix,
     Vector,
+    column_chunks,
     count_entries,
-    cut_columns,
-    side_by_side,
+    stack,
     storage_of,
 )
 from .._core.csc import Csc
@@ -173,10 +173,10 @@ class LocalPass:
         shifted = np.concatenate([probe.columns for probe in probes])
         shifted = np.unique(shifted) if shifted.size else shifted
         shifts, scales = _shifts_of(shifted, probes), 1.0 / np.array([probe.lam for probe in probes])
-        residuals = side_by_side(X, [probe.residual for probe in probes])
+        residuals = stack(X, [probe.residual for probe in probes])
         largest = self._workers.sweep(
             lambda lo, hi: correlate_all(X, residuals, scales, shifted, shifts, lo, hi, ratios, ceiling),
-            cut_columns(X, len(probes)),
+            column_chunks(X, len(probes)),
         )
         self.n_read += ratios.size
         found: Vector = np.max(largest, axis=0)
@@ -190,7 +190,7 @@ class LocalPass:
         """Return the columns with growth ceiling_j + distance ||z_j|| > 1; X is not read."""
         ceiling, p = self._ceiling, self._ceiling.size
         norms = self._norms if distance > 0.0 else ceiling  # zero times infinity is no number
-        found = self._workers.run(
+        found = self._workers.map(
             lambda lo, hi: find_above(ceiling, growth, norms, distance, lo, hi), even_cuts(p, 8 * p)
         )
         return np.concatenate(found)
@@ -198,9 +198,9 @@ class LocalPass:
     def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
         """Read some columns, in increasing order."""
         X, lams = self._problem.X, np.array([probe.lam for probe in probes])
-        residuals, shifts = side_by_side(X, [probe.residual for probe in probes]), _shifts_of(columns, probes)
+        residuals, shifts = stack(X, [probe.residual for probe in probes]), _shifts_of(columns, probes)
         violates = np.zeros(columns.size, np.bool_)
-        found = self._workers.run(
+        found = self._workers.map(
             lambda lo, hi: correlate_some(X, columns, residuals, lams, shifts, lo, hi, violates),
             even_cuts(columns.size, columns.size * (self.summary.nbytes // self.summary.n_columns)),
         )

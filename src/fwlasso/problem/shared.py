@@ -81,7 +81,7 @@ class SharedPasses:
         )
         self._changed.release()
         try:
-            self._workers.run(lambda at, _: together[tasks[at][1]].run(tasks[at][2]), range(len(tasks) + 1))
+            self._workers.map(lambda at, _: together[tasks[at][1]].run(tasks[at][2]), range(len(tasks) + 1))
         finally:
             self._changed.acquire()
             for it in together:
@@ -113,4 +113,4 @@ class _Sharing(Workers):
         self._shared = shared
 
     def sweep(self, chunk: Callable[[int, int], T], cuts: Sequence[int]) -> list[T]:
-        return self._shared.join(chunk, cuts) if len(cuts) > _FEWEST_CHUNKS else self.run(chunk, cuts)
+        return self._shared.join(chunk, cuts) if len(cuts) > _FEWEST_CHUNKS else self.map(chunk, cuts)

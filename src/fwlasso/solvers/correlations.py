@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.columns import Vector, cut_columns
+from .._core.columns import Vector, column_chunks
 from .._core.iterate import Iterate, correlation
 from .._core.jit import kernel
 from .._core.problem import Problem
@@ -14,7 +14,7 @@ def correlations(problem: Problem, iterate: Iterate, workers: Workers) -> tuple[
     if iterate.l1 == 0.0:
         return problem.xty.copy(), 0
     corrs = np.empty(problem.xty.size)
-    workers.sweep(lambda lo, hi: _fill(problem, iterate, lo, hi, corrs), cut_columns(problem.X))
+    workers.sweep(lambda lo, hi: _fill(problem, iterate, lo, hi, corrs), column_chunks(problem.X))
     return corrs, corrs.size
 
 

@@ -90,7 +90,7 @@ class Equations:
     def _multiply(self, d: Vector) -> Matrix:
         """Return the cosines times d, as rows that are to be added up."""
         if self._rows.starts.size > 0:
-            parts = np.array(self._workers.run(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
+            parts = np.array(self._workers.map(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
         else:
             parts = self.products.correlate(self.products.combine(d / self.norms))[np.newaxis] / self.norms
         bend = self.products.copies.bend

@@ -12,12 +12,12 @@ from ..penalties import L1, Sums, minimise_1d
 from ..sweeps import Indices
 from .copies import Copies, add, dot
 
-#: Epochs before columns that became zero are left out; signs are known if one changes no more than this share of them.
+#: Epochs before columns that became zero are left out; signs are known if one changes at most this fraction of them.
 EPOCHS, _SETTLED = 5, 0.01
 # So many columns may become active whatever the rank; of too many those stay on the list that violate by more than this
-# share of the largest violation, again and again.
+# fraction of the largest violation, again and again.
 _FEW, _WORST = 4, 0.5
-# What rounding may add to a gap, as a share of what is asked for.
+# What rounding may add to a gap, as a fraction of what is asked for.
 _NEGLIGIBLE = 1e-3
 
 
@@ -78,7 +78,9 @@ def are_known(copies: Copies, iterate: SubIterate, active: Indices, before: Vect
 
 
 @kernel
-def appraise(copies: Copies, iterate: SubIterate, members: Indices, lam: float, radius: float) -> tuple[float, float]:
+def gap_and_objective(
+    copies: Copies, iterate: SubIterate, members: Indices, lam: float, radius: float
+) -> tuple[float, float]:
     """Return the gap over `members`, whose correlations are known, and the objective.
 
     q'q = q'y - q'r. Of the other columns no more will be known than that |z_j'r| <= lambda, so that no smaller bound

@@ -45,9 +45,9 @@ def empty_gram(n_samples: int) -> Gram:
     """Return a Gram of no columns."""
     # Not of size zero: numba would take empty matrices to be of another layout, and compile everything twice.
     nothing, room = np.empty(0, np.int64), np.empty(2, np.int64)
-    square = np.empty((2, 2))
-    units = np.empty((2, n_samples))
-    return Gram(nothing, room, units, square, nothing, room.copy(), np.asfortranarray(square), np.zeros(2, np.int64))
+    units, cosines, lower = np.empty((2, n_samples)), np.empty((2, 2)), np.empty((2, 2), order="F")
+    rows = {"row_of": nothing, "place_of": room.copy(), "size": np.zeros(2, np.int64)}
+    return Gram(nothing, room, units, cosines, lower=lower, **rows)
 
 
 def with_places(gram: Gram, n_places: int) -> Gram:
@@ -72,10 +72,10 @@ def with_cosines(copies: Copies, gram: Gram, places: Indices, workers: Workers) 
     cuts = [k * n_all // n_pieces for k in range(n_pieces + 1)]
     if copies.dense:
         new = gram.units[n_old:n_all].T
-        workers.run(lambda lo, hi: _put_cosines(gram, n_old, lo, gram.units[lo:hi] @ new), cuts)
+        workers.map(lambda lo, hi: _put_cosines(gram, n_old, lo, gram.units[lo:hi] @ new), cuts)
     else:
         rows = rows_of_new(copies, gram, n_old)
-        workers.run(lambda lo, hi: fill_cosines(copies, gram, n_old, rows, lo, hi), cuts)
+        workers.map(lambda lo, hi: fill_cosines(copies, gram, n_old, rows, lo, hi), cuts)
     return gram
 
 
@@ -191,7 +191,7 @@ def fill_cosines(copies: Copies, gram: Gram, n_old: int, rows: SparseRows, lo: i
     """Fill the cosines of slots lo..hi with new ones, those from `n_old` on, that come after them.
 
     Columns by rows meet only where both have entries: the cosine is that of the columns in memory, less what centring
-    takes off it. Otherwise a new column is spread over a vector, and multiplied with all others.
+    takes off it. Otherwise a new column is scattered over a vector, and multiplied with all others.
     """
     total, n_all = copies.total, gram.size[1]
     places, cosines = gram.places, gram.cosines
@@ -207,7 +207,7 @@ def fill_cosines(copies: Copies, gram: Gram, n_old: int, rows: SparseRows, lo: i
     else:
         v = np.empty(copies.y.size)
         for new in range(max(n_old, lo + 1), n_all):
-            spread(copies, places[new], v)
+            scatter(copies, places[new], v)
             for slot in range(lo, min(hi, new)):
                 k = places[slot]
                 cosines[slot, new] = cosines[new, slot] = _cosine(dot(copies, k, v) / np.sqrt(copies.norms2[k]))
@@ -235,7 +235,7 @@ def _multiply(left: SparseRows, right: SparseRows) -> Matrix:
 
 
 @kernel
-def spread(copies: Copies, k: int, v: Vector) -> None:
+def scatter(copies: Copies, k: int, v: Vector) -> None:
     """Fill v with z_k / ||z_k||, without a constant part."""
     for i in range(v.size):
         v[i] = 0.0

@@ -9,7 +9,7 @@ from ..jit import kernel
 from ..sweeps import Indices
 from .copies import Copies, add, center, entries_of, rank_bound
 from .descent import SubIterate, active_places, correlate, refresh
-from .gram import LARGEST_GRAM, Gram, append, delete, fill_cosines, rows_of_new, spread, take_slots
+from .gram import LARGEST_GRAM, Gram, append, delete, fill_cosines, rows_of_new, scatter, take_slots
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, or all of it, where
 #: there are too many columns for a factor.
@@ -20,7 +20,7 @@ _STEPS = 6
 _MANY_ENTRIES = 1_000_000
 # Of a factor by QR: the root of its ridge, and how many numbers it may have.
 _ROOT_OF_RIDGE, _MOST_NUMBERS = 1e-15, 1 << 22
-# A step is halved down to this share of it before it is cut at the first zero.
+# A step is halved down to this fraction of it before it is cut at the first zero.
 _SHORTEST = 0.05
 
 
@@ -87,7 +87,7 @@ def newton_by_qr(copies: Copies, iterate: SubIterate, members: Indices, lam: flo
             break
         norms = np.sqrt(copies.norms2[active])
         unit = np.zeros((m + n, n), order="F")
-        spread_units(copies, active, unit.T)
+        scatter_units(copies, active, unit.T)
         root = np.sqrt(copies.bend)
         unit[m + np.arange(n), np.arange(n)] = np.maximum(root / norms, _ROOT_OF_RIDGE)
         Q, R = qr(unit, mode="economic", overwrite_a=True, check_finite=False)
@@ -109,11 +109,11 @@ def newton_by_qr(copies: Copies, iterate: SubIterate, members: Indices, lam: flo
 
 
 @kernel
-def spread_units(copies: Copies, places: Indices, rows: Matrix) -> None:
+def scatter_units(copies: Copies, places: Indices, rows: Matrix) -> None:
     """Fill in z / ||z|| of some places, as rows of zeros that may be longer."""
     v = np.empty(copies.y.size)
     for i in range(places.size):
-        spread(copies, places[i], v)
+        scatter(copies, places[i], v)
         for sample in range(v.size - 1):
             rows[i, sample] = v[sample]
 
@@ -208,22 +208,22 @@ def _shorten(copies: Copies, iterate: SubIterate, active: Indices, step: Vector,
 
     Tell whether it falls before that.
     """
-    first, share = -1, np.inf
+    first, cut = -1, np.inf
     for i in range(active.size):
         a = iterate.coefs[active[i]]
-        if a * (a + step[i]) < 0.0 and -a / step[i] < share:
-            first, share = i, -a / step[i]
-    # Along dependent columns X a hardly changes, and a step is as long as the ridge is small: no share of it will do.
+        if a * (a + step[i]) < 0.0 and -a / step[i] < cut:
+            first, cut = i, -a / step[i]
+    # Along dependent columns X a hardly changes, and a step is as long as the ridge is small: no part of it will do.
     least = _SHORTEST if active.size <= rank_bound(copies) else 1.0
     factor = 1.0
-    while factor > share and factor > least:
+    while factor > cut and factor > least:
         if _falls(copies, iterate, active, step, lam):
             return True
         factor *= 0.5
         for i in range(active.size):
             step[i] *= 0.5
     for i in range(active.size):
-        step[i] *= share / factor
+        step[i] *= cut / factor
     step[first] = -iterate.coefs[active[first]]
     return False
 

@@ -76,7 +76,7 @@ class Preconditioner:
         self._n_made += new.size
         todo = np.concatenate([outdated, new])
         cuts = even_cuts(todo.size, int(_BYTES_PER_PRODUCT * n_products * todo.size / active.size))
-        self._workers.run(lambda lo, hi: _make_rows(copies, given, made, todo[lo:hi]), cuts)
+        self._workers.map(lambda lo, hi: _make_rows(copies, given, made, todo[lo:hi]), cuts)
         return _gather(made, active)
 
 
@@ -143,12 +143,12 @@ def _make_rows(copies: Copies, given: Given, made: Rows, todo: Indices) -> None:
     n, n_most = given.places.size, _MOST_CLOSE + 1
     ranks = made.ranks[given.places]
     products, seen, seen_by = np.empty(n), np.empty(n, np.int64), np.full(n, -1, np.int64)
-    spread = np.zeros(copies.y.size)
+    scattered = np.zeros(copies.y.size)
     close, cosines = np.empty(n_most, np.int64), np.empty((n_most, n_most))
     for i in todo:
         n_close = _find_close(copies, given, ranks, i, products, seen, seen_by, close[:_MOST_CLOSE])
         close[n_close] = i
-        _fill_cosines(copies, given, close[: n_close + 1], spread, cosines)
+        _fill_cosines(copies, given, close[: n_close + 1], scattered, cosines)
         place = given.places[i]
         _solve_last(cosines, made.values[place, : n_close + 1])
         for a in range(n_close + 1):
@@ -197,21 +197,21 @@ def _find_close(
 
 
 @kernel
-def _fill_cosines(copies: Copies, given: Given, chosen: Indices, spread: Vector, cosines: Matrix) -> None:
-    """Fill in the lower triangle of the cosines of some of the columns given; `spread` is zero before and after."""
+def _fill_cosines(copies: Copies, given: Given, chosen: Indices, scattered: Vector, cosines: Matrix) -> None:
+    """Fill in the lower triangle of the cosines of some of the columns given; `scattered` is zero before and after."""
     total, shifts = copies.total, given.rows.shifts
     for a in range(chosen.size):
         first = given.places[chosen[a]]
         for e in range(copies.starts[first], copies.stops[first]):
-            spread[copies.indices[e]] = copies.data[e] / given.norms[chosen[a]]
+            scattered[copies.indices[e]] = copies.data[e] / given.norms[chosen[a]]
         cosines[a, a] = 1.0 + _RIDGE
         for b in range(a + 1, chosen.size):
             other, product = given.places[chosen[b]], 0.0
             for e in range(copies.starts[other], copies.stops[other]):
-                product += copies.data[e] * spread[copies.indices[e]]
+                product += copies.data[e] * scattered[copies.indices[e]]
             cosines[b, a] = product / given.norms[chosen[b]] - total * shifts[chosen[a]] * shifts[chosen[b]]
         for e in range(copies.starts[first], copies.stops[first]):
-            spread[copies.indices[e]] = 0.0
+            scattered[copies.indices[e]] = 0.0
 
 
 @kernel

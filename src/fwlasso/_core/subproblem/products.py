@@ -30,7 +30,7 @@ class Products:
     def combine(self, coefs: Vector) -> Vector:
         """Return the sum of coefs_i z_i, without a constant part if columns are centred."""
         copies, places = self.copies, self._places
-        parts = self._workers.run(lambda lo, hi: _combine(copies, places, coefs, lo, hi), self._cuts)
+        parts = self._workers.map(lambda lo, hi: _combine(copies, places, coefs, lo, hi), self._cuts)
         total: Vector = np.sum(parts, axis=0)
         center(copies, total)
         return total
@@ -38,7 +38,7 @@ class Products:
     def correlate(self, v: Vector) -> Vector:
         """Return z_i'v of all columns."""
         copies, places = self.copies, self._places
-        return np.concatenate(self._workers.run(lambda lo, hi: _correlate(copies, places, v, lo, hi), self._cuts))
+        return np.concatenate(self._workers.map(lambda lo, hi: _correlate(copies, places, v, lo, hi), self._cuts))
 
 
 def _cut_evenly(ends: Indices, n_parts: int) -> list[int]:

@@ -11,22 +11,30 @@ import numpy as np
 from ..jit import kernel
 from ..sweeps import Indices
 from .copies import Copies, entries_of, rank_bound
-from .descent import EPOCHS, SubIterate, active_places, appraise, are_known, correlate, descend, listed_places, refresh
+from .descent import (
+    EPOCHS,
+    SubIterate,
+    active_places,
+    are_known,
+    correlate,
+    descend,
+    gap_and_objective,
+    listed_places,
+    refresh,
+)
 from .gram import LARGEST_GRAM, Gram
 from .newton import COSINES, FACTOR, NEWTON_DONE, NO_FACTOR, newton
 from .preconditioner import are_rows_full
 from .products import MANY_ENTRIES
 
 # Steps, beside those that Newton's steps ask for. A round goes from one CORRELATE to the next.
-REFRESH, CORRELATE, APPRAISE, DESCEND, ENTER, CORRELATE_LISTED, NEWTON, BY_QR, LOOK, FINISH, CERTIFY, DONE = range(
-    10, 22
-)
+REFRESH, CORRELATE, BEGIN, DESCEND, ENTER, CORRELATE_LISTED, NEWTON, BY_QR, LOOK, FINISH, CERTIFY, DONE = range(10, 22)
 # Those that threads take, where the members of the working set have many entries.
 _LARGE = (CORRELATE, CORRELATE_LISTED, FINISH)
 #: What comes after steps that are asked for.
 AFTER = {
     REFRESH: CORRELATE,
-    CORRELATE: APPRAISE,
+    CORRELATE: BEGIN,
     CORRELATE_LISTED: NEWTON,
     COSINES: NEWTON,
     FACTOR: NEWTON,
@@ -35,7 +43,7 @@ AFTER = {
     LOOK: CORRELATE,
     FINISH: CERTIFY,
 }
-# In so many rounds the objective must fall by this share of the gap, or the gap by half: else rounding is what is left.
+# In so many rounds the objective must fall by this fraction of the gap, or the gap by half: else rounding is left.
 _MAX_IDLE, _PROGRESS = 100, 1e-3
 # After so many idle rounds columns enter one by one; after more, Newton's equations are solved by an exacter factor.
 _ONE_BY_ONE, _BY_QR = 5, 20
@@ -43,21 +51,21 @@ _UNIT = 2.0**-53
 # What a Newton step without a factor costs, in epochs: with a copy of the columns and a preconditioner; without, where
 # there are more entries in a row than pay for that.
 _EPOCHS_PER_STEP, _EPOCHS_PER_PLAIN_STEP = 20.0, 3.0
-# Epochs bring violations down to this share of what the goal allows, or to this share of what they were.
-_ENOUGH, _SHARE = 0.7, 0.1
+# Epochs bring violations down to this fraction of what the goal allows, or to this fraction of what they were.
+_ENOUGH, _FRACTION = 0.7, 0.1
 
 
 class Aim(NamedTuple):
     """What is asked for: a gap over the members of a working set."""
 
     lam: float
-    radius: float  # see `appraise`
+    radius: float  # see `gap_and_objective`
     goal: float
     max_rounds: int
     n_dots_in_burst: int  # between looks at the clock
 
 
-class Progress(NamedTuple):
+class RoundState(NamedTuple):
     """How far the rounds have come."""
 
     n_rounds: int
@@ -67,7 +75,7 @@ class Progress(NamedTuple):
     n_idle: int  # rounds since one of them fell
 
 
-class Plan(NamedTuple):
+class Epochs(NamedTuple):
     """What epochs are to do."""
 
     listed: Indices  # places they go over
@@ -80,19 +88,19 @@ class Rounds(NamedTuple):
 
     step: int
     n_dots: int
-    progress: Progress
-    plan: Plan
+    state: RoundState
+    epochs: Epochs
 
 
 def first_round(step: int) -> Rounds:
     """Return where rounds start, with REFRESH or CORRELATE."""
-    return Rounds(step, 0, Progress(0, np.inf, np.inf, np.inf, 0), Plan(np.empty(0, np.int64), 0.0, 0.0))
+    return Rounds(step, 0, RoundState(0, np.inf, np.inf, np.inf, 0), Epochs(np.empty(0, np.int64), 0.0, 0.0))
 
 
 @kernel
 def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, aim: Aim, rounds: Rounds) -> Rounds:
     """Take steps to the end, or up to one that is to be taken elsewhere; return where that is."""
-    step, n_dots, progress, plan = rounds
+    step, n_dots, state, epochs = rounds
     lam = aim.lam
     on_threads = entries_of(copies, members) >= MANY_ENTRIES
     while not (on_threads and step in _LARGE):
@@ -100,26 +108,30 @@ def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, a
             step = LOOK
         elif step == CORRELATE:
             correlate(copies, iterate, members)
-            step = APPRAISE
-        elif step == APPRAISE:
+            step = BEGIN
+        elif step == BEGIN:
             n_dots += members.size
-            progress, plan, step = _plan(copies, iterate, gram, members, aim, progress)
+            state, epochs, step = _begin_round(copies, iterate, gram, members, aim, state)
         elif step == DESCEND:
-            listed, enough, n_left = plan
+            listed, enough, n_left = epochs
             n_epochs, violation, is_slow = descend(copies, iterate, listed, lam, enough, n_left)
-            plan = Plan(active_places(iterate, listed), enough, n_left - n_epochs)
-            n_dots += n_epochs * listed.size + is_slow * plan.listed.size
+            epochs = Epochs(active_places(iterate, listed), enough, n_left - n_epochs)
+            n_dots += n_epochs * listed.size + is_slow * epochs.listed.size
             step = (
-                CORRELATE if violation <= enough or plan.listed.size == 0 else CORRELATE_LISTED if is_slow else DESCEND
+                CORRELATE
+                if violation <= enough or epochs.listed.size == 0
+                else CORRELATE_LISTED
+                if is_slow
+                else DESCEND
             )
         elif step == ENTER:
             refresh(copies, iterate, members)
-            descend(copies, iterate, plan.listed, lam, 0.0, 0.0)
-            plan = Plan(active_places(iterate, members), 0.0, 0.0)
-            n_dots += 2 * plan.listed.size
-            step = CORRELATE_LISTED if progress.n_idle <= _BY_QR else BY_QR
+            descend(copies, iterate, epochs.listed, lam, 0.0, 0.0)
+            epochs = Epochs(active_places(iterate, members), 0.0, 0.0)
+            n_dots += 2 * epochs.listed.size
+            step = CORRELATE_LISTED if state.n_idle <= _BY_QR else BY_QR
         elif step == CORRELATE_LISTED:
-            correlate(copies, iterate, plan.listed)
+            correlate(copies, iterate, epochs.listed)
             step = NEWTON
         elif step == NEWTON:
             asked, dots = newton(copies, iterate, gram, members, lam)
@@ -129,33 +141,33 @@ def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, a
             n_dots += _finish(copies, iterate, members, aim.goal)
             step = CERTIFY
         elif step == CERTIFY:
-            n_rounds, _, best, least, n_idle = progress
-            gap, _ = appraise(copies, iterate, members, lam, aim.radius)
-            progress = Progress(n_rounds, gap, best, least, n_idle)
+            n_rounds, _, best, least, n_idle = state
+            gap, _ = gap_and_objective(copies, iterate, members, lam, aim.radius)
+            state = RoundState(n_rounds, gap, best, least, n_idle)
             step = DONE
         else:
             break
-    return Rounds(step, n_dots, progress, plan)
+    return Rounds(step, n_dots, state, epochs)
 
 
 @kernel
-def _plan(
-    copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, aim: Aim, progress: Progress
-) -> tuple[Progress, Plan, int]:
-    """Plan a round, given the correlations of the members: return how far we are, where epochs end, and the next step.
+def _begin_round(
+    copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, aim: Aim, state: RoundState
+) -> tuple[RoundState, Epochs, int]:
+    """Begin a round, given the correlations of the members: return how far we are, where epochs end, and the next step.
 
-    The gap is about proportional to the largest violation of the optimality conditions, and is to become a share of
+    The gap is about proportional to the largest violation of the optimality conditions, and is to become a fraction of
     what it is. But where little is left of it, columns that are not listed may matter more. A Newton step is next where
     epochs would cost more.
     """
-    n, _, best, least, n_idle = progress
-    gap, objective = appraise(copies, iterate, members, aim.lam, aim.radius)
+    n, _, best, least, n_idle = state
+    gap, objective = gap_and_objective(copies, iterate, members, aim.lam, aim.radius)
     if not objective <= copies.yy:  # twice that of a = 0, or not a number: what was computed is rounding
         for k in members:
             iterate.coefs[k] = 0.0
         refresh(copies, iterate, members)
         correlate(copies, iterate, members)
-        gap, objective = appraise(copies, iterate, members, aim.lam, aim.radius)
+        gap, objective = gap_and_objective(copies, iterate, members, aim.lam, aim.radius)
         n_idle = _MAX_IDLE if n > 0 else n_idle  # it would come to this again
     rounding = _UNIT * (copies.yy + max(0.0, aim.radius) * aim.lam)  # of the numbers that a gap is the rest of
     n_idle += 1
@@ -163,15 +175,15 @@ def _plan(
         n_idle = 0
         best, least = min(best, objective), min(least, gap)
     if gap <= max(aim.goal, rounding) or n >= aim.max_rounds or n_idle > _MAX_IDLE:
-        return Progress(n, gap, best, least, n_idle), Plan(members, 0.0, 0.0), FINISH
+        return RoundState(n, gap, best, least, n_idle), Epochs(members, 0.0, 0.0), FINISH
     if n_idle > _ONE_BY_ONE:
-        return Progress(n + 1, gap, best, least, n_idle), Plan(_worst(iterate, members, aim.lam), 0.0, 0.0), ENTER
+        return RoundState(n + 1, gap, best, least, n_idle), Epochs(_worst(iterate, members, aim.lam), 0.0, 0.0), ENTER
     listed, violation = listed_places(rank_bound(copies), iterate, members, aim.lam)
-    enough = max(_ENOUGH * aim.goal / gap, _SHARE) * violation
+    enough = max(_ENOUGH * aim.goal / gap, _FRACTION) * violation
     n_affordable = _affordable_epochs(copies, iterate, gram, listed)
     # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
     step = NEWTON if n_affordable < EPOCHS and active_places(iterate, listed).size == listed.size else DESCEND
-    return Progress(n + 1, gap, best, least, n_idle), Plan(listed, enough, n_affordable), step
+    return RoundState(n + 1, gap, best, least, n_idle), Epochs(listed, enough, n_affordable), step
 
 
 @kernel

@@ -15,7 +15,7 @@ from ..sweeps import Indices
 from ..threads import even_cuts
 from .copies import Copies
 
-# Columns are put by rows if no more than this share of their numbers is stored, and at most so many: 80 MB.
+# Columns are put by rows if no more than this fraction of their numbers is stored, and at most so many: 80 MB.
 _SPARSE, _MOST_ENTRIES = 0.25, 1 << 23
 # The time to multiply twice by an entry is that to read so many bytes.
 _BYTES_PER_ENTRY = 25
@@ -76,9 +76,9 @@ def no_rows() -> SparseRows:
 
 def cut_rows(rows: SparseRows) -> list[int]:
     """Cut the rows into chunks of about equal work, for `multiply_twice`."""
-    shares = even_cuts(rows.values.size, _BYTES_PER_ENTRY * rows.values.size)
+    cuts = even_cuts(rows.values.size, _BYTES_PER_ENTRY * rows.values.size)
     n_rows = max(0, rows.starts.size - 1)
-    return sorted({0, n_rows, *np.searchsorted(rows.starts, shares[1:-1]).tolist()})
+    return sorted({0, n_rows, *np.searchsorted(rows.starts, cuts[1:-1]).tolist()})
 
 
 @kernel_in_order

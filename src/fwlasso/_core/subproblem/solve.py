@@ -58,15 +58,15 @@ class Subproblem:
         self._preconditioner.forget(places)
 
     def solve(self, members: Indices, aim: Aim, look: Look, *, knows_residual: bool) -> Reached:
-        """Minimise over `members` from where we stand, until the gap over them is small enough; see `appraise`."""
+        """Minimise over `members` until the gap over them is small enough; see `gap_and_objective`."""
         rounds = first_round(CORRELATE if knows_residual else REFRESH)
         n_seen = 0
         while (rounds := advance(self.copies, self.iterate, self._gram, members, aim, rounds)).step != DONE:
             asked, rounds = rounds.step, self.take(rounds, members, aim)
             if asked == NO_FACTOR or rounds.n_dots - n_seen > aim.n_dots_in_burst:
                 n_seen = rounds.n_dots
-                look(rounds.progress.n_rounds, rounds.progress.gap)
-        return Reached(rounds.progress.gap, rounds.progress.n_rounds, rounds.n_dots)
+                look(rounds.state.n_rounds, rounds.state.gap)
+        return Reached(rounds.state.gap, rounds.state.n_rounds, rounds.n_dots)
 
     def is_rounding(self, gap: float, members: Indices, aim: Aim) -> bool:
         """Tell whether the gap, or what violates the optimality conditions, is no more than some roundings.
@@ -93,7 +93,7 @@ class Subproblem:
         copies, iterate, step = self.copies, self.iterate, rounds.step
         places = active_places(iterate, members)
         if step in (CORRELATE, CORRELATE_LISTED):
-            self.correlate(members if step == CORRELATE else rounds.plan.listed)
+            self.correlate(members if step == CORRELATE else rounds.epochs.listed)
         elif step in (REFRESH, FINISH):
             before = iterate.residual.copy()
             np.negative(self.combine(places), out=iterate.residual)
