@@ -62,24 +62,28 @@ def _draw_sparsity(result: Result) -> "Picture":
 
 
 def error_figure(result: Result) -> Figure:
-    """Return errors against the l1 norm: all methods above, FW with three sample sizes below."""
+    """Return errors against the l1 norm: all methods on the left, FW with three sample sizes on the right."""
     return Figure(f"errors-{result.name}", f"{result.title}: mean square error", partial(_draw_errors, result))
 
 
 def _draw_errors(result: Result) -> "Picture":
-    rows = [("all methods", _METHODS), ("FW, three sample sizes", _SHARES)]
-    rows = [(heading, keys) for heading, keys in rows if any(key in result.found for key in keys)]
+    columns = [("all methods", _METHODS), ("FW, three sample sizes", _SHARES)]
+    columns = [(heading, keys) for heading, keys in columns if any(key in result.found for key in keys)]
     kinds: list[Callable[[Axes, Result, Sequence[str]], None]] = [_draw_training]
     if _EXACT in result.found:
         kinds.append(_draw_excess)
     if any(summary.test_mse is not None for summary in result.found.values()):
         kinds.append(_draw_test)
-    figure, axes = panels(len(rows) * len(kinds), n_columns=len(kinds))
-    for k, ax in enumerate(axes):
-        heading, keys = rows[k // len(kinds)]
-        kinds[k % len(kinds)](ax, result, keys)
-        ax.set_title(heading, fontsize="medium")
-        ax.set_xlabel(L1_LABEL)
+    figure, axes = panels(len(columns) * len(kinds), n_columns=len(columns))
+    for k, draw in enumerate(kinds):
+        row = axes[k * len(columns) : (k + 1) * len(columns)]
+        for ax, (heading, keys) in zip(row, columns, strict=True):
+            draw(ax, result, keys)
+            ax.set_title(heading if k == 0 else "", fontsize="medium")
+            ax.set_xlabel(L1_LABEL)
+        limits = np.array([ax.get_ylim() for ax in row])
+        for ax in row:
+            ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
     figure.suptitle(f"{_heading(result)}: mean square error")
     legend_below(figure, axes, note=_note(result, (*_METHODS, *_SHARES, _EXACT)))
     return figure

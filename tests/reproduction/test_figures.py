@@ -82,7 +82,7 @@ def test_figures_have_labels_lines_and_no_empty_panels(test, tmp_path):
 
 def test_errors_are_held_against_the_optimum():
     result = made_result(**{"sfw-1": {"train_mse": (1.5 * (2.0 - RADII)).tolist()}})
-    _, above, _, of_shares = error_figure(result).draw().axes
+    _, _, above, of_shares = error_figure(result).draw().axes
     for ax in (above, of_shares):
         np.testing.assert_allclose(line(ax, "FW 1 %").get_ydata(), 0.5)
         assert any("the optimum, as far as it is known" in text.get_text() for text in ax.texts)
@@ -109,7 +109,7 @@ def test_figures_say_which_methods_were_not_run():
     note = figure.legends[0].get_title().get_text()
     assert "Not run: SCD: no room; SLEP reg.: no room; SLEP const.: no room." in note.replace("\n", " ")
     assert set(labels_of(figure)) == {"CD", "FW 1 %", "certified path, FW's grid"}
-    assert [len(ax.lines) for ax in error_figure(result).draw().axes] == [4, 3, 5, 4]
+    assert [len(ax.lines) for ax in error_figure(result).draw().axes] == [4, 5, 3, 4]
 
 
 # Synthetic sets ----------------------------------------------------------------------------------------------
