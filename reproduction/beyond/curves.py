@@ -11,16 +11,13 @@ import numpy as np
 
 from fwlasso._core.columns import Vector
 
-from ..data.paper_sets import PAPER_SETS
 from ..measuring import measure
 from ..methods import METHODS, Method
-from ..sets import LARGE, Loaded, load
+from ..sets import LARGE, STUDY_SETS, Loaded, load
 from ..study import Record, Setup, Task
 
-#: Runs of a random method are as many as asked for, but no more than this: what they show varies little.
-MOST_SEEDS: Final = 3
 #: The sets of these parts: a path takes seconds on each of them.
-SETS: Final = tuple(name for name in PAPER_SETS if not name.startswith("e2006"))
+SETS: Final = tuple(name for name in STUDY_SETS if not name.startswith("e2006"))
 # Passes over the data, or as much work, that a path takes by solver: on product features, and on synthetic sets, where
 # the paper's rule is strict in the units of y.
 _PASSES = {"sfw": (20, 500), "certified": (60, 60)}
@@ -37,10 +34,10 @@ def path_tasks(
     setup: Setup, name: str, method: Method, prepare: Callable[[Loaded], Loaded] | None = None
 ) -> list[Task]:
     """Return the runs of a method on a set; `prepare` may give the set another grid."""
-    _, m, _, p = PAPER_SETS[name]
+    _, m, _, p = STUDY_SETS[name]
     passes = _PASSES.get(method.settings["solver"], _OTHER_PASSES)[name not in LARGE]
     seconds = 0.5 + passes * _SECONDS_PER_ENTRY * m * p
-    n_runs = min(setup.n_seeds, MOST_SEEDS) if method.is_random else 1
+    n_runs = setup.n_seeds if method.is_random else 1
     return [
         Task(
             f"{_prefix(name, method)}{seed}",

@@ -1,6 +1,6 @@
 """One path on made data of a given width, in a process of its own: its time, its passes and its peak memory.
 
-``python -m reproduction.beyond.footprint 100000 certified`` prints them as JSON.
+``python -m reproduction.beyond.footprint 100000 certified 1`` prints them as JSON, for one thread; 0: for all.
 """
 
 import json
@@ -35,11 +35,11 @@ _STATUS = Path("/proc/self/status")
 _FORGET_PEAK = Path("/proc/self/clear_refs")
 
 
-def measured_apart(p: int, method: str) -> Record:
-    """Return `measure(p, method)` of a new process."""
+def measured_apart(p: int, method: str, n_threads: int | None = None) -> Record:
+    """Return `measure(p, method, n_threads)` of a new process."""
     # With a low and fixed threshold malloc takes arrays from the system and gives them back: none hides in its pool.
     env = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
-    command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, str(p), method]
+    command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, str(p), method, str(n_threads or 0)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"a path on {p:,} columns by {method} failed: {done.stderr.strip()}")
@@ -47,7 +47,7 @@ def measured_apart(p: int, method: str) -> Record:
     return record
 
 
-def measure(p: int, method: str) -> Record:
+def measure(p: int, method: str, n_threads: int | None = None) -> Record:
     """Return what a path of 100 radii on `p` columns costs; memory is None where the system does not tell it.
 
     Seconds are those of setup and solver, the median of the runs and their range: neither of the grid nor of the gaps
@@ -58,7 +58,7 @@ def measure(p: int, method: str) -> Record:
     X, y = wide_problem(p)
     largest = lasso_path(X, y, alphas=1, eps=EPS, standardize=True).radii[0]
     before = _resident_then_forget_peak()
-    given = {"radii": log_grid(EPS * largest, largest, 100), "standardize": True, **options}
+    given = {"radii": log_grid(EPS * largest, largest, 100), "standardize": True, "n_threads": n_threads, **options}
     path = lasso_path(X, y, random_state=0, **given)
     peak = _status("VmHWM")
     paths = [path, *(lasso_path(X, y, random_state=seed, **given) for seed in range(1, N_RUNS))]
@@ -74,6 +74,7 @@ def measure(p: int, method: str) -> Record:
         "iterations": iterations[0],
         "seconds": statistics.median(times),
         "seconds_per_step": statistics.median(step_times),
+        "runs": {"seconds": times, "seconds_per_step": step_times},
         "ranges": {"seconds": [min(times), max(times)], "seconds_per_step": [min(step_times), max(step_times)]},
         "passes": path.counters.passes,
         "median_gap": float(np.median(path.gaps)),
@@ -114,4 +115,4 @@ def _status(name: str) -> int | None:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(measure(int(sys.argv[1]), sys.argv[2])))
+    sys.stdout.write(json.dumps(measure(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]) or None)))

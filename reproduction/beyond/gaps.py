@@ -1,6 +1,6 @@
 """How exact every solver is: the true duality gap of every point of its path, by the paper's stopping rule."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..data.paper_sets import PAPER_SETS
 from ..methods import METHODS, Method
 from ..pictures import draw_runs, legend_below, log_axes, mark_stalled, name_axes, name_floor, name_of, panels
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
-from ..text import power, share
+from ..text import number, power, share
 from ..units import EPS, STOPPING
 from .curves import curve, path_tasks, runs_of, sets_of, values
 
@@ -41,11 +41,16 @@ _ONLY_ON: Final = {
 }
 
 
+def _sets_of(setup: Setup) -> list[str]:
+    """Return the paper's sets: gaps on others are in their tables."""
+    return [name for name in sets_of(setup) if name in PAPER_SETS]
+
+
 def tasks(setup: Setup) -> list[Task]:
     """One path for every set, solver and seed."""
     return [
         task
-        for name in sets_of(setup)
+        for name in _sets_of(setup)
         for key, method in _ALL.items()
         if name in _ONLY_ON.get(key, (name,))
         for task in path_tasks(setup, name, method)
@@ -58,15 +63,14 @@ Runs = dict[str, list[Record]]
 def show(setup: Setup, records: Mapping[str, Record]) -> Findings:
     """Return a picture of all sets, a table of each, and what they say about the paper's stopping rule."""
     found: dict[str, Runs] = {}
-    for name in sets_of(setup):
+    for name in _sets_of(setup):
         runs = {key: runs_of(records, name, method) for key, method in _ALL.items()}
         found[name] = {key: of_method for key, of_method in runs.items() if of_method}
     found = {name: of_set for name, of_set in found.items() if of_set}
     if not found:
         return Findings([], [], [])
     title = f"True duality gap of every point, stopping at a change of {STOPPING['tol']:g}"
-    sentences = [sentence for name, of_set in found.items() for sentence in _sentences(name, of_set)]
-    return Findings([_table(found)], [Figure(_NAME, title, lambda: _draw(found))], sentences)
+    return Findings([_table(found)], [Figure(_NAME, title, lambda: _draw(found))], _sentences(found))
 
 
 def _shares_above(gaps: Vector) -> list[float]:
@@ -80,6 +84,7 @@ def _table(found: Mapping[str, Runs]) -> Table:
             gaps = values(runs, "gaps")
             shares = _shares_above(gaps)
             median, largest = float(np.nanmedian(gaps)), float(np.nanmax(gaps))
+            stalled = float(np.mean([len(run.get("stalled", [])) for run in runs]))
             label = _ALL[key].label
             rows.append(
                 (
@@ -89,39 +94,42 @@ def _table(found: Mapping[str, Runs]) -> Table:
                     power(median, 2),
                     power(largest, 2),
                     *map(share, shares),
+                    number(stalled),
                 )
             )
             counted = {f"share_above_{limit:g}": above for limit, above in zip(_SHARES, shares, strict=True)}
             known: dict[str, Any] = {"set": name, "method": key, "label": label, "runs": len(runs)}
-            data.append({**known, "median_gap": median, "largest_gap": largest, **counted})
-    header = ("set", "method", "runs", "median gap", "largest gap", *(f"above {limit:g}" for limit in _SHARES))
+            data.append({**known, "median_gap": median, "largest_gap": largest, **counted, "stalled": stalled})
+    header = (
+        "set", "method", "runs", "median gap", "largest gap", *(f"above {limit:g}" for limit in _SHARES),
+        "stalled points",
+    )  # fmt: skip
     note = (
         "Gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy: of the constrained form for methods "
         "on the grid of l1 norms, of the penalized form for CD, SCD and SLEP reg. Shares are of points of all runs. "
-        "The certified path stops on its gap, all others by the paper's rule."
+        "The certified path stops on its gap, all others by the paper's rule; stalled points met none."
     )
     return Table(_NAME, "True duality gaps along the path", header, rows, note, data)
 
 
-def _sentences(name: str, of_set: Runs) -> list[str]:
-    """Say how far from the optimum the paper's rule ends."""
-    title = PAPER_SETS[name].title
+def _sentences(found: Mapping[str, Runs]) -> list[str]:
+    """Say how far from the optimum the paper's rule ends, over the sets."""
     sentences = []
     for key in ("sfw-1", "cd"):
-        if key in of_set:
-            gaps = values(of_set[key], "gaps")
-            median, largest = (power(float(of(gaps)), 2) for of in (np.nanmedian, np.nanmax))
+        gaps = [values(of_set[key], "gaps") for of_set in found.values() if key in of_set]
+        if gaps:
+            above = [_shares_above(of_set)[0] for of_set in gaps]
+            medians = [float(np.nanmedian(of_set)) for of_set in gaps]
             sentences.append(
-                f"{title}, {_ALL[key].label}: by the paper's stopping rule {share(_shares_above(gaps)[0])} of the "
-                f"points have a true gap above {_SHARES[0]:g}; the median gap is {median}, the largest {largest}."
+                f"{_ALL[key].label}: by the paper's stopping rule {_between(above, share)} of the points of a set have "
+                f"a true gap above {_SHARES[0]:g}, and the median gap is {_between(medians, power)}."
             )
-    if "sfw-1" in of_set and _EXACT in of_set:
-        ratio = curve(of_set["sfw-1"], "train_mse") / curve(of_set[_EXACT], "train_mse")
-        sentences.append(
-            f"{title}, {_ALL['sfw-1'].label}: the objective at the last point is {ratio[-1]:.2f} times the optimum, at "
-            f"the median point {np.median(ratio):.3f} times."
-        )
     return sentences
+
+
+def _between(values: Sequence[float], form: Callable[..., str]) -> str:
+    low, high = form(min(values)), form(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def _panels_of(name: str, of_set: Runs) -> list[tuple[str, Runs]]:

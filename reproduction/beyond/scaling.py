@@ -1,11 +1,12 @@
 """How time, passes and memory grow with the number of features, from ten thousand to four million."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ..intervals import Interval
 from ..pictures import legend_below, line_of, log_axes, panels, pushed_apart
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import counted, number, power, share
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
+_DECADE: Final = 10
 SIZES: Final = (10_000, 40_000, 100_000, 400_000, 1_000_000, 4_000_000)
 # What is fitted: field of the records, label of the axis, and the methods that it makes sense for.
 _GROWTH: Final = (
@@ -25,11 +27,16 @@ _GROWTH: Final = (
 )
 
 
-def tasks(_: Setup) -> list[Task]:
+def tasks(setup: Setup) -> list[Task]:
     """One path for every number of features and method, each in a process of its own."""
     shape = {"m": N_SAMPLES, "nonzeros": N_NONZERO, "eps": EPS, "runs": N_RUNS}
     return [
-        Task(f"scaling/{p}/{method}", 4.0 + 2.5e-6 * p, partial(measured_apart, p, method), {**shape, "method": label})
+        Task(
+            f"scaling/{p}/{method}",
+            5.0 + 5e-6 * p,
+            partial(measured_apart, p, method, setup.n_threads),
+            {**shape, "method": label},
+        )
         for p in SIZES
         for method, (label, _) in METHODS.items()
     ]
@@ -53,18 +60,27 @@ def show(_: Setup, records: Mapping[str, Record]) -> Findings:
 
 
 Found = Mapping[str, list[Record]]
-Exponents = Mapping[tuple[str, str], float]
+Exponents = Mapping[tuple[str, str], Interval]
 
 
-def _exponents(found: Found) -> dict[tuple[str, str], float]:
-    """Return the exponent of p by field and method, where two sizes or more are known."""
+def _exponents(found: Found) -> dict[tuple[str, str], Interval]:
+    """Return the exponent of p over the last decade by field and method, and its range over the runs."""
     fitted = {}
     for field, _, methods in _GROWTH:
         for method in methods:
             x, y = _series(found, field, method)
-            if len(x) > 1:
-                fitted[field, method] = power_law(x, y).slope
+            last = [k for k, p in enumerate(x) if _DECADE * p >= x[-1]]
+            if len(last) > 1:
+                runs = [
+                    record.get("runs", {}).get(field) or [record[field]] for record in found[method] if record[field]
+                ]
+                slopes = [_slope(x, of_run, last) for of_run in zip(*runs, strict=True)]
+                fitted[field, method] = Interval(_slope(x, y, last), min(slopes), max(slopes))
     return fitted
+
+
+def _slope(x: Sequence[float], y: Sequence[float], which: Sequence[int]) -> float:
+    return power_law([x[k] for k in which], [y[k] for k in which]).slope
 
 
 def _series(found: Found, field: str, method: str) -> tuple[list[float], list[float]]:
@@ -110,12 +126,16 @@ def _fitted(exponents: Exponents) -> Table:
         if any(method == of_method for _, of_method in exponents)
     ]
     header = ("method", *(label.partition(" (")[0] for _, label, _ in _GROWTH))
-    note = "Exponent e of p^e, by least squares on logarithms over all sizes; small sizes have a fixed cost."
+    note = (
+        f"Exponent e of p^e, by least squares on logarithms over the last decade, from {SIZES[-1] // _DECADE:,} to "
+        f"{SIZES[-1]:,} features, since small sizes have a fixed cost; in brackets the smallest and the largest of the "
+        f"{N_RUNS} runs."
+    )
     return Table("scaling-exponents", "Fitted growth with the number of features", header, rows, note)
 
 
-def _shown(exponent: float | None) -> str:
-    return "" if exponent is None else f"{exponent:.2f}"
+def _shown(exponent: Interval | None) -> str:
+    return "" if exponent is None else exponent.text("{:.2f}".format)
 
 
 def _sentences(found: Found, exponents: Exponents) -> list[str]:
@@ -123,15 +143,17 @@ def _sentences(found: Found, exponents: Exponents) -> list[str]:
     for method, of_method in found.items():
         if ("seconds", method) not in exponents:
             continue
-        first, last = of_method[0], of_method[-1]
-        parts = [f"time grows like p^{exponents['seconds', method]:.2f}"]
+        last = of_method[-1]
+        parts = [f"time grows like p^{exponents['seconds', method].value:.2f}"]
         if (per_step := exponents.get(("seconds_per_step", method))) is not None:
-            parts.append(f"that of a step like p^{per_step:.2f}")
+            parts.append(f"that of a step like p^{per_step.value:.2f}")
         if (memory := exponents.get(("extra_bytes", method))) is not None:
             part_of_x = last["extra_bytes"] / last["bytes"]
-            parts.append(f"extra memory like p^{memory:.2f}, at the end {share(part_of_x)} of X in single precision")
+            parts.append(
+                f"extra memory like p^{memory.value:.2f}, at the end {share(part_of_x)} of X in single precision"
+            )
         sentences.append(
-            f"{METHODS[method][0]}, from {first['p']:,} to {last['p']:,} features: {', '.join(parts)}. The last "
+            f"{METHODS[method][0]}, over the last decade to {last['p']:,} features: {', '.join(parts)}. The last "
             f"path takes {number(last['seconds'], 2)} s and {last['passes']:.1f} passes, at a median gap of "
             f"{power(last['median_gap'], 2)}."
         )
@@ -168,7 +190,7 @@ def _draw_growth(ax: "Axes", found: Found, exponents: Exponents, field: str) -> 
     apart = 0.06 * float(np.diff(np.log10(ax.get_ylim()))[0])
     places = 10.0 ** pushed_apart(np.log10([y for _, y in ends]), apart)
     for (method, style), (x_end, _), place in zip(drawn, ends, places, strict=True):
-        text = f"$p^{{{exponents[field, method]:.2f}}}$"
+        text = f"$p^{{{exponents[field, method].value:.2f}}}$"
         ax.text(1.2 * x_end, place, text, color=style["color"], va="center", fontsize="small")
 
 
