@@ -25,14 +25,7 @@ SORTED = pytest.mark.filterwarnings("ignore:Neighbouring responses are much alik
 
 
 @SORTED
-@parametrize_with_checks(
-    [
-        Lasso(),
-        Lasso(radius=50.0, warm_start=True),
-        LassoCV(cv=3),
-        LassoCV(rule="bic"),
-    ]
-)
+@parametrize_with_checks([Lasso(), Lasso(radius=50.0, warm_start=True), LassoCV(cv=3), LassoCV(rule="bic")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -11,12 +11,14 @@ from conftest import STORAGES
 from fwlasso import lasso_path
 from fwlasso.data.design import as_design
 from fwlasso.solvers.registry import SOLVERS
-from programs import run_measured
+from programs import MEMORY, run_measured
 
 pytestmark = pytest.mark.long
 
 
-MEASURE = """
+MEASURE = (
+    MEMORY
+    + """
 import sys
 import numpy as np, scipy.sparse as sp, fwlasso
 
@@ -35,10 +37,6 @@ def sparse(m, p):  # 21 entries in a column, at increasing rows
 def nbytes(X):
     return sum(a.nbytes for a in (X.data, X.indices, X.indptr)) if sp.issparse(X) else X.nbytes
 
-def memory(name):  # of this process, in bytes
-    with open("/proc/self/status") as lines:
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
-
 rng = np.random.default_rng(0)
 make, tiny, large = {
     "dense": (lambda m, p: dense(m, p, "F"), (20, 50), (500, 62_500)),
@@ -54,18 +52,18 @@ options = {
 
 def path(m, p, **more):
     X, y = make(m, p), rng.standard_normal(m)
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # forget the peak so far
-    before = memory("VmRSS")
     settings = {"standardize": True, "certify": True, "random_state": 0, **options, **more}
-    path = fwlasso.lasso_cv(X, y, **settings).path if "cv" in settings else fwlasso.lasso_path(X, y, **settings)
+    solve = fwlasso.lasso_cv if "cv" in settings else fwlasso.lasso_path
+    found, peak = with_peak(lambda: solve(X, y, **settings))
+    path = getattr(found, "path", found)
     assert np.isfinite(path.gaps).all()
     assert path.n_active[-1] > 0
-    return (memory("VmHWM") - before) / nbytes(X), nbytes(X)
+    return peak / nbytes(X), nbytes(X)
 
 path(*tiny, eps=1e-2)  # compiles, whatever is needed where many are active
 print(*path(*large, eps=0.6))
 """
+)
 
 
 def peak_share(kind, solver):

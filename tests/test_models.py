@@ -42,16 +42,6 @@ def test_model_of_a_point_predicts_as_the_path_does(path, point):
     assert found.about["alpha"] == path.alphas[point]
 
 
-def test_model_between_points_is_the_interpolation(path):
-    alpha, radius = 0.5 * (path.alphas[4] + path.alphas[5]), 0.5 * (path.radii[4] + path.radii[5])
-    for found, where in (
-        (LinearModel.from_path(path, alpha=alpha), path.at(alpha=alpha)),
-        (LinearModel.from_path(path, radius=radius), path.at(radius=radius)),
-    ):
-        np.testing.assert_array_equal(found.dense_coef(), where[0].toarray()[:, 0])
-        assert found.intercept == where[1]
-
-
 @pytest.mark.parametrize("asked", [{}, {"point": 1, "alpha": 0.1}, {"point": 20}, {"point": -21}, {"alpha": 1e9}])
 def test_what_is_not_on_the_path_is_refused(path, asked):
     with pytest.raises(ValueError, match=r"one of|outside"):

@@ -145,13 +145,6 @@ def test_given_alphas_come_back_to_the_bit(m, alphas, checkpoint, tmp_path):
     assert LassoCV(alphas=alphas, cv=2).fit(rows, flat).alpha_ in alphas
 
 
-def test_points_are_models(path):
-    for k in (0, 3, -1):
-        assert path[k] == LinearModel.from_path(path, k)
-        np.testing.assert_array_equal(path[k].dense_coef(), path.coef(k))
-    assert [model.about["point"] for model in path] == [*range(len(path))]
-
-
 @pytest.mark.parametrize("make", [lambda: solve(radii=[1.0]), no_active, lambda: solve(radii=[1.0, 1.0, 1.0])])
 def test_at_where_all_points_are_one(make):
     path = make()

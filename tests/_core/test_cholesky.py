@@ -66,24 +66,6 @@ def test_columns_come_and_leave(gram, rng):
         assert error(gram, factor) < 3e-15
 
 
-def test_rows_stay_in_their_order(gram):
-    factor = make_factor(gram)
-    bring(gram, factor, [7, 3, 50])
-    bring(gram, factor, [1, 7, 50])
-    assert factor.order[:3].tolist() == [7, 50, 1]
-
-
-def test_the_solution_is_that_of_the_equations(gram, rng):
-    factor, columns = make_factor(gram), np.arange(0, 110, 2)
-    bring(gram, factor, columns)
-    scale = factor.scale[columns]
-    rhs = rng.standard_normal(columns.size)
-    x = rhs.copy()
-    solve(factor, x)
-    cosines = gram[np.ix_(columns, columns)] * scale * scale[:, None]
-    np.testing.assert_allclose(cosines @ x, rhs, atol=1e-12)
-
-
 @pytest.mark.parametrize("n_first", [0, 5, 30])
 @pytest.mark.parametrize("kind", ["dependent", "copies", "no inner products"])
 def test_columns_that_depend_on_each_other_do_not_break_it(kind, n_first, rng):

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import (
-    STORAGES,
-    UNITS,
-    held,
-    plain_columns,
-    random_values,
-)
+from conftest import STORAGES, UNITS, held, plain_columns, random_values
 from fwlasso import lasso_path
 from fwlasso._core.columns import add_column, dot_column, shape
 from fwlasso._core.jit import kernel

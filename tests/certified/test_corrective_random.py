@@ -109,17 +109,10 @@ def test_penalized_paths_are_certified(given, alphas):
 
 
 @settings(max_examples=200)
-@given(problems(), shares([0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0]))
+@given(problems(), shares([0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 100.0, 1e4]))
 def test_constrained_paths_are_certified(given, radii):
     path = given.solve(radii=unit_norm(given) * np.array(radii))
     assert len(path) == len(radii)
-    judge(path, given.values, given.y)
-
-
-@settings(max_examples=80)
-@given(problems(), shares([0.5, 10.0, 100.0, 1e4]))
-def test_radii_beyond_all_solutions_are_certified(given, radii):
-    path = given.solve(radii=unit_norm(given) * np.array(radii))
     judge(path, given.values, given.y)
 
 
@@ -148,15 +141,6 @@ def test_paths_down_to_no_penalty_are_least_squares(given, alphas):
     objective = ((given.exact.y - given.exact.Z @ best) ** 2).sum() / 2
     objective += 1e-9 * given.exact.lambda_max * abs(best).sum()
     assert path.r2[-1] >= 1 - objective / given.exact.half_yy - 1e-4 or given.exact.lambda_max == 0.0
-
-
-@settings(max_examples=40)
-@given(problems([nearly_copied], smallest_tol=-6), TO_ZERO)
-def test_paths_down_to_no_penalty_end_on_near_copies(given, alphas):
-    """Copies up to 1e-12 have coefficients of up to 1e9 without a penalty: a path ends, and claims what is true."""
-    path = given.solve(alphas=given.exact.lambda_max / given.y.size * np.array(alphas))
-    assert len(path) == len(alphas)
-    judge(path, given.values, given.y, certified=False)
 
 
 @settings(max_examples=60)

@@ -1,7 +1,5 @@
 """The penalized problem on some columns is solved to the gap asked for, whatever the columns are like."""
 
-import itertools
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -76,66 +74,6 @@ def test_any_start_leads_to_the_solution(start, rng):
     a, result, _ = solved(case, np.arange(40), weight, 1e-11, start=(np.arange(40), guess))
     assert result.status is Status.CERTIFIED
     np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4)
-
-
-def more_columns_than_samples(rng):
-    return rng.standard_normal((15, 60))
-
-
-def correlated(rng):
-    return rng.standard_normal((40, 50)) + np.sqrt(999.0) * rng.standard_normal((40, 1))
-
-
-def dependent(rng):
-    return rng.standard_normal((30, 5)) @ rng.standard_normal((5, 25))
-
-
-def opposed(rng):
-    X = rng.standard_normal((20, 6))
-    return np.column_stack([X, -X, X.sum(axis=1), X @ rng.standard_normal((6, 4))])
-
-
-def rescaled(rng):
-    return rng.standard_normal((25, 30)) * 10.0 ** rng.integers(-8, 9, 30)
-
-
-def one_sample(rng):
-    return rng.standard_normal((1, 8))
-
-
-HARD = [more_columns_than_samples, correlated, dependent, opposed, rescaled, one_sample]
-
-
-@pytest.mark.parametrize("make", HARD)
-@pytest.mark.parametrize("share", [0.5, 0.05, 1e-3])
-def test_hard_columns_are_solved(make, share):
-    for seed, radius in itertools.product(range(3), (PENALIZED, 0.0)):
-        rng = np.random.default_rng(seed)
-        values = make(rng)
-        m, p = values.shape
-        y = values[:, :4] @ rng.standard_normal(4) / np.abs(values[:, :4]).max() + 0.1 * rng.standard_normal(m)
-        case = make_case(values, y)
-        weight = share * case.problem.lambda_max
-        a, result, _ = solved(case, np.arange(p), weight, 1e-8, radius=radius)
-        assert result.status is Status.CERTIFIED, (seed, radius)
-        given = exact(values, y, False, False)
-        assert recomputed_gap(given, L1(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-8 + 1e-12
-
-
-@pytest.mark.parametrize("distance", [1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("units", ["raw", "standardized"])
-def test_near_copies_are_solved(distance, sign, units, rng):
-    base = rng.standard_normal((30, 10))
-    values = np.column_stack([base, sign * base + distance * rng.standard_normal((30, 10))])
-    y = base[:, :4] @ [1.0, -2.0, 3.0, -1.0] + 0.1 * rng.standard_normal(30)
-    case = make_case(values, y, units=units)
-    for share in (0.3, 0.03, 1e-3):
-        weight = share * case.problem.lambda_max
-        a, result, _ = solved(case, np.arange(20), weight, 1e-9)
-        assert result.status is Status.CERTIFIED
-        given = exact(values, y, *UNITS[units])
-        assert recomputed_gap(given, L1(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-9 + 1e-12
 
 
 def test_a_limit_on_rounds_is_named_and_the_gap_is_that_of_the_point(rng):
@@ -253,29 +191,6 @@ def test_columns_of_many_entries_are_correlated_on_threads_and_the_threads_chang
     residual = case.y - case.Z @ coefs[0]
     np.testing.assert_allclose(node.residual[:-1] - node.residual[-1] / 3000, residual, atol=1e-9)
     assert np.abs(case.Z.T @ residual).max() <= weight * (1 + 1e-4)
-
-
-def spectra(rng, m, p, noise):
-    """Sums of six curves: their active columns are nearly dependent, in many ways."""
-    wavelengths = np.linspace(0.0, 1.0, p)
-    centres, widths = rng.uniform(0.0, 1.0, (6, 1)), rng.uniform(0.03, 0.2, (6, 1))
-    shares = rng.uniform(0.0, 1.0, (m, 6))
-    X = shares @ np.exp(-0.5 * ((wavelengths - centres) / widths) ** 2) + noise * rng.standard_normal((m, p))
-    return X, shares @ rng.standard_normal(6) + 1e-3 * rng.standard_normal(m)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("noise", [1e-7, 1e-5])
-@pytest.mark.parametrize("seed", range(2))
-def test_spectra_are_solved_from_zero(noise, seed):
-    rng = np.random.default_rng(seed)
-    case = make_case(*spectra(rng, 60, 300, noise), units="centred")
-    for share in (1e-2, 1e-3, 1e-4):
-        weight = share * case.problem.lambda_max
-        a, result, _ = solved(case, np.arange(300), weight, 1e-5)
-        assert result.status is Status.CERTIFIED
-        given = exact(case.Z, case.y, False, False)
-        assert recomputed_gap(given, L1(np.longdouble(weight)), a.astype(np.longdouble)) <= 1e-5 + 1e-12
 
 
 @pytest.mark.parametrize("storage", ["dense64", "csc64"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fwlasso import lasso_cv, lasso_path
+from fwlasso import lasso_path
 from fwlasso.checkpoints import folder as runs
 from fwlasso.datasets import Table
 from run_cases import P, assert_same_bits, make_data, stop_at
@@ -140,13 +140,6 @@ def test_run_of_radii_without_an_end_is_not_complete(tmp_path):
     X, y = make_data()
     lasso_path(X, y, radii=10, checkpoint=tmp_path / "run", callback=lambda now: True)
     assert not runs.read_checkpoint(tmp_path / "run").is_complete
-
-
-def test_run_of_folds_is_complete_path_by_path(tmp_path):
-    X, y = make_data()
-    lasso_cv(X, y, alphas=5, cv=2, checkpoint=tmp_path / "run")
-    folders = [tmp_path / "run", *sorted((tmp_path / "run" / "subsets").iterdir())]
-    assert [runs.read_checkpoint(folder).is_complete for folder in folders] == [True, True, True]
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,7 @@ import numpy as np
 import pytest
 
 import fwlasso
-from cli_cases import (
-    BAD_INPUT,
-    COMPLETE,
-    INCOMPLETE,
-    NAMES,
-    M,
-    P,
-    X,
-    Y,
-    call,
-    call_json,
-    plain,
-    saved_in,
-    write_csv,
-)
+from cli_cases import BAD_INPUT, COMPLETE, INCOMPLETE, NAMES, M, P, X, Y, call, call_json, plain, saved_in, write_csv
 from fwlasso import Status, lasso_path
 from run_cases import assert_same_bits
 
@@ -223,8 +209,7 @@ def test_module_runs_as_a_program(tmp_path, arguments, exit_code, stream, text):
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
-    [("fwlasso p", {"path", "predict"}), ("fwlasso path --solver a", {"afw"})],
+    ("line", "expected"), [("fwlasso p", {"path", "predict"}), ("fwlasso path --solver a", {"afw"})]
 )
 def test_shell_completion(monkeypatch, line, expected):
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_FWLASSO_COMPLETE": "complete_bash"}

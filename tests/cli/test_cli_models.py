@@ -2,21 +2,7 @@
 
 import numpy as np
 
-from cli_cases import (
-    INCOMPLETE,
-    NAMES,
-    SAVED,
-    M,
-    P,
-    X,
-    Y,
-    call,
-    call_json,
-    plain,
-    predictions,
-    write_csv,
-    write_svm,
-)
+from cli_cases import INCOMPLETE, NAMES, SAVED, M, P, X, Y, call, call_json, plain, predictions, write_csv, write_svm
 from fwlasso import LassoPath, LinearModel
 from fwlasso.datasets import write_store
 from sealed_cases import plain_record

@@ -7,16 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from cli_cases import (
-    BAD_INPUT,
-    COMPLETE,
-    INCOMPLETE,
-    SAVED,
-    call,
-    call_json,
-    plain,
-    saved_in,
-)
+from cli_cases import BAD_INPUT, COMPLETE, INCOMPLETE, SAVED, call, call_json, plain, saved_in
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso.cli import path as cli_path
 from fwlasso.cli import save as cli_save

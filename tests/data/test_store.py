@@ -141,11 +141,7 @@ def test_opening_reads_nothing(tmp_path):
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize(
     ("solver", "grid"),
-    [
-        ("certified", "alphas"),
-        ("certified", "radii"),
-        pytest.param("sfw", "radii", marks=pytest.mark.compiled),
-    ],
+    [("certified", "alphas"), ("certified", "radii"), pytest.param("sfw", "radii", marks=pytest.mark.compiled)],
 )
 def test_path_is_that_of_memory_bit_for_bit(folder, solver, grid, n_threads):
     table = read_table(folder)

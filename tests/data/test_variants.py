@@ -22,16 +22,18 @@ X = rng.binomial(2, rng.uniform(0.2, 0.8, P), (M, P)).astype(float)
 Y = X @ [2.0, 0, 0, -1.5, 0, 0, 1.0, 0, 0, 0, 0, 0] + 0.05 * rng.standard_normal(M)
 
 
+PROPERTIES = {
+    "sid": NAMES,
+    "chromosome": ["1"] * P,
+    "bp_position": [100 * j for j in range(P)],
+    "allele_1": A1,
+    "allele_2": A2,
+}
+
+
 def write(folder, values=X, name="cohort", **changes):
-    properties = {
-        "sid": NAMES,
-        "chromosome": ["1"] * P,
-        "bp_position": [100 * j for j in range(P)],
-        "allele_1": A1,
-        "allele_2": A2,
-        "pheno": Y.astype(str),
-    }
-    to_bed(folder / f"{name}.bed", np.asfortranarray(values), properties=properties | changes)
+    properties = PROPERTIES | {"pheno": Y.astype(str)} | changes
+    to_bed(folder / f"{name}.bed", np.asfortranarray(values), properties=properties)
     return folder / f"{name}.bed"
 
 
@@ -49,8 +51,7 @@ def exchange(columns, values=X):
 
 def pick(order, values=X, **properties):
     """The variants of a file in another order, or some of them."""
-    known = {"sid": NAMES, "chromosome": ["1"] * P, "bp_position": [100 * j for j in range(P)]}
-    known |= {"allele_1": A1, "allele_2": A2} | properties
+    known = PROPERTIES | properties
     return {"values": values[:, order]} | {name: [column[j] for j in order] for name, column in known.items()}
 
 

@@ -13,16 +13,7 @@ from pyarrow import parquet
 
 from file_cases import FILES, NAMED, NAMES, M, P, X, Y, beside, dense, h5ad, target_of
 from fwlasso.data.files import replacing_folder
-from fwlasso.datasets import (
-    arrow_files,
-    convert,
-    fill,
-    read_table,
-    source,
-    text_files,
-    verify_store,
-    write_store,
-)
+from fwlasso.datasets import arrow_files, convert, fill, read_table, source, text_files, verify_store, write_store
 from fwlasso.datasets.compressed import replacing
 from programs import MEMORY, run_program
 
@@ -91,14 +82,6 @@ def test_rows_of_h5ad_by_name(tmp_path):
     h5ad(tmp_path / "a.h5ad", "csr")
     store = convert(tmp_path / "a.h5ad", tmp_path / "store", target="age", rows=["cell 4", "cell 1"])
     np.testing.assert_array_equal(dense(store.X), X[[4, 1]])
-
-
-@pytest.mark.parametrize("name", ["C.npy", "csr.npz", "table.csv"])
-def test_dtype(tmp_path, name):
-    FILES[name](tmp_path / name)
-    store = convert(tmp_path / name, tmp_path / "store", dtype="float32")
-    assert store.X.dtype == np.float32
-    np.testing.assert_array_equal(dense(store.X), X)
 
 
 def test_float32_stays_so(tmp_path):

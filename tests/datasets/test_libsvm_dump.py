@@ -27,13 +27,7 @@ def matrices(draw):
 
 @pytest.mark.long
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
-@given(
-    matrices(),
-    st.sampled_from(KINDS),
-    st.sampled_from([np.float64, np.float32]),
-    st.booleans(),
-    st.integers(1, 20),
-)
+@given(matrices(), st.sampled_from(KINDS), st.sampled_from([np.float64, np.float32]), st.booleans(), st.integers(1, 20))
 def test_what_is_written_is_read_again(file, matrix, kind, dtype, zero_based, block):
     dense, y = matrix
     with np.errstate(over="ignore"):

@@ -14,15 +14,7 @@ from cli_cases import BAD_INPUT, X, call, write_csv
 from fwlasso import LassoPath, LinearModel, lasso_path
 from fwlasso.checkpoints.folder import read_checkpoint
 from fwlasso.datasets import read_table
-from sealed_cases import (
-    array_bytes,
-    edit_array,
-    read_arrays,
-    read_members,
-    reseal_array,
-    reseal_record,
-    write_members,
-)
+from sealed_cases import array_bytes, edit_array, read_arrays, read_members, reseal_array, reseal_record, write_members
 
 N_POINTS = 9
 M, P = X.shape
@@ -233,11 +225,7 @@ def test_records_are_validated_whatever_their_checksum(run, name, call_main):
 
 @pytest.mark.parametrize(
     ("key", "values"),
-    [
-        ("index", (-1, P, 10**8, 2**40, 2**70, 1.0, None, "1", True)),
-        ("coef", ("1", True, None)),
-        ("name", (3,)),
-    ],
+    [("index", (-1, P, 10**8, 2**40, 2**70, 1.0, None, "1", True)), ("coef", ("1", True, None)), ("name", (3,))],
 )
 def test_features_of_a_model_are_validated_whatever_their_checksum(run, key, values):
     *others, last = json.loads((run / "model.json").read_text())["features"]

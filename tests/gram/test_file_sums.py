@@ -18,7 +18,7 @@ from fwlasso.gram import file_sums
 from fwlasso.gram.centring import moments
 from fwlasso.gram.file_sums import TooManyFeaturesError
 from fwlasso.problem.route import gram_bytes
-from programs import run_measured
+from programs import MEMORY, run_measured
 
 LONG = np.longdouble
 
@@ -214,25 +214,23 @@ def test_too_many_features_are_refused_before_there_is_a_matrix_of_them(tmp_path
         sums_of(file)
 
 
-MEASURE = """
+MEASURE = (
+    MEMORY
+    + """
 import sys
-from pathlib import Path
 from fwlasso import sum_table
 
-def memory():  # of this process, in bytes, without what is mapped from files
-    with open("/proc/self/status") as lines:
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
-
 def run(file):
-    seen = []
-    sum_table(file, n_threads=2, progress=lambda step: seen.append(memory()))
+    seen = []  # without what is mapped from files
+    sum_table(file, n_threads=2, progress=lambda step: seen.append(memory("RssAnon")))
     return max(seen)
 
 small, large = sys.argv[1:]
 run(small)  # imports, compiles
-before = memory()
+before = memory("RssAnon")
 print(run(large) - before)
 """
+)
 
 
 @pytest.mark.compiled

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from conftest import STORAGES, UNITS, held, random_values
 from fwlasso._core.moments import gamma
@@ -71,23 +70,6 @@ def test_sums_are_those_of_long_double_with_any_number_of_threads(storage, m_p, 
                 assert (np.abs(sums.products - Z.T @ Z) <= limit).all()
                 assert (sums.products == sums.products.T).all()
                 assert sums.n_rows == len(Z)
-
-
-def test_columns_far_from_zero_are_shifted_by_a_number_of_theirs(rng):
-    def shifts_of(X, fit_intercept=True):
-        (sums,) = sums_of(X, rng.standard_normal(50), fit_intercept)
-        return sums.coordinates.shifts[1:-1]
-
-    values = rng.standard_normal((50, 3)) + np.array([0.0, 1.0, 2.0])
-    assert not shifts_of(values).any()  # they are multiplied where they lie
-    values[:, 1] += 1e9
-    assert not shifts_of(values, fit_intercept=False).any()
-    shifts = shifts_of(values)
-    assert shifts[0] == 0.0
-    assert shifts[1] in values[:, 1]
-    assert shifts[2] in values[:, 2]  # there is a copy anyway
-    values[0, 1] = 0.0
-    assert (shifts_of(sp.csc_array(values)) != 0.0).tolist() == [False, False, True]  # only full ones
 
 
 def test_a_shift_that_the_sample_gets_wrong_is_mended(rng):

@@ -20,14 +20,6 @@ def test_one_pass_tells_products_and_norms(case: Case):
     assert problem.shape == case.Z.shape
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -1e9])
-def test_constant_columns_become_zero_columns(value, rng):
-    values = np.column_stack([np.full(7, value), rng.standard_normal(7)])
-    problem = make_case(values, rng.standard_normal(7), units="standardized").problem
-    assert problem.norms2[0] == problem.xty[0] == 0.0
-    assert problem.norms2[1] == pytest.approx(7.0)
-
-
 def test_coefficients_go_back_to_the_units_of_the_user(case: Case, rng):
     active = np.array([1, 5, 6])
     weights = rng.standard_normal(3)

@@ -19,10 +19,7 @@ try:
 except ModuleNotFoundError as error:
     pytest.skip(f"pages are driven by {error.name}, which is not installed", allow_module_level=True)
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is found to open pages with"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is found to open pages with")]
 
 NAMES = ("<b>&", "</script><script>alert(1)</script>", '"so", he said', "größe", *(f"x{j}" for j in range(4, P)))
 CHARTS = ("coefs", "score", "active", "gap")

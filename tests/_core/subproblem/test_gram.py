@@ -7,18 +7,11 @@ from hypothesis import strategies as st
 
 from conftest import Case, make_case, random_values
 from copied import copied
-from fwlasso._core import cholesky
-from fwlasso._core.jit import kernel
 from fwlasso._core.subproblem import gram as grams
 from fwlasso._core.subproblem.gram import append, delete, empty_gram, factorize, with_cosines, with_places
 from fwlasso._core.threads import Workers
 
 RIDGE = 1e-12
-
-
-@kernel
-def solve(gram, x):
-    cholesky.solve(gram.lower.T, gram.size[0], x)
 
 
 def unit_columns(case: Case, columns) -> np.ndarray:
@@ -110,25 +103,6 @@ def test_random_changes_lead_to_the_factor_of_what_is_left(seed, m, moves):
         assert_factor(gram, unit, inside, atol=1e-10 if len(inside) <= m else 1e-9)
     factorize(gram, np.array(inside, np.int64))
     assert_factor(gram, unit, inside, atol=1e-9)
-
-
-@pytest.mark.parametrize("twist", [0.0, 1e-12, 1e-8, 1e-4])
-def test_copies_have_a_finite_factor_whose_system_is_solved(twist, rng):
-    values = rng.standard_normal((20, 4))
-    values = np.column_stack([values, values + twist * rng.standard_normal((20, 4))])
-    case = make_case(values, rng.standard_normal(20))
-    gram, again = gram_of(case, np.arange(8)), gram_of(case, np.arange(8))
-    factorize(gram, np.arange(8))
-    for place in range(8):
-        append(again, place)
-    unit = unit_columns(case, np.arange(8))
-    for each in (gram, again):
-        assert_factor(each, unit, list(range(8)), atol=1e-10)
-        x = unit.T @ rng.standard_normal(20)  # in the range of the cosines
-        right = x.copy()
-        solve(each, x)
-        assert np.isfinite(x).all()
-        np.testing.assert_allclose(unit.T @ (unit @ x), right, atol=1e-3)
 
 
 def test_columns_far_from_zero_have_cosines_and_a_factor_of_finite_numbers(rng):
