@@ -9,6 +9,7 @@ import matplotlib as mpl
 import fwlasso
 import fwlasso.datasets
 from fwlasso.bed import Genotypes
+from fwlasso.solvers.polytopes import OnSimplices
 
 mpl.use("agg")
 
@@ -63,8 +64,8 @@ _CLASSES = [
     for module in (fwlasso, fwlasso.datasets)
     for name in module.__all__
     if isinstance(getattr(module, name), type)
-]
-autosummary_context = {"own_members": {public.__name__: _own_members(public) for public in [*_CLASSES, Genotypes]}}
+] + [Genotypes, OnSimplices]
+autosummary_context = {"own_members": {public.__name__: _own_members(public) for public in _CLASSES}}
 
 # Tutorials
 sphinx_gallery_conf = {
@@ -117,7 +118,7 @@ def _find_public(app: Any, env: Any, node: Any, shown: Any) -> Any:
     """Link a name between backticks that is public in another module than the one it is mentioned in."""
     if node.get("reftype") != "obj":
         return None
-    for module in ("fwlasso", "fwlasso.datasets", "fwlasso.bed"):
+    for module in ("fwlasso", "fwlasso.datasets", "fwlasso.bed", "fwlasso.solvers.polytopes"):
         name = f"{module}.{node['reftarget']}"
         found = env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, shown)
         if found is not None:

@@ -34,7 +34,7 @@ def reference(X, c, sizes):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("sizes", "solver"),
-    [([10], "sfw"), ([10], "fw"), ([10], "pfw"), ([3, 1, 4, 2], "sfw"), ([3, 1, 4, 2], "fw")],
+    [([10], "sfw"), ([10], "fw"), ([10], "afw"), ([10], "pfw"), ([3, 1, 4, 2], "sfw"), ([3, 1, 4, 2], "fw")],
 )
 def test_the_gap_bounds_the_distance_to_the_minimum(sizes, solver, seed):
     rng = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ from .._core.penalties import ROUNDING
 from .._core.problem import Problem
 from ..problem.points import burst_steps
 from .protocol import Advance, Burst
-from .sample_size import SampleSize
+from .sample_size import SampleSize, columns_to_draw
 
 Indices = NDArray[np.int64]
 
@@ -43,7 +43,7 @@ class BlockFrankWolfe:
         """Return how many vertices a step looks at, at most: fewer than there are."""
         if self._sample_size is None:
             return self._largest
-        return max(1, min(int(self._sample_size(self._largest, iterate.n_active)), self._largest))
+        return columns_to_draw(self._sample_size, self._largest, iterate.n_active)
 
     def advance(self, burst: Burst, iterate: Iterate) -> Advance:
         """Take a burst of steps, at most `max_steps`."""

@@ -31,16 +31,16 @@ from ..problem.build import build_problem
 from ..problem.certificate import Claim, examine, proved_gap, residual
 from ..problem.points import MOSTLY_ROUNDING
 from ..status import Status
-from .away_steps import AwayFrankWolfe, pairwise_step
+from .away_steps import AwayFrankWolfe, away_step, pairwise_step
 from .block_frank_wolfe import BlockFrankWolfe
 from .correlations import correlations
 from .frank_wolfe import FrankWolfe
 from .protocol import Burst, StepSolver, Stopping
-from .sample_size import as_sample_size
+from .sample_size import SampleSize, as_sample_size
 
 Indices = NDArray[np.int64]
 
-_SOLVERS = ("sfw", "fw", "pfw")
+_SOLVERS = ("sfw", "fw", "afw", "pfw")
 
 
 class OnSimplices(NamedTuple):
@@ -90,11 +90,12 @@ def minimise_on_simplices(
         The linear term. Least squares to b has c = X'b, and the point of least norm has none.
     sizes : sequence of int, optional
         How many columns every simplex has, one block of neighbours after the other; by default, one has all.
-    solver : {"sfw", "fw", "pfw"}
-        Steps to the best of a sample of the vertices, or of all; or pairwise steps on one simplex, which converge
-        faster. On several simplices, the sample is one of the block that a step has drawn.
+    solver : {"sfw", "fw", "afw", "pfw"}
+        Steps to the best of a sample of the vertices, or of all; on one simplex also away or pairwise steps, which
+        converge faster. On several simplices a step draws one of them, and looks at its vertices alone.
     sample_size : int, float, rule or None
-        Of `solver="sfw"`: vertices that a step looks at, as in `lasso_path`.
+        Vertices that a step looks at, as in `lasso_path`: a hundredth, or at least 194, for "sfw" by default, and all
+        for "afw" and "pfw".
     tol : float
         The work is done when the duality gap over all vertices is at most `tol` times the modulus of the objective. A
         minimum of zero has no such gap.
@@ -129,7 +130,9 @@ def minimise_on_simplices(
     check("tol", tol, isinstance(tol, float | int) and 0.0 < tol < math.inf, "a positive number")
     check("max_iter", max_iter, is_count(max_iter), "an integer >= 1")
     check("n_threads", n_threads, n_threads is None or is_count(n_threads), "an integer >= 1 or None")
-    rule = as_sample_size(sample_size) if solver == "sfw" else None
+    rule = None
+    if solver == "sfw" or (solver != "fw" and sample_size is not None):
+        rule = as_sample_size(sample_size)
     try:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError as error:
@@ -139,22 +142,26 @@ def minimise_on_simplices(
         p = int(shape(design.columns)[1])
         linear, blocks = _as_linear(c, p), _as_sizes(sizes, p)
         n = blocks.size
-        check("solver", solver, n == 1 or solver != "pfw", "sfw or fw for several simplices")
+        check("solver", solver, n == 1 or solver in ("sfw", "fw"), "sfw or fw for several simplices")
         problem = build_problem(design, np.zeros(design.n_samples), False, False, workers)
         if problem.units.x_power != 0:
             raise ValueError("X: its numbers are too large or too small for their squares. Scale them")
         # |c_j - z_j'X u| is at most half of K, wherever u is in the ball.
         K = 2.0 * (float(np.max(np.abs(linear))) + problem.largest**2) if n == 1 else 0.0
         problem = problem._replace(xty=read_only(linear + K))
-        steps: StepSolver = BlockFrankWolfe(blocks, rule, seed)
-        if n == 1:
-            steps = AwayFrankWolfe(pairwise_step) if solver == "pfw" else FrankWolfe(rule, None, seed)
+        steps: StepSolver = BlockFrankWolfe(blocks, rule, seed) if n > 1 else _on_one(solver, rule, seed)
         # In every simplex, the vertex that is the lowest by itself.
         starts = np.cumsum(blocks) - blocks
         by_height = np.lexsort((0.5 * problem.norms2 - linear, np.repeat(np.arange(n), blocks)))
         start = iterates.at(problem, by_height[starts], np.ones(n))
         whole = Burst(problem, L1Ball(float(n)), Stopping(), max_iter, workers)
         return _solve(steps, whole, start, tol, linear, starts)
+
+
+def _on_one(solver: str, rule: SampleSize | None, seed: int) -> StepSolver:
+    if solver in ("sfw", "fw"):
+        return FrankWolfe(rule, None, seed)
+    return AwayFrankWolfe(away_step if solver == "afw" else pairwise_step, rule, None, seed)
 
 
 def _as_linear(c: Any, p: int) -> Vector:
