@@ -16,6 +16,7 @@ with QuietImports():
     from .selection.choice import Choice
     from .selection.cross_validation import CrossValidation, lasso_cv
     from .selection.stability import Stability, stability_selection
+    from .solvers.levels import Confidence
     from .solvers.sample_size import AdaptiveRule, FixedSize, FractionOfColumns, QuantileRule, SparsityRule
     from .status import Status
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdaptiveRule",
     "Choice",
+    "Confidence",
     "Counters",
     "CrossValidation",
     "FixedSize",

@@ -118,9 +118,9 @@ class Lasso(_LinearModel):
         Largest l1 norm of the coefficients. If it is given, it takes the place of `alpha`.
     solver : str, default="certified"
         As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
-    stop : {"gap", "change", "paper"}, default="gap"
+    stop : {"gap", "change", "paper", "level"}, default="gap"
         As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
-    tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
+    tol, level, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
         As in `lasso_path`.
     max_iter : int, default=100_000
         As in `lasso_path`, but ten times as many: one point is all there is.
@@ -171,6 +171,7 @@ class Lasso(_LinearModel):
         solver: str = Options.solver,
         stop: str = "gap",
         tol: float | None = None,
+        level: float = 0.95,
         sample_size: Any = None,
         block_size: int | None = None,
         variant: str = "default",
@@ -243,7 +244,9 @@ class LassoCV(_LinearModel):
     ----------
     cv, rule, scoring, relax, validation
         As in `lasso_cv`.
-    alphas, radii, eps, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state
+    alphas, radii, eps, solver, stop, tol, level
+        As in `lasso_path`.
+    sample_size, block_size, variant, standardize, fit_intercept, random_state
         As in `lasso_path`.
     max_iter, time_limit, n_threads
         As in `lasso_path`; the time limit is for all folds together.
@@ -308,6 +311,7 @@ class LassoCV(_LinearModel):
         solver: str = Options.solver,
         stop: str | None = None,
         tol: float | None = None,
+        level: float = 0.95,
         sample_size: Any = None,
         block_size: int | None = None,
         variant: str = "default",

@@ -23,9 +23,10 @@ from .data.checks import check, is_count
 from .monitor import Callback
 from .problem.grid import as_grid
 from .solvers.frank_wolfe import VARIANTS
+from .solvers.levels import objection
 from .solvers.protocol import SolverSettings
 from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_name
-from .solvers.sample_size import SampleSize, as_sample_size
+from .solvers.sample_size import SampleSize, as_sample_size, fewest_columns
 
 _DEFAULT_POINTS = 100
 _WITH_VARIANTS = ("sfw", "fw")
@@ -73,7 +74,7 @@ _SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, 
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
 _VARIANT = Check(f"one of {', '.join(VARIANTS)}", lambda value: isinstance(value, str) and value in VARIANTS)
 _EPS = "Ratio of the ends of the grid. Default: 0.01 with more features than samples, else 0.0001."
-_TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, else 1e-3."
+_TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, 1e-2 for level, else 1e-3."
 
 # A grid is recorded by itself; names and seeds are a part of the result.
 _grid_option = partial(_option, None, kind=int | None, is_recorded=False)
@@ -88,9 +89,10 @@ class Options:
     eps: float | None = _option(None, _SHARE, help=_EPS)
     solver: str = _option(DEFAULT_SOLVER, _SOLVER, help=f"One of {', '.join(SOLVERS)}.", values=SOLVERS)
     stop: str | None = _option(
-        None, _STOP, help=f"gap, change or paper. Default: gap; change for {_BY_CHANGE}.", values=STOPS
+        None, _STOP, help=f"gap, change, paper or level. Default: gap; change for {_BY_CHANGE}.", values=STOPS
     )
     tol: float | None = _option(None, _NONNEGATIVE, help=_TOL)
+    level: float = _option(0.95, _SHARE, help="Probability of a gap of tol, for stop level.")
     sample_size: Any = _option(
         None, help="Columns per step: a number, or a share below 1.", kind=float | None, is_drawing=True
     )
@@ -136,6 +138,10 @@ class Options:
         if self.variant != "default" and (self.solver not in _WITH_VARIANTS or self.grid_name != "radii"):
             which = " and ".join(_WITH_VARIANTS)
             raise ValueError(f"variant: the paper's method is that of {which} over radii, got variant={self.variant!r}")
+        if self.rule == "level":
+            if self.objection is not None:
+                raise ValueError(self.objection)
+            check("tol", self.tol, self.tolerance > 0.0, "a number > 0 with stop='level'")
         # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
         try:
@@ -164,6 +170,12 @@ class Options:
     def tolerance(self) -> float:
         """The tolerance of the stopping rule."""
         return STOPS[self.rule] if self.tol is None else float(self.tol)
+
+    @property
+    def objection(self) -> str | None:
+        """What keeps the path from having bounds with a level; None: nothing."""
+        is_known = fewest_columns(self.size_rule, 1) is not None
+        return objection(self.solver, self.grid_name, self.variant, self.block_size, is_known)
 
     @cached_property
     def grid(self) -> int | Vector:
@@ -208,7 +220,8 @@ class Options:
     def solver_settings(self, seed: int) -> SolverSettings:
         """Return what a solver is told."""
         rule = SolverSettings(self.rule, self.tolerance, self.max_iter, seed)
-        return rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
+        rule = rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
+        return rule._replace(level=self.level)
 
     def draw_seed(self) -> int:
         """Return the seed of the draws, by scikit-learn's conventions for `random_state`."""
@@ -218,6 +231,8 @@ class Options:
         """Return the options that shape the result, for the record, as JSON has them."""
         plain = {name: _plain(getattr(self, name)) for name, spec in SPECS.items() if spec.is_recorded}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
+        if self.rule != "level":
+            del plain["level"]
         return {**plain, **settled, "grid": self.grid_name}
 
     def run_record(self) -> dict[str, Any]:

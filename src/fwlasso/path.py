@@ -35,6 +35,7 @@ from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import Counters, LassoPath
 from .solvers.certified import Certified
 from .solvers.frank_wolfe import VARIANTS
+from .solvers.levels import level_facts
 from .solvers.protocol import SolverSettings
 from .status import Status
 
@@ -53,8 +54,9 @@ def lasso_path(
     radii: Any = None,
     eps: float | None = None,
     solver: str = Options.solver,
-    stop: Literal["gap", "change", "paper"] | None = None,
+    stop: Literal["gap", "change", "paper", "level"] | None = None,
     tol: float | None = None,
+    level: float = 0.95,
     sample_size: Any = None,
     block_size: int | None = None,
     variant: Literal["default", "paper"] = "default",
@@ -97,13 +99,18 @@ def lasso_path(
         asks for that way. "sfw" is stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve both forms.
         Over radii only: "afw" and "pfw", Frank-Wolfe with away steps and with pairwise steps. Over alphas only: "cd",
         cyclic coordinate descent with the strong rule.
-    stop : {"gap", "change", "paper"}, optional
+    stop : {"gap", "change", "paper", "level"}, optional
         When a point is done. "gap": the duality gap over all columns is at most tol / 2 ||y||^2: a proof. "change": a
         step changes no coefficient by more than tol ||y|| / (root mean square of the column norms). "paper": by more
-        than tol, in absolute terms. The last two are weak evidence of a solution. By default "change" for "sfw" and
-        "fw", and "gap" for the others; "certified" has no other.
+        than tol, in absolute terms. These two are weak evidence of a solution. "level", of "sfw" with
+        ``variant="paper"`` over radii: so many columns were drawn that the objective is at most tol / 2 ||y||^2 above
+        its minimum with the probability `level`. No pass over all columns is made but the first, if radii and
+        ``certify=False`` are given; that is far more work than a proof. By default "change" for "sfw" and "fw", and
+        "gap" for the others; "certified" has no other.
     tol : float, optional
-        By default 1e-4 for "gap" and 1e-3 for the other rules.
+        By default 1e-4 for "gap", 1e-2 for "level" and 1e-3 for the other rules.
+    level : float, default=0.95
+        Of ``stop="level"``: a probability over the draws, for every point. See `LassoPath.confidence`.
     sample_size : int, float, rule or None
         How many columns a step of "sfw" looks at: a number, a share of all, or a rule such as `QuantileRule`. By
         default 1 % of the columns, at least 194. So do "afw" and "pfw", which look at all by default, and at the active
@@ -328,6 +335,8 @@ def solve(context: Context, problem: Problem | GramProblem, start: Vector | None
         "route": GRAM if isinstance(problem, GramProblem) else options.entry.routes[-1],
         "conversion": context.data.conversion,
     }
+    if options.objection is None and isinstance(problem, Problem):
+        known |= level_facts(problem, options.size_rule)
     p = problem.shape[1]
     _, n_dots, n_read = path.counts.sum(axis=0).tolist()
     n_dots += 0 if VARIANTS[options.variant].counts_like_paper else p  # z_j'y of every column

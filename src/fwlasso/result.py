@@ -2,6 +2,7 @@
 
 import operator
 from dataclasses import asdict, dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,12 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._core.columns import Vector
-from .data.checks import as_response
+from .data.checks import as_response, check
 from .data.genotypes import Variant
 from .data.predict import Linear, predict
 from .data.scores import r2_scores
 from .data.store import as_container
 from .datasets.sealed import check_supports, is_number, open_arrays, require, write_arrays
+from .solvers.levels import Confidence, bounds_at, objection
 from .solvers.registry import current_name
 from .status import Status
 
@@ -174,6 +176,38 @@ class LassoPath:
     def gap_tolerance(self) -> float | None:
         """What the gaps were to be at most; None if the points were done by another rule."""
         return self.settings.get("tol") if self.settings.get("stop") == "gap" else None
+
+    def confidence(self, level: float = 0.95) -> Confidence:
+        """Return what may be said of every point with a level: of paths by "sfw" over radii, with independent draws.
+
+        Draws are independent with ``variant="paper"``. The bounds follow from their number alone, and are hardly ever
+        worth saying: the first promise takes some three passes of draws, where one pass proves a gap, which `gaps` has.
+        They are for columns that cannot all be looked at. Which law they go by is a matter of the settings, not of how
+        a run came out: the binomial one if the number of draws was fixed before the first (``stop="level"``, or
+        ``stop="gap"`` with ``tol=0`` and `max_iter`), else one that holds for all numbers of draws at once.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Probability that the bound of a point holds, over the draws.
+
+        Returns
+        -------
+        Confidence
+        """
+        check("level", level, isinstance(level, Real) and 0.0 < level < 1.0, "a number in (0, 1)")
+        known = self.settings
+        kappa, reach = known.get("kappa", np.nan), known.get("reach", np.nan)
+        if not (is_number(kappa) and is_number(reach)):
+            drawn = known.get("grid", "alphas"), known.get("variant", "default"), known.get("block_size")
+            why = objection(str(known.get("solver")), *drawn, is_rule_known=True)
+            raise ValueError(why or "sample_size: it was a function, or the path was saved without what a level needs")
+        draws, stop = self.counters.iterations, known.get("stop")
+        is_fixed = stop == "level" or (stop == "gap" and known.get("tol") == 0.0)
+        if is_fixed:  # but for a point that was cut short
+            draws = np.where([status.ends_path for status in self.statuses], 0, draws)
+        share = kappa / self.coefs.shape[0]
+        return bounds_at(level, self.radii, draws, share, reach, is_fixed=is_fixed)
 
     def summary_of_statuses(self) -> str:
         """Return how many points ended in which way, as text."""

@@ -40,7 +40,7 @@ class Status(Enum):
 
 
 _SENTENCES = {
-    Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
+    Status.SETTLED: "The last step changed no coefficient by more than the tolerance, or the level was reached.",
     Status.CERTIFIED: "The duality gap over all columns is at most the tolerance.",
     Status.STALLED: (
         "No further progress, although float64 would allow it: increase tol, leave out columns that nearly depend on "

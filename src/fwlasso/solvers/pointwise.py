@@ -15,7 +15,9 @@ from ..gram.problem import GramProblem
 from ..problem.certificate import certify_iterates
 from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
+from .levels import draws_needed, reach
 from .protocol import Advance, Burst, SolverSettings, StepSolver, Stopping
+from .sample_size import fewest_columns
 
 # So many gaps of a solver may be refuted before it is given up, each half of the one before.
 _MOST_REFUTED = 10
@@ -42,7 +44,17 @@ class PointByPoint:
         """Solve points from sparse to dense."""
         assert isinstance(problem, Problem)
         burst = Burst(problem, penalties[0], _stopping(problem, self._settings), self._settings.max_iter, workers)
-        return solve_points(self._solver, penalties, start, burst, tell)
+        enough = _draws(problem, penalties, self._settings) if self._settings.rule == "level" else None
+        return solve_points(self._solver, penalties, start, burst, tell, enough)
+
+
+def _draws(problem: Problem, penalties: Sequence[Penalty], settings: SolverSettings) -> list[int]:
+    """Return how many draws the rule with a level asks for at every point, known before the first."""
+    p, rule = problem.xty.size, settings.sample_size
+    kappa = None if rule is None else fewest_columns(rule, p)
+    assert kappa is not None  # options have asked for a rule that is known
+    scale, goal = reach(problem), (settings.tol, kappa / p, settings.level, settings.max_iter)
+    return [draws_needed(scale * penalty.radius, *goal) for penalty in penalties]
 
 
 def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
@@ -50,6 +62,8 @@ def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
 
     If no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
     """
+    if settings.rule == "level":  # by the number of draws
+        return Stopping()
     if settings.rule == "gap":
         return Stopping(gap=settings.tol * 0.5 * problem.yy)
     if settings.rule == "paper":
@@ -62,18 +76,27 @@ def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
 
 
 def solve_points(
-    solver: StepSolver, penalties: Sequence[Penalty], start: Guess | None, burst: Burst, tell: Tell
+    solver: StepSolver,
+    penalties: Sequence[Penalty],
+    start: Guess | None,
+    burst: Burst,
+    tell: Tell,
+    enough: Sequence[int] | None = None,
 ) -> SolvedPath:
-    """Solve points one after the other, each as `burst` asks but for its own penalty.
+    """Solve points one after the other, each as `burst` asks but for its own penalty; so many steps are `enough`.
 
     An unfinished point is left out, unless it is the first.
     """
+    most = burst.max_steps
     problem = burst.problem
     points: list[SolvedPoint] = []
     iterate = iterates.zero(problem) if start is None else iterates.at(problem, *start)
     for k, penalty in enumerate(penalties):
         watch = partial(_tell_of, tell, k)
-        done = solve_point(solver, burst._replace(penalty=penalty), iterate, watch)
+        n_enough = most + 1 if enough is None else enough[k]
+        done = solve_point(solver, burst._replace(penalty=penalty, max_steps=min(most, n_enough)), iterate, watch)
+        if done.status is Status.MAX_ITER and n_enough <= most:
+            done = done._replace(status=Status.SETTLED)
         iterate, ending = done.iterate, done.status
         assert ending is not None
         if not (ending.ends_path and points):

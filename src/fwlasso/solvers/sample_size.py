@@ -165,6 +165,15 @@ def columns_to_draw(rule: SampleSize, p: int, n_active: int) -> int:
     return min(int(n_sampled), p)
 
 
+def fewest_columns(rule: SampleSize, p: int) -> int | None:
+    """Return the fewest of p columns that a rule ever asks for: none of ours grows with the active features.
+
+    None for a function of users: it is not known.
+    """
+    ours = FixedSize | FractionOfColumns | QuantileRule | SparsityRule | AdaptiveRule
+    return columns_to_draw(rule, p, p) if isinstance(rule, ours) else None
+
+
 #: 1 % of the columns as in the paper, but never fewer than the quantile rule asks for.
 DEFAULT_SAMPLE_SIZE = FractionOfColumns(0.01, at_least=194)
 ALL_COLUMNS = FractionOfColumns(1.0)

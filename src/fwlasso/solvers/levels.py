@@ -1,0 +1,149 @@
+"""What may be said of random columns with a level, and is no certificate: docs/method/convergence.md has the proofs.
+
+A draw of kappa of p columns *hits* if it has the one that all columns together would choose: with probability kappa/p
+at least, whatever was drawn before. After n >= 1 hits f - f* <= 4C/(n + 3) with C = 2 radius^2 max ||z_j||^2.
+That asks for independent draws, of single columns: blocks go round, and so do draws without descent by default.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.columns import Vector
+from .._core.problem import Problem
+from .sample_size import SampleSize, fewest_columns
+
+_MOST_ROWS = 10  # of a table that is printed
+
+
+def objection(solver: str, grid: str, variant: str, block_size: int | None, is_rule_known: bool) -> str | None:
+    """Return what keeps a path from having bounds with a level, the argument first; None: nothing."""
+    if solver != "sfw":
+        return f"solver: a level is for columns drawn at random by 'sfw', got solver={solver!r}"
+    if grid != "radii":
+        return "alphas: a level is for the constrained form, give radii instead"
+    if variant != "paper":
+        return f"variant: a level is for independent draws, give variant='paper', got {variant!r}"
+    if block_size not in (None, 1):
+        return f"block_size: blocks go round, and are no independent draws, give block_size=1, got {block_size}"
+    if not is_rule_known:
+        return "sample_size: how few columns a function may draw is not known; give a number, a share or a rule"
+    return None
+
+
+def reach(problem: Problem) -> float:
+    """Return max ||z_j|| / ||y||: relative to 1/2 ||y||^2, C is 4 (radius reach)^2."""
+    return math.sqrt(0.5 * float(np.max(problem.norms2, initial=0.0)) / problem.null_loss)
+
+
+def level_facts(problem: Problem, rule: SampleSize) -> dict[str, Any]:
+    """Return what bounds with a level follow from: the fewest columns of a draw, and the reach for radii of users."""
+    with np.errstate(over="ignore"):
+        scaled = float(np.ldexp(reach(problem), -problem.units.coef_power))
+    return {"kappa": fewest_columns(rule, problem.xty.size), "reach": scaled or math.ulp(0.0)}
+
+
+def draws_needed(extent: float, tol: float, share: float, level: float, most: int) -> int:
+    """Return the fewest draws with 4C/(n + 3) <= tol / 2 ||y||^2 at a level, or `most` + 1 if there are more.
+
+    `extent` is radius times reach. It does not depend on what is drawn: the n-th hit comes after a number of draws with
+    a negative binomial law.
+    """
+    n_hits = 16.0 * extent * extent / tol - 3.0
+    if not n_hits <= most:
+        return most + 1
+    from scipy.stats import nbinom  # takes a while to import
+
+    n = max(1, math.ceil(n_hits))
+    return min(n + int(nbinom.ppf(level, n, share)), most + 1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Confidence:
+    """Bounds on how far points are above their minima, each with a probability. They are no certificates.
+
+    Attributes
+    ----------
+    level : float
+        The probability that the bound of a point holds, over the draws of columns; not of all points at once.
+    radii : array of shape (n_points,)
+    draws : array of shape (n_points,)
+        Samples of columns that were drawn.
+    share : float
+        Share of the columns in a draw, the smallest if they differ.
+    hits : array of shape (n_points,)
+        How many of the draws had the column that all columns together would choose: at least so many, at this level.
+    bounds : array of shape (n_points,)
+        What the objective is above its minimum at most, relative to 1/2 ||y||^2 as ``LassoPath.gaps`` are. Infinite
+        without a hit: nothing is known.
+    passes : array of shape (n_points,)
+        What the draws cost, in passes over all columns. One pass would prove a gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import lasso_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((50, 200)))
+    >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(50)
+    >>> settings = {"solver": "sfw", "variant": "paper", "sample_size": 20, "random_state": 0}
+    >>> path = lasso_path(X, y, radii=[0.1, 0.3, 0.5], stop="level", tol=0.02, **settings)
+    >>> path.confidence(level=0.95)
+    <Confidence: at most so far above the minimum, relative to 1/2 ||y||^2, with probability 0.95
+         radius      draws       hits      bound     passes
+            0.1         29          1     0.0038        2.9
+            0.3         76          4     0.0196        7.6
+            0.5        239         17      0.019       23.9
+      No certificates. The draws took 34.4 passes; one over all columns proves a gap for every point.>
+    >>> bool(path.gaps.max() <= 0.02)  # one pass for all points: a proof
+    True
+    """
+
+    level: float
+    radii: Vector
+    draws: NDArray[np.int64]
+    share: float
+    hits: NDArray[np.int64]
+    bounds: Vector
+    passes: Vector
+
+    def __repr__(self) -> str:
+        n, half = self.radii.size, _MOST_ROWS // 2
+        shown = [*range(n)] if n <= _MOST_ROWS else [*range(half), *range(n - half, n)]
+        bounds = [f"{bound:.3g}" if np.isfinite(bound) else "none" for bound in self.bounds]
+        rows = [
+            f"{self.radii[k]:11.3g}{self.draws[k]:11,}{self.hits[k]:11,}{bounds[k]:>11}{self.passes[k]:11.3g}"
+            for k in shown
+        ]
+        if n > _MOST_ROWS:
+            rows.insert(half, f"{'...':>11}")
+        names = "".join(f"{name:>11}" for name in ("radius", "draws", "hits", "bound", "passes"))
+        return (
+            f"<Confidence: at most so far above the minimum, relative to 1/2 ||y||^2, with probability {self.level:g}\n"
+            + "\n".join([names, *rows])
+            + f"\n  No certificates. The draws took {self.passes.sum():.3g} passes; "
+            + "one over all columns proves a gap for every point.>"
+        )
+
+
+def bounds_at(
+    level: float, radii: Vector, draws: NDArray[np.int64], share: float, reach: float, is_fixed: bool
+) -> Confidence:
+    """Return what may be said of points after some draws.
+
+    `is_fixed`: the numbers of draws do not depend on what was drawn, and hits have a binomial law. Else a rule may have
+    ended a point as soon as it looked good, and the bound is one for all k at once (Ville's inequality):
+    N_k >= (1 - 1/e) k kappa/p - ln(1/(1 - level)).
+    """
+    if is_fixed:
+        from scipy.stats import binom
+
+        hits = binom.ppf(1.0 - level, draws, share)
+    else:
+        hits = np.maximum(np.ceil(-math.expm1(-1.0) * share * draws + math.log1p(-level)), 0.0)
+    with np.errstate(over="ignore"):
+        bounds = np.where(hits > 0, 16.0 * (reach * radii) ** 2 / (hits + 3.0), np.inf)
+    return Confidence(level, radii, draws, share, hits.astype(np.int64), bounds, np.float64(share) * draws)
