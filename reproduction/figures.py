@@ -121,7 +121,10 @@ def _draw_test(ax: "Axes", result: Result, keys: Sequence[str]) -> None:
     for key in (*keys, _EXACT):
         if key in result.found:
             _mark_least(ax, result.found[key].l1, np.median(_rows(result.found[key], "test_mse"), axis=0), key)
-    log_axes(ax)
+    empty = result.found.get("certified")  # on the grid of penalties, which starts with the empty model
+    if empty is not None and empty.test_mse is not None:
+        ax.axhline(empty.test_mse[0], color="#666666", linewidth=0.8, linestyle=":", label="empty model")
+    log_axes(ax, "x")
     ax.set_ylabel("test MSE (squared units of y)")
 
 

@@ -119,8 +119,8 @@ def log_axes(ax: "Axes", which: str = "xy") -> None:
         axis: Axis = getattr(ax, f"{letter}axis")
         low, high = sorted(axis.get_view_interval())
         decades = np.log10(high / low)
-        named = (1.0,) if decades > 1.7 else (1.0, 2.0, 5.0) if decades > 0.8 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
-        axis.set_major_locator(LogLocator(subs=named, numticks=8))
+        named = (1.0,) if decades > 2.2 else (1.0, 2.0, 5.0) if decades > 0.8 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+        axis.set_major_locator(LogLocator(subs=named, numticks=9))
         axis.set_major_formatter(FuncFormatter(_tick))
         axis.set_minor_formatter(NullFormatter())
 

@@ -222,7 +222,7 @@ def _draw_away(record: Record) -> "Picture":
         label = f"{_SAMPLED[solver]}, samples of 10 %: mean of h, 95 % interval"
         ax.errorbar(steps, means, yerr=errors, label=label, **line_of(solver, every_point=True))
     bound = record["first"] * (1.0 - record["rate"]) ** (steps / 2)
-    ax.plot(steps, bound, color="black", linewidth=0.8, label="proved with away steps: (1 - r κ/p)^(k/2) h₀")
+    ax.plot(steps, bound, color="black", linewidth=0.8, label=r"proved with away steps: $(1 - r\kappa/p)^{k/2} h_0$")
     log_axes(ax, "y")
     ax.set_title(f"{TALL.label}, {record['runs']:,} runs", fontsize="medium")
     ax.set_xlabel("steps k")

@@ -184,7 +184,7 @@ def _draw_growth(ax: "Axes", found: Found, exponents: Exponents, field: str) -> 
     if field == "extra_bytes":
         x, y = _series(found, "bytes", next(iter(found)))
         ax.plot(x, y, "--", color="black", linewidth=1.0, label="X itself")
-    ax.margins(x=0.16)
+    ax.margins(x=0.24)
     log_axes(ax)
     ends = [[of[-1] for of in _series(found, field, method)] for method, _ in drawn]
     apart = 0.06 * float(np.diff(np.log10(ax.get_ylim()))[0])
