@@ -75,7 +75,6 @@ def measure(p: int, method: str, n_threads: int | None = None) -> Record:
         "seconds": statistics.median(times),
         "seconds_per_step": statistics.median(step_times),
         "runs": {"seconds": times, "seconds_per_step": step_times},
-        "ranges": {"seconds": [min(times), max(times)], "seconds_per_step": [min(step_times), max(step_times)]},
         "passes": path.counters.passes,
         "median_gap": float(np.median(path.gaps)),
         "n_active": int(path.n_active[-1]),

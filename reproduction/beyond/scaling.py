@@ -167,7 +167,10 @@ def _draw(found: Found, exponents: Exponents, what: str) -> "Picture":
         _draw_growth(ax, found, exponents, field)
         ax.set_xlabel("features p")
         ax.set_ylabel(label)
-    figure.suptitle(f"100 radii on a {what};\nmedian and range of {counted(N_RUNS, 'run')}", fontsize="medium")
+    figure.suptitle(
+        f"100 radii on a {what};\nmedian and range of {counted(N_RUNS, 'run')}, growth over the last decade",
+        fontsize="medium",
+    )
     legend_below(figure, axes)
     return figure
 
@@ -177,9 +180,9 @@ def _draw_growth(ax: "Axes", found: Found, exponents: Exponents, field: str) -> 
     drawn = [(method, line_of(method, every_point=True)) for method in METHODS if (field, method) in exponents]
     for method, style in drawn:
         x, y = _series(found, field, method)
-        ranges = [record.get("ranges", {}).get(field) for record in found[method] if record[field]]
-        if all(ranges):
-            ax.fill_between(x, *np.transpose(ranges), color=style["color"], alpha=0.2, linewidth=0.0)
+        runs = [record.get("runs", {}).get(field, [record[field]]) for record in found[method] if record[field]]
+        low, high = ([of(times) for times in runs] for of in (min, max))
+        ax.fill_between(x, low, high, color=style["color"], alpha=0.2, linewidth=0.0)
         ax.plot(x, y, label=METHODS[method][0], **style)
     if field == "extra_bytes":
         x, y = _series(found, "bytes", next(iter(found)))
