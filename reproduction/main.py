@@ -10,7 +10,7 @@ from typing import NamedTuple
 import fwlasso
 from fwlasso.datasets.compressed import write_text
 
-from . import data_part, large_part, synthetic_part
+from . import data_part, differences, large_part, synthetic_part
 from .data.places import data_folder
 from .figures import write_figure
 from .machine import processor
@@ -31,7 +31,8 @@ def all_parts() -> dict[str, Part]:
     """Return the parts of the study by name: those of the paper, and those beyond it."""
     from .beyond import PARTS
 
-    parts = (data_part.PART, synthetic_part.PART, large_part.PART, *PARTS)
+    paper = (data_part.PART, differences.DIFFERENCES, synthetic_part.PART, large_part.PART)
+    parts = (*paper, *PARTS, differences.ABSENT)
     return {part.name: part for part in parts}
 
 

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 
 #: Runs that published figures of random methods are means of.
 N_RUNS: Final = 10
+#: Of the glmnet path whose last l1 norm ends the grid of the constrained form.
+GRID_TOLERANCE: Final = 1e-8
 
 
 class Cost(NamedTuple):

@@ -18,8 +18,8 @@ EPS: Final = 0.01
 #: The arguments of `lasso_path` that give the paper's units and its stopping rule: no coefficient changes by 1e-3.
 UNITS: Final[dict[str, Any]] = {"standardize": True}
 STOPPING: Final[dict[str, Any]] = {"stop": "paper", "tol": 1e-3}
-# Relative duality gap of the solution that ends the grid of radii.
-_GRID_GAP = 1e-8
+#: Relative duality gap of the solution that ends the grid of radii.
+GRID_GAP: Final = 1e-8
 
 
 class Grids(NamedTuple):
@@ -41,5 +41,5 @@ def paper_grids(X: Any, y: Any, n_points: int = N_POINTS, n_threads: int | None 
     >>> round(float(alphas[0] / alphas[-1])), round(float(radii[-1] / radii[0]))
     (100, 100)
     """
-    exact = lasso_path(X, y, alphas=n_points, eps=EPS, tol=_GRID_GAP, n_threads=n_threads, **UNITS)
+    exact = lasso_path(X, y, alphas=n_points, eps=EPS, tol=GRID_GAP, n_threads=n_threads, **UNITS)
     return Grids(exact.alphas, log_grid(EPS * exact.radii[-1], exact.radii[-1], n_points))

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from matplotlib.image import imread
 
 from benchmarks.peers import PeerError
-from reproduction import main, measuring, sets
+from reproduction import differences, main, measuring, sets
 from reproduction.__main__ import main as run
 from reproduction.data.paper_sets import PaperSet
 from reproduction.methods import METHODS
@@ -190,6 +190,15 @@ def test_by_default_it_runs_what_is_at_hand(data):
     assert main.choose_sets(["e2006-log1p"], False, data) == ("e2006-log1p",)
 
 
+def test_differences_are_computed_from_what_is_published():
+    setup = Setup(("news20",), 1, None, Path(), 1)
+    text = " ".join(differences.DIFFERENCES.show(setup, {}).sentences)
+    assert "fits 11 of the 12 published cells" in text
+    assert "The odd one is E2006-tfidf, FW 1 %" in text
+    assert "372 (s = 121; 379), 324 (s = 139; 329), 1,616 (s = 140; 1,643) and 1,572 (s = 144; 1,597)" in text
+    assert "News20 stand for them" in differences.ABSENT.show(setup, {}).sentences[0]
+
+
 def test_ctrl_c_keeps_records_and_writes_what_is_there(call, data, out, monkeypatch):
     measure = measuring.measure
 
@@ -245,7 +254,7 @@ def refused(capsys, *arguments):
     [
         (("--set", "iris"), "--set must be one of synthetic-10000-32"),
         (("--set", "triazines"), "--set triazines: there is no file triazines_scale"),
-        (("--part", "nothing"), "--part must be one of data, synthetic, large"),
+        (("--part", "nothing"), "--part must be one of data, differences, synthetic, large"),
         (("--seeds", "0"), "--seeds must be at least 1"),
         (("--threads", "0"), "--threads must be at least 1"),
         (("--data", "no-such-folder"), "--data: no-such-folder is not a folder"),
