@@ -24,7 +24,7 @@ from .options import Options
 from .path import solve_path
 from .result import LassoPath
 from .selection.cross_validation import cross_validate
-from .selection.folds import Selection
+from .selection.folds import SelectionOptions
 from .selection.scoring import make_scoring
 from .status import Status
 
@@ -352,7 +352,7 @@ class LassoCV(_LinearModel):
         selected_by = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
         options = Options(**settings)
         split_params, score_params = self._routed(groups, params)
-        selection = Selection(**selected_by, split_params=split_params, score_params=score_params)
+        selection = SelectionOptions(**selected_by, split_params=split_params, score_params=score_params)
         found = cross_validate(self._take_names(X), y, options, selection)
         path, choice = found.path, found.choice
         _raise_interrupt_of(path, *found.fold_paths)

@@ -142,7 +142,7 @@ def test_altered_results_are_refused_by_all_commands(run, call_main, name):
 
 
 INDICES = {"path.npz": ("indptr", "indices"), "segments/2.npz": ("indptr", "columns")}
-FLOATS = {"path.npz": ("alphas", "radii", "intercepts", "data", "scaled_data"), "segments/2.npz": ("coefs", "numbers")}
+FLOATS = {"path.npz": ("alphas", "radii", "intercepts", "data", "scaled_data"), "segments/2.npz": ("coefs", "sums")}
 SPOILT = {
     "missing": lambda array: None,
     "one more": lambda array: np.append(array, array.flat[-1:]),

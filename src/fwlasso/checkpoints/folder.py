@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import __version__
 from .._core.columns import Vector
@@ -111,7 +110,8 @@ class Checkpoint:
         """Keep the points of a segment."""
         record = {"format": _SEGMENT, "version": _VERSION, "of": self._mark(number)}
         statuses = [status.value for status in points.statuses]
-        write_arrays(self._file(number), {**record, "statuses": statuses}, _pack(points))
+        arrays = {name: getattr(points, name) for name in ("indptr", "columns", "coefs", "sums", "gaps", "counts")}
+        write_arrays(self._file(number), {**record, "statuses": statuses}, arrays)
 
     def _mark(self, number: int) -> str:
         """Return what tells a segment of this run from all others."""
@@ -246,17 +246,6 @@ def _sweep(folder: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def _pack(points: SolvedPath) -> dict[str, NDArray[Any]]:
-    return {
-        "indptr": points.indptr,
-        "columns": points.columns,
-        "coefs": points.coefs,
-        "numbers": points.sums,
-        "gaps": points.gaps,
-        "counts": points.counts,
-    }
-
-
 def _unpack(arrays: Arrays, n_points: int, p: int) -> SolvedPath:
     indptr = arrays.take("indptr", np.int64, n_points + 1)
     n_coefs = int(indptr[-1])
@@ -265,13 +254,5 @@ def _unpack(arrays: Arrays, n_points: int, p: int) -> SolvedPath:
     counts, statuses = arrays.take("counts", np.int64, n_points, 3), tuple(map(Status, arrays.record["statuses"]))
     require(bool((counts >= 0).all()), "a count is negative")
     require(len(statuses) == n_points, "there is not a status for every point")
-    return SolvedPath(
-        indptr=indptr,
-        columns=columns,
-        coefs=coefs,
-        sums=arrays.take("numbers", np.float64, n_points, 3),
-        gaps=arrays.take("gaps", np.float64, n_points, finite=False),
-        counts=counts,
-        statuses=statuses,
-        ending=None,
-    )
+    sums, gaps = arrays.take("sums", np.float64, n_points, 3), arrays.take("gaps", np.float64, n_points, finite=False)
+    return SolvedPath(indptr, columns, coefs, sums, gaps, counts=counts, statuses=statuses, ending=None)

@@ -13,8 +13,8 @@ from ..checkpoints.folder import read_checkpoint
 from ..options import Options
 from ..selection.criteria import INFORMATION_RULES, SCORE_RULES
 from ..selection.cross_validation import cross_validate
-from ..selection.folds import DEFAULT_FOLDS, Selection
-from .options import RunFolder, Source
+from ..selection.folds import DEFAULT_FOLDS, SelectionOptions
+from .options import Input, RunFolder
 from .path import NOT_SCORED, Scored, finish, resumable
 from .read import read_data, read_validation
 from .save import check_folder, clear_folder
@@ -62,7 +62,7 @@ class Folds(NamedTuple):
 
 
 def cv(
-    source: Source,
+    source: Input,
     folds: Folds,
     rule: Annotated[
         str, typer.Option(help=f"How the model is chosen: {', '.join(RULES)}.", autocompletion=lambda: list(RULES))
@@ -107,7 +107,9 @@ def cv(
     held_out: Any = None
     if validation is not None:
         held_out = _share(validation) or read_validation(Path(validation), data, source, detail)[:2]
-    selection = Selection(cv=folds.split(data.y, options.random_state), rule=rule, relax=relax, validation=held_out)
+    selection = SelectionOptions(
+        cv=folds.split(data.y, options.random_state), rule=rule, relax=relax, validation=held_out
+    )
     clear_folder(folder)
     title = str(source.file)
     with resumable(folder.out, detail):

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from ..data.store import Store, verify_store
 from ..data.table import Table
-from .options import AsJson, Exclude, Quiet, Source, Target, Threads, ZeroBased
+from .options import AsJson, Exclude, Input, Quiet, Target, Threads, ZeroBased
 from .read import names_in, note_first_index, read_data
 from .show import Detail, noting_warnings, put_json, steps_of
 
@@ -74,7 +74,7 @@ def verify(
 
 
 def info(
-    source: Source,
+    source: Input,
     n_threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:

@@ -39,7 +39,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="All points in the table, and the settings.")]
 
 
-class Source(NamedTuple):
+class Input(NamedTuple):
     """Data, and what of them is taken."""
 
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}.")]

@@ -22,7 +22,7 @@ from ..result import LassoPath
 from ..selection.choice import Choice, choice_of_point
 from ..selection.cross_validation import warn_at_end_of_grid
 from ..status import Status
-from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, RunFolder, Source, Threads
+from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, Input, RunFolder, Threads
 from .read import read_data, read_sums, read_validation
 from .save import check_folder, clear_folder, save
 from .show import Detail, as_records, noting_warnings, put_json, show_path, solving
@@ -40,7 +40,7 @@ _GO_ON = "--resume goes on from here"
 
 
 def path(
-    source: Source,
+    source: Input,
     validation: Annotated[
         Path | None,
         typer.Option(

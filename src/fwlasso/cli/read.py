@@ -19,14 +19,14 @@ from ..datasets.readers import LIBSVM, TABLES, suffix_of
 from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
 from ..options import Options
 from ..problem.route import GRAM
-from .options import Source
+from .options import Input
 from .show import Detail, noting_warnings, shape_of, steps_of
 
 #: Files of more than this share of the memory are summed up while they are read, unless they have too many columns.
 LARGE_FILE = 0.4
 
 
-def read_data(source: Source, detail: Detail) -> Store | Table:
+def read_data(source: Input, detail: Detail) -> Store | Table:
     """Open a store, or read a file, and note what is to be known of it."""
     file, target, columns, exclude, _ = source
     with noting_warnings(detail):
@@ -39,7 +39,7 @@ def read_data(source: Source, detail: Detail) -> Store | Table:
     return data
 
 
-def read_sums(source: Source, detail: Detail, options: Options) -> SummedTable | None:
+def read_sums(source: Input, detail: Detail, options: Options) -> SummedTable | None:
     """Sum up a tall file that may be larger than memory, or that the solver asks for; None if there is no need to.
 
     A file that is not asked for by solver "gram" is read as others are if it has too many features.
@@ -63,7 +63,7 @@ def read_sums(source: Source, detail: Detail, options: Options) -> SummedTable |
     return data
 
 
-def _chosen(source: Source) -> dict[str, Any]:
+def _chosen(source: Input) -> dict[str, Any]:
     """Return what is taken of a file, as its readers ask for it."""
     zero_based = "auto" if source.zero_based is None else source.zero_based
     return {"zero_based": zero_based, "columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
@@ -75,7 +75,7 @@ def note_first_index(data: Store | Table | SummedTable, file: Path, detail: Deta
         detail.note("indices count from 1, as none of them is 0; with --zero-based from 0")
 
 
-def read_validation(file: Path, data: Store | Table | SummedTable, source: Source, detail: Detail) -> Table:
+def read_validation(file: Path, data: Store | Table | SummedTable, source: Input, detail: Detail) -> Table:
     """Read data to score the models of `data` on, which came from `source`; they must have the same features."""
     target = source.target
     p, names = shape_of(data)[1], data.feature_names
@@ -115,7 +115,7 @@ def names_in(text: str | None) -> list[str] | None:
     return None if text is None else next(csv.reader([text], skipinitialspace=True)) or [""]
 
 
-def _warn_of_doubts(data: Store | Table | SummedTable, responses: NDArray[np.float64], source: Source) -> None:
+def _warn_of_doubts(data: Store | Table | SummedTable, responses: NDArray[np.float64], source: Input) -> None:
     """Warn of a response with two values, given those that are there, and of columns that may not be meant."""
     file, target = source.file, data.target
     if responses.size == 2 < shape_of(data)[0]:

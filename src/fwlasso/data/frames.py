@@ -115,6 +115,18 @@ def listed(names: Sequence[str | int]) -> str:
     return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
+def columns_named(names: tuple[str, ...] | None, which: NDArray[np.bool_]) -> str:
+    """Return the columns that are meant, by their names or numbers."""
+    found = [(names or range(which.size))[j] for j in np.flatnonzero(which)]
+    return f"{'column' if len(found) == 1 else 'columns'} {listed(found)}"
+
+
+def not_finite(names: tuple[str, ...] | None, which: NDArray[np.bool_]) -> ValueError:
+    """Return the error for columns of X that cannot be computed with."""
+    what = "NaN, infinity or values too large for their squares to be finite"
+    return ValueError(f"X contains {what}, in {columns_named(names, which)}")
+
+
 def is_number(dtype: Any) -> bool:
     """Tell whether a column of this type has numbers; pandas, polars and pyarrow have types of their own."""
     if hasattr(dtype, "is_numeric"):  # polars

@@ -24,29 +24,8 @@ def carry_over(
 
     A variant is found by its identifier, in any order and among any others; one without (".") by chromosome and
     position, and one whose identifier the model has more than once by all three. Where A1 and A2 are exchanged, b x
-    becomes b (2 - x), with a warning.
-
-    Parameters
-    ----------
-    coefs : csc_array of shape (n_features, k)
-    names, variants : those of the features with a coefficient; no variants where the alleles are not known
-    X : Genotypes with names
-
-    Raises
-    ------
-    ValueError
-        Variants are missing in X, have other alleles there, or no call: how many, and the first of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> from fwlasso.bed import Genotypes, Variant, Variants
-    >>> variants = Variants(("1", "1"), np.array([200, 100]), ("G", "A"), ("T", "C"))
-    >>> X = Genotypes(np.array([[0b11_10], [0b11_00]], np.uint8), 2, ("rs2", "rs1"), variants)
-    >>> coefs, offsets = carry_over(sp.csc_array([[5.0]]), {0: "rs1"}, {0: Variant("1", 100, "A", "C")}, X)
-    >>> coefs.toarray().tolist(), offsets.tolist(), (X @ coefs + offsets).tolist()
-    ([[0.0], [5.0]], [0.0], [[10.0], [0.0]])
+    becomes b (2 - x), with a warning. A ValueError counts the variants that are missing in X, have other alleles there,
+    or no call, and names the first of them. Without `variants` the alleles are not known.
     """
     used = np.unique(coefs.indices[coefs.data != 0.0]).tolist()
     if used and bool(variants) != (X.variants is not None):

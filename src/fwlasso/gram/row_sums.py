@@ -14,7 +14,7 @@ from .._core.csc import Csc
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
 from .._core.threads import Workers, one_blas_thread, physical_memory
-from ..data.frames import listed
+from ..data.frames import not_finite
 from ..problem.route import n_threads_of_sums
 from .blocks import Coordinates, Mask, Piece, Rows, add_in_order, choose_coordinates, cut_folds, read_block, some_rows
 from .sparse_sums import is_sparse_enough, sum_sparse_rows
@@ -88,7 +88,8 @@ def row_sums(
         if better is None:
             break
         coordinates = better
-    _require_finite(squares, feature_names)
+    if not np.isfinite(squares[1:-1]).all():  # whatever columns are scaled by
+        raise not_finite(feature_names, ~np.isfinite(squares[1:-1]))
     return [RowSums(sums, coordinates, sums.diagonal().copy(), n_ops) for sums in products]
 
 
@@ -110,17 +111,6 @@ def better_coordinates(
     if not is_far.any():
         return None
     return Coordinates(np.where(is_far & np.isfinite(nearer), nearer, shifts), scales)
-
-
-def _require_finite(squares: Vector, feature_names: tuple[str, ...] | None) -> None:
-    """Raise a ValueError that names the columns of X whose squares are not finite, whatever they are scaled by."""
-    bad = np.flatnonzero(~np.isfinite(squares[1:-1])).tolist()
-    if bad:
-        names = [feature_names[j] if feature_names else j for j in bad]
-        raise ValueError(
-            "X contains NaN, infinity or values too large for their squares to be finite, in "
-            f"{'column' if len(bad) == 1 else 'columns'} {listed(names)}"
-        )
 
 
 def _add_rows(
@@ -152,12 +142,12 @@ def _add_rows(
             take=lambda _: next(left, None),
             compute=lambda piece, desk: desk.multiply(X, y, piece.rows, coordinates),
             add=lambda piece, desk: desk.add_to(products[piece.fold], vanished),
-            make_room=lambda: Desk(most, is_small=is_small),
+            make_room=lambda: RowBlock(most, is_small=is_small),
         )
     return most + len(pieces) + 2  # in a block, of all blocks, and the shifts of both columns
 
 
-class Desk:
+class RowBlock:
     """What a thread works on: the columns of [1, X, y] of some rows, and their products."""
 
     def __init__(self, n_rows: int, *, is_small: bool = False) -> None:

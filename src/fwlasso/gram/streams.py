@@ -14,7 +14,7 @@ from .._core.threads import Workers, one_blas_thread
 from ..datasets.arrow_files import Block
 from ..datasets.libsvm_rows import TextRows
 from .blocks import BLOCK_ROWS, Coordinates, Mask, Rows, add_in_order, choose_coordinates
-from .row_sums import Desk, RowSums
+from .row_sums import RowBlock, RowSums
 from .sparse_sums import is_sparse_enough, mirror
 
 Batch = Block | TextRows
@@ -54,24 +54,24 @@ class Stream:
     def _add_blocks(self, blocks: Iterator[list[Batch]], workers: Workers) -> None:
         """Add blocks of rows, cut by their numbers and not by what a read brings."""
 
-        def take(_: Desk) -> tuple[list[Batch], Coordinates] | None:
+        def take(_: RowBlock) -> tuple[list[Batch], Coordinates] | None:
             parts = next(blocks, None)
             if parts is None:
                 return None
             self._n_blocks += 1
             return parts, self._coordinates_of(parts)
 
-        def compute(taken: tuple[list[Batch], Coordinates], desk: Desk) -> None:
+        def compute(taken: tuple[list[Batch], Coordinates], desk: RowBlock) -> None:
             parts, coordinates = taken
             values, y = _put_together(parts, coordinates.shifts.size - 2)
             desk.multiply(Dense(values), y, np.arange(y.size), coordinates)
 
-        def add(taken: tuple[list[Batch], Coordinates], desk: Desk) -> None:
+        def add(taken: tuple[list[Batch], Coordinates], desk: RowBlock) -> None:
             self._widen(taken[1].shifts.size)
             desk.add_to(self._products, self.vanished)
 
         with one_blas_thread():
-            add_in_order(workers, workers.n_threads, take, compute, add, lambda: Desk(BLOCK_ROWS))
+            add_in_order(workers, workers.n_threads, take, compute, add, lambda: RowBlock(BLOCK_ROWS))
 
     def _add_entries(self, batches: Iterator[Batch], workers: Workers) -> None:
         """Add the outer product of every row with itself; one thread reads while another one adds."""

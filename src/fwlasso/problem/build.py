@@ -29,7 +29,7 @@ from .._core.standardized import Shifted, Standardized
 from .._core.threads import Workers, even_cuts
 from .._core.weighted import weighted
 from ..data.design import Design
-from ..data.frames import listed
+from ..data.frames import columns_named, not_finite
 
 # Columns whose mean is so many times larger than their spread are counted from a number of theirs, not from zero.
 _FAR = 30.0
@@ -64,17 +64,14 @@ def build_problem(
         lambda lo, hi: _summarize(columns, np.arange(lo, hi), response, means, norms, xty), column_chunks(columns)
     )
     if not (np.isfinite(norms).all() and np.isfinite(xty).all()):
-        raise ValueError(
-            "X contains NaN, infinity or values too large for their squares to be finite, in "
-            + _named(design, ~(np.isfinite(norms) & np.isfinite(xty)))
-        )
+        raise not_finite(design.feature_names, ~(np.isfinite(norms) & np.isfinite(xty)))
     if fit_intercept:
         columns = _counted_from_near(columns, response, means, norms, xty, workers)
     else:
         norms = np.hypot(norms, math.sqrt(total) * means)
         means[:] = 0.0
     if ((norms > 0.0) & (norms < _LEAST_NORM)).any():
-        which = _named(design, (norms > 0.0) & (norms < _LEAST_NORM))
+        which = columns_named(design.feature_names, (norms > 0.0) & (norms < _LEAST_NORM))
         raise ValueError(f"X varies by less than {_LEAST_NORM:g}, too little to compute with in float64, in {which}")
     largest = float(norms.max(initial=0.0))
     if largest > 0.0 and not (standardize or _USUAL_X[0] < largest < _USUAL_X[1]):
@@ -93,13 +90,6 @@ def build_problem(
         X, response, xty, norms2, yy,
         centred=bool(fit_intercept), largest=largest, y_size=y_size, units=units, n_samples=m,
     )  # fmt: skip
-
-
-def _named(design: Design, which: NDArray[np.bool_]) -> str:
-    """Return the columns that are meant, by their names or numbers."""
-    p = which.size
-    bad = [(design.feature_names or range(p))[j] for j in np.flatnonzero(which)]
-    return f"{'column' if len(bad) == 1 else 'columns'} {listed(bad)}"
 
 
 def _as_centred(y: Vector, weights: Vector, fit_intercept: bool, standardize: bool) -> tuple[Vector, float, Units]:

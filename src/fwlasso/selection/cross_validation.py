@@ -22,7 +22,7 @@ from ..result import LassoPath
 from ..status import Status
 from .choice import Choice, choice_of_point, choose_by_information, choose_by_scores
 from .criteria import INFORMATION_RULES, SCORE_RULES, Rule, best_point
-from .folds import Selection, Split
+from .folds import SelectionOptions, Split
 from .refit import relax
 from .scoring import Scoring, make_scoring
 from .together import SubsetPaths, solve_paths
@@ -98,7 +98,7 @@ class CrossValidation:
         >>> bool(found.choose("1se").alpha > found.alpha)
         True
         """
-        rule = Selection(rule=rule).rule
+        rule = SelectionOptions(rule=rule).rule
         if rule in INFORMATION_RULES:
             return replace(self, choice=choose_by_information(self.path, str(rule)))
         old = self.choice
@@ -174,10 +174,10 @@ def lasso_cv(
     """
     options = options_of("lasso_cv", path_options)
     split_params = {} if groups is None else {"groups": groups}
-    return cross_validate(X, y, options, Selection(cv, rule, scoring, relax, validation, split_params))
+    return cross_validate(X, y, options, SelectionOptions(cv, rule, scoring, relax, validation, split_params))
 
 
-def cross_validate(X: Any, y: Any, options: Options, selection: Selection) -> CrossValidation:
+def cross_validate(X: Any, y: Any, options: Options, selection: SelectionOptions) -> CrossValidation:
     """Compute a path and the paths of its folds, and choose a model, as `selection` says; see `lasso_cv`."""
     scoring = make_scoring(selection.scoring, selection.score_params)
     if options.tol is None and options.rule == "gap":
@@ -246,7 +246,7 @@ def _gain_beyond(scores: Vector) -> float:
 
 
 def _choose(
-    paths: SubsetPaths, splits: list[Split], selection: Selection, scoring: Scoring, data: Data
+    paths: SubsetPaths, splits: list[Split], selection: SelectionOptions, scoring: Scoring, data: Data
 ) -> tuple[Choice, LassoPath]:
     """Score the points that all paths have, and choose one of them; return what the scores are of, too."""
     path, fold_paths, _ = paths
@@ -274,7 +274,7 @@ def _choose(
 
 
 def _fold_scores(
-    paths: SubsetPaths, fold: int, split: Split, selection: Selection, scoring: Scoring, *, data: Data
+    paths: SubsetPaths, fold: int, split: Split, selection: SelectionOptions, scoring: Scoring, *, data: Data
 ) -> NDArray[np.float64]:
     """Return the scores of a fold on the samples held out, of every point and blend."""
     path, (kept, rows) = paths.subset_paths[fold], split

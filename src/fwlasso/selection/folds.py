@@ -27,7 +27,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Selection:
+class SelectionOptions:
     """How a model is chosen; building one raises a ValueError that names a bad argument."""
 
     cv: Any = None
