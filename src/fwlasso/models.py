@@ -187,11 +187,7 @@ class LinearModel:
 
 
 def _of_column(
-    coef: sp.csc_array,
-    intercept: float,
-    names: Sequence[str] | None,
-    about: dict[str, Any],
-    path: LassoPath | None,
+    coef: sp.csc_array, intercept: float, names: Sequence[str] | None, about: dict[str, Any], path: LassoPath | None
 ) -> LinearModel:
     """Return the model with these coefficients; the path tells what is known of the features."""
     column = sp.csc_array(coef)

@@ -74,11 +74,7 @@ def plot_coefs(path: LassoPath, *, ax: "Axes | None" = None, x: Abscissa = "radi
 
 
 def plot_error(
-    path: LassoPath,
-    choice: "Choice | CrossValidation | LassoCV",
-    *,
-    ax: "Axes | None" = None,
-    x: Abscissa = "radius",
+    path: LassoPath, choice: "Choice | CrossValidation | LassoCV", *, ax: "Axes | None" = None, x: Abscissa = "radius"
 ) -> "Axes":
     """Draw what a choice rests on: the criterion at every point, its folds, its standard errors, the chosen point.
 

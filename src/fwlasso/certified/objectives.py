@@ -11,14 +11,7 @@ import numpy as np
 
 from .._core.columns import Vector
 from .._core.jit import kernel
-from .._core.losses import (
-    Loss,
-    fill_curvature,
-    fill_residual,
-    is_quadratic,
-    loss_value,
-    smoothness,
-)
+from .._core.losses import Loss, fill_curvature, fill_residual, is_quadratic, loss_value, smoothness
 from .._core.moments import rounding_bound as gamma
 from .._core.objective import duality_gap
 from .._core.penalties import L1, Penalty, Sums

@@ -57,9 +57,7 @@ def convert(
 
 
 def verify(
-    store: Annotated[Path, typer.Argument(help="Folder of the store.")],
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    store: Annotated[Path, typer.Argument(help="Folder of the store.")], as_json: AsJson = False, quiet: Quiet = False
 ) -> None:
     """Read all of a STORE and compare it with the checksums that were written with it.
 
@@ -73,11 +71,7 @@ def verify(
     _print_store(checked, "as it was written", detail)
 
 
-def info(
-    source: Input,
-    n_threads: Threads = None,
-    as_json: AsJson = False,
-) -> None:
+def info(source: Input, n_threads: Threads = None, as_json: AsJson = False) -> None:
     """Tell what is in FILE, a file or a store, and what a path on it would cost. All columns are read.
 
     For example:

@@ -32,10 +32,7 @@ _ELSEWHERE = {".onnx": _ONNX, ".joblib": _PICKLE, ".pkl": _PICKLE, ".pickle": _P
 
 
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(metavar="MODEL", help="The folder of a run, model.json or path.npz."),
-    ],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a run, model.json or path.npz.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help=f"{given.KINDS}, with or without a response.")],
     point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Of a path, a model in between, interpolated.")] = None,

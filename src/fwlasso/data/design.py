@@ -50,12 +50,7 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
         raise ValueError(f"X has dates or durations, {X.dtype}: make numbers of them first, such as days")
     try:
         X = check_array(
-            X,
-            accept_sparse="csc",
-            dtype=(np.float64, np.float32),
-            order="F",
-            ensure_all_finite=False,
-            input_name="X",
+            X, accept_sparse="csc", dtype=(np.float64, np.float32), order="F", ensure_all_finite=False, input_name="X"
         )
     except (TypeError, ValueError) as error:
         raise _of_column(X, error) from error

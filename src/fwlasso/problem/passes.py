@@ -9,15 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .._core.columns import (
-    Columns,
-    Matrix,
-    Vector,
-    column_chunks,
-    count_entries,
-    stack,
-    storage_of,
-)
+from .._core.columns import Columns, Matrix, Vector, column_chunks, count_entries, stack, storage_of
 from .._core.csc import Csc
 from .._core.problem import Problem
 from .._core.samples import Samples

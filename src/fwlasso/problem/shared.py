@@ -76,9 +76,7 @@ class SharedPasses:
     def _run_all(self) -> None:
         """Run all that wait, chunks of neighbouring columns after each other, while nobody holds the lock."""
         together, self._waiting = self._waiting, []
-        tasks = sorted(
-            ((cut, number, k) for number, it in enumerate(together) for k, cut in enumerate(it.cuts[:-1])),
-        )
+        tasks = sorted(((cut, number, k) for number, it in enumerate(together) for k, cut in enumerate(it.cuts[:-1])))
         self._changed.release()
         try:
             self._workers.map(lambda at, _: together[tasks[at][1]].run(tasks[at][2]), range(len(tasks) + 1))

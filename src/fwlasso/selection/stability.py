@@ -59,12 +59,7 @@ class Stability:
 
 
 def stability_selection(
-    X: Any,
-    y: Any = None,
-    *,
-    n_subsamples: int = 100,
-    fraction: float = 0.5,
-    **path_options: Any,
+    X: Any, y: Any = None, *, n_subsamples: int = 100, fraction: float = 0.5, **path_options: Any
 ) -> Stability:
     """Compute paths on random subsamples, and how often every feature is selected on them.
 
