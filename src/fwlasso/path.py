@@ -206,7 +206,7 @@ def _describe(kept: Mask) -> str:
 
 @contextmanager
 def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) -> Iterator[Context]:
-    """Validate the data, and have threads and an ear for the clock and the keyboard, for the time of the context.
+    """Validate the data, and have threads and a monitor for the time of the context.
 
     `for_parts`: for paths on parts of the samples, too.
     """

@@ -100,7 +100,7 @@ def test_rotations_let_no_error_grow_among_near_copies(rng):
     assert error(gram, factor) < 1e-14
 
 
-def test_a_cleared_factor_is_made_anew(gram):
+def test_a_cleared_factor_is_made_again(gram):
     factor = make_factor(gram)
     bring(gram, factor, np.arange(40))
     factor.upper[:] = np.nan

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from .._core.notices import warn_of_doubt
 from .._core.threads import physical_memory
+from ..data.frames import are_numbers
 from ..data.genotypes import Genotypes
 from ..data.predict import match_columns
 from ..data.store import Store, open_store
 from ..datasets import Table, read_table
-from ..datasets.arrow_files import are_numbers, shortened
+from ..datasets.arrow_files import shortened
 from ..datasets.new_rows import read_libsvm_rows
 from ..datasets.readers import LIBSVM, TABLES, suffix_of
 from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table

@@ -22,15 +22,15 @@ def names_beside(X: Any, known: Sequence[str] | None) -> tuple[str, ...] | None:
     if names is None or known is None:
         return None
     counted = names == tuple(range(len(names)))
-    return None if counted and not all(map(_is_numeral, known)) else tuple(map(str, names))
+    return None if counted and not are_numbers(known) else tuple(map(str, names))
 
 
-def _is_numeral(name: str) -> bool:
+def are_numbers(names: Sequence[str]) -> bool:
+    """Tell whether names are nothing but numbers, such as the first row of a table without names."""
     try:
-        float(name)
+        return all(float(name) == float(name) for name in names)
     except ValueError:
         return False
-    return True
 
 
 def _names(X: Any) -> tuple[Any, ...] | None:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.frames import is_number
+from ..data.frames import are_numbers, is_number
 from ..data.progress import ProgressCallback, Step
 from .compressed import unpacked
 from .optional import optional
@@ -199,14 +199,6 @@ def _distinct(file: Path, names: list[str]) -> list[str]:
     if not names:
         raise ValueError(f"{file}: there are no columns")
     return names
-
-
-def are_numbers(names: Sequence[str]) -> bool:
-    """Tell whether the first row of a table has nothing but numbers."""
-    try:
-        return all(float(name) == float(name) for name in names)
-    except ValueError:
-        return False
 
 
 def shortened(names: Sequence[str]) -> str:

@@ -140,8 +140,8 @@ def _add_rows(
             workers,
             min(len(pieces), n_threads_of_sums(p, physical_memory())),
             take=lambda _: next(left, None),
-            compute=lambda piece, desk: desk.multiply(X, y, piece.rows, coordinates),
-            add=lambda piece, desk: desk.add_to(products[piece.fold], vanished),
+            compute=lambda piece, room: room.multiply(X, y, piece.rows, coordinates),
+            add=lambda piece, room: room.add_to(products[piece.fold], vanished),
             make_room=lambda: RowBlock(most, is_small=is_small),
         )
     return most + len(pieces) + 2  # in a block, of all blocks, and the shifts of both columns

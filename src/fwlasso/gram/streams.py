@@ -61,14 +61,14 @@ class Stream:
             self._n_blocks += 1
             return parts, self._coordinates_of(parts)
 
-        def compute(taken: tuple[list[Batch], Coordinates], desk: RowBlock) -> None:
+        def compute(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             parts, coordinates = taken
             values, y = _put_together(parts, coordinates.shifts.size - 2)
-            desk.multiply(Dense(values), y, np.arange(y.size), coordinates)
+            room.multiply(Dense(values), y, np.arange(y.size), coordinates)
 
-        def add(taken: tuple[list[Batch], Coordinates], desk: RowBlock) -> None:
+        def add(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             self._widen(taken[1].shifts.size)
-            desk.add_to(self._products, self.vanished)
+            room.add_to(self._products, self.vanished)
 
         with one_blas_thread():
             add_in_order(workers, workers.n_threads, take, compute, add, lambda: RowBlock(BLOCK_ROWS))
