@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, column_entries
-from .._core.jit import kernel
+from .._core.columns import count_entries
 from .._core.threads import Workers, resolve_threads
 from ..certified import BYTES_PER_COLUMN
 from ..certified.duplicates import Duplicates
@@ -47,7 +46,7 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
         n_distinct = Duplicates(LocalPass(problem, workers)).distinct(varying).size
     m, p = problem.shape
     columns = design.columns
-    lengths = _lengths(columns, p)
+    lengths = count_entries(columns, np.arange(p))
     return Description(
         n_samples=m,
         n_features=p,
@@ -61,15 +60,6 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
         n_copies=varying.size - n_distinct,
         path_bytes=BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
     )
-
-
-@kernel
-def _lengths(columns: Columns, p: int) -> NDArray[np.int64]:
-    """Return the number of entries of every column."""
-    lengths = np.empty(p, np.int64)
-    for j in range(p):
-        lengths[j] = column_entries(columns, j)
-    return lengths
 
 
 def _histogram(lengths: NDArray[np.int64]) -> dict[str, int]:
