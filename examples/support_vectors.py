@@ -3,7 +3,7 @@ Support vectors and other polytopes
 ===================================
 
 Frank-Wolfe needs one thing of a polytope: the best of some of its vertices. On the l1 ball these are the columns of the
-Lasso, on a simplex the samples of a support vector machine, where the method comes from. This page solves two kinds of
+Lasso, on a simplex the samples of a support vector machine, where the method comes from. This page solves three kinds of
 SVM, sees the Lasso as one, and then lets the Lasso leave out most of the support vectors of another.
 """
 
@@ -60,13 +60,29 @@ for solver, tol in (("sfw", 1e-1), ("sfw", 1e-2), ("pfw", 1e-6)):
     )
 
 # %%
+# Two classes, two simplices
+# --------------------------
+# If the intercept costs nothing, as in ``SVC``, each class has a hull of its own, and the SVM is the shortest line between
+# the two: the columns y x, and a simplex for each class. If they can be separated, no ξ is needed, and ||w|| is 2/d.
+X, target = load_iris(return_X_y=True)
+X, is_setosa = scale(X), target == 0
+vertices = np.column_stack([X[is_setosa].T, -X[~is_setosa].T])
+found = minimise_on_simplices(
+    vertices, sizes=[50, 100], sample_size=20, tol=1e-3, random_state=0
+)
+peer = SVC(kernel="linear", C=1e6, tol=1e-9).fit(X, is_setosa)
+print(
+    f"ours   {1 / found.value:.4f} <= 1/2 ||w||^2 <= {1 / (found.value - found.gap):.4f}"
+)
+print(f"SVC    {0.5 * np.sum(peer.coef_**2):.4f}")
+
+# %%
 # One simplex for every sample
 # ----------------------------
 # The multiclass SVM of Crammer and Singer pays, for every sample, its worst class. In its dual every sample has a simplex,
 # whose vertices are the classes, and a step changes one sample. The gap is that of the SVM itself: the objective plus
 # ``found.value``, which is minus that of the dual.
-X, target = load_iris(return_X_y=True)
-X, C = np.column_stack([scale(X), np.ones(len(X))]), 0.5
+X, C = np.column_stack([X, np.ones(len(X))]), 0.5
 is_class = np.eye(3)[target]
 # C (e_target - e_k) x for the classes k of each sample, and what it costs to mistake one class for another.
 vertices = np.einsum("ikc,id->cdik", is_class[:, None] - np.eye(3), C * X)

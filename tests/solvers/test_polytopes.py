@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import scale
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from fwlasso import Status, lasso_path
 from fwlasso.solvers.polytopes import minimise_on_simplices
@@ -119,6 +119,19 @@ def test_an_l2_svm_has_the_objective_of_linear_svc(solver, tol):
     assert ours == pytest.approx(theirs, rel=tol)
     # The reciprocal of the least squared distance, halved, is a lower bound, and close by as much.
     assert (1.0 - tol) * theirs <= 0.5 / (q @ q) <= (1.0 + 1e-8) * theirs
+
+
+@pytest.mark.compiled
+def test_one_simplex_per_class_is_an_svm_with_a_free_intercept():
+    X, target = load_iris(return_X_y=True)
+    X, is_first = scale(X), target == 0
+    vertices = np.hstack([X[is_first].T, -X[~is_first].T])
+    found = minimise_on_simplices(vertices, sizes=[50, 100], sample_size=20, tol=1e-3, random_state=0)
+    peer = SVC(kernel="linear", C=1e6, tol=1e-9).fit(X, is_first)
+    theirs = 0.5 * np.sum(peer.coef_**2)
+    assert found.status is Status.CERTIFIED
+    assert 1.0 / found.value <= (1.0 + 1e-8) * theirs
+    assert theirs <= (1.0 + 1e-8) / (found.value - found.gap) <= 1.01 * theirs
 
 
 @pytest.mark.compiled
