@@ -66,12 +66,14 @@ def _provenance(setup: Setup, failures: Mapping[str, str]) -> str:
 
 
 def _where(claim: Claim) -> str:
-    """Return the sets of a claim with the verdict on each."""
+    """Return the sets of a claim, those on which it holds first."""
     words: dict[str, set[str]] = {}
     for case in claim.cases:
         words.setdefault(case.where, set()).add(case.word.partition(",")[0])
-    verdicts = {where: found.pop() if len(found) == 1 else "in part" for where, found in words.items()}
-    return ", ".join(f"{where} {verdict}" for where, verdict in verdicts.items())
+    sets: dict[str, list[str]] = {"yes": [], "in part": [], "no": [], "void": []}
+    for where, found in words.items():
+        sets[found.pop() if len(found) == 1 else "in part"].append(where)
+    return "; ".join(f"{word}: {', '.join(of_word)}" for word, of_word in sets.items() if of_word)
 
 
 def _section(part: Part, findings: Findings, kinds: Sequence[Kind], claims: _Numbered) -> str:

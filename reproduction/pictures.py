@@ -100,7 +100,7 @@ def name_of(name: str) -> str:
     'Pyrim, 74 x 201,376'
     """
     title, m, _, p = STUDY_SETS[name]
-    return f"{title.replace(' features', '')}, {m:,} x {p:,}"
+    return f"{title}, {m:,} x {p:,}"
 
 
 def name_axes(ax: "Axes", title: str, y_label: str) -> None:

@@ -51,10 +51,10 @@ class PaperSetSize(NamedTuple):
 
 PAPER_SETS: Mapping[str, PaperSetSize] = MappingProxyType(
     {
-        "synthetic-10000-32": PaperSetSize("Synthetic-10000, 32 relevant features", 200, 200, 10_000),
-        "synthetic-10000-100": PaperSetSize("Synthetic-10000, 100 relevant features", 200, 200, 10_000),
-        "synthetic-50000-158": PaperSetSize("Synthetic-50000, 158 relevant features", 200, 200, 50_000),
-        "synthetic-50000-500": PaperSetSize("Synthetic-50000, 500 relevant features", 200, 200, 50_000),
+        "synthetic-10000-32": PaperSetSize("Synthetic-10000 (32 relevant)", 200, 200, 10_000),
+        "synthetic-10000-100": PaperSetSize("Synthetic-10000 (100 relevant)", 200, 200, 10_000),
+        "synthetic-50000-158": PaperSetSize("Synthetic-50000 (158 relevant)", 200, 200, 50_000),
+        "synthetic-50000-500": PaperSetSize("Synthetic-50000 (500 relevant)", 200, 200, 50_000),
         "pyrim": PaperSetSize("Pyrim", 74, 0, 201_376),
         "triazines": PaperSetSize("Triazines", 186, 0, 635_376),
         "e2006-tfidf": PaperSetSize("E2006-tfidf", 16_087, 3_308, 150_360),

@@ -1,6 +1,7 @@
 """The study on small data under the names of the paper's sets: what it runs, writes, keeps and refuses."""
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -103,7 +104,12 @@ def test_a_set_gives_tables_figures_and_a_page(call, data, out):
     page = (out / "RESULTS.md").read_text()
     assert "not run: R is not installed" in page
     assert "![Pyrim: active features](figures/sparsity-pyrim.png)" in page
-    assert "## At a glance" in page
+    assert "| no. | what the paper says | where | here | on |" in page
+    assert "Not measured" in page.partition("## Data")[0]
+    assert "E2006 cannot be had here" in page
+    assert "--seeds 2 --threads 1`" in page
+    assert hashlib.sha256(b"1 1:1\n").hexdigest() in page
+    assert "large/pyrim/cd/0,iterations," in (out / "records.csv").read_text()
     with (out / "tables" / "cost-pyrim.csv").open() as stream:
         runs = {line["method"]: int(line["runs"]) for line in csv.DictReader(stream)}
     assert runs == {"cd": 1, "sfw-1": 2, "sfw-1-blocks": 2, "certified": 1, "certified-radii": 1}

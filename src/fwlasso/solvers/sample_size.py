@@ -3,8 +3,8 @@
 The sample-size rules are those of the paper; each is a small object called with the number of columns p and
 the number of active features. `draw` takes blocks of neighbouring columns at a random rotation: every column
 has the same chance of being looked at. Single columns are drawn afresh for every step, as in the paper, whose
-expectation lemma asks for equal chances given the history. Larger blocks go round, and every column is looked at once
-before any is looked at again: steps are then not independent, but the columns that matter are found sooner.
+expectation lemma asks for equal chances given the history. Larger blocks go round, and nearly every column is looked at
+once before any is looked at again: steps are then not independent, but the columns that matter are found sooner.
 """
 
 import math
