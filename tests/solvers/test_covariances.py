@@ -40,7 +40,7 @@ def test_a_cycle_is_the_same_by_covariances_and_by_residuals(case: Case, rng):
         points.append(refresh(case.problem, point))
     _cycle_over(case.problem, penalty, points[0], places, -1.0, n_cycles)
     gram = Covariances().among(case.problem, columns[places])
-    assert cycle_by_covariances(case.problem, penalty, points[1], places, gram, -1.0, n_cycles) == n_cycles
+    assert cycle_by_covariances(case.problem, penalty, points[1], places, gram, -1.0, max_cycles=n_cycles) == n_cycles
     np.testing.assert_allclose(points[1].unscaled, points[0].unscaled, atol=1e-9)
     fresh = [refresh(case.problem, point).fitted for point in points]
     np.testing.assert_allclose(fresh[1], fresh[0], atol=1e-8)

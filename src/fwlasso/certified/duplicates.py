@@ -21,7 +21,7 @@ class Duplicates:
         weights = weight_vector(columns.summary.samples)
         self._columns = columns
         self._hash_vector = sample_vector(np.random.default_rng(0).standard_normal(weights.size) * weights)
-        self._copies = np.empty(0, np.int64)  # in increasing order
+        self._copies = np.empty(0, np.int64)
 
     def distinct(self, columns: Indices) -> Indices:
         """Return `columns` in increasing order, without zero columns and without copies of earlier ones.
@@ -42,11 +42,7 @@ class Duplicates:
         return self._without_copies(columns)
 
     def _without_copies(self, columns: Indices) -> Indices:
-        if self._copies.size == 0:
-            return columns
-        at = np.minimum(np.searchsorted(self._copies, columns), self._copies.size - 1)
-        rest: Indices = columns[self._copies[at] != columns]
-        return rest
+        return columns[~np.isin(columns, self._copies)]
 
 
 def _ties(columns: Indices, hashes: Vector) -> tuple[Indices, NDArray[np.bool_]]:

@@ -106,7 +106,7 @@ class ColumnPass(Protocol):
         """Return a few columns."""
 
 
-class LocalPass:
+class LocalPass(ColumnPass):
     """Reads columns that are in the memory of this process, or mapped into it.
 
     Of every column it keeps z_j'r / lambda at the last two anchors, the largest |z_j'r| / lambda of all anchors (its
@@ -126,7 +126,6 @@ class LocalPass:
         self._lam = self._lam_before = 0.0
 
     def zero(self, residual: Vector | None) -> float:
-        """Return the largest correlation at a = 0; no residual: it is y, and nothing is read."""
         if residual is None:
             return self._problem.lambda_max
         self._ratios, self._ceiling = (np.zeros(self._corrs.size, np.float32) for _ in range(2))
@@ -135,10 +134,6 @@ class LocalPass:
         return float(largest)
 
     def begin(self, lam: float, unit: float, bend: float) -> float:
-        """Let a = 0 be the first anchor, at this lambda; return how much larger norms in memory are than those of z_j.
-
-        Distances will be in these units, and the squares of norms larger by `bend`.
-        """
         problem, p = self._problem, self._corrs.size
         self._lam = lam
         self._ratios, self._ceiling, self._norms = (np.empty(p, np.float32) for _ in range(3))
@@ -147,14 +142,9 @@ class LocalPass:
         return float(fill_norms(problem.X, problem.norms2, bend, unit, self._norms))
 
     def restart(self) -> None:
-        """Let the last probe be the only anchor: a new stride begins."""
         np.abs(self._ratios, out=self._ceiling)
 
     def correlate(self, probes: Sequence[Probe]) -> Vector:
-        """Read all columns once: return the largest correlation of every probe, and make anchors of them.
-
-        Their lambdas decrease, and are below those before.
-        """
         oldest = np.empty_like(self._ratios) if self._before is None else self._before
         self._before, self._ratios = self._ratios, oldest
         self._lam_before, self._lam = self._lam, probes[-1].lam
@@ -175,11 +165,9 @@ class LocalPass:
         return found
 
     def count(self, growth: float, distance: float) -> int:
-        """Count the columns that `survivors` returns."""
         return int(count_above(self._ceiling, growth, self._norms, distance))
 
     def survivors(self, growth: float, distance: float) -> Indices:
-        """Return the columns with growth ceiling_j + distance ||z_j|| > 1; X is not read."""
         ceiling, p = self._ceiling, self._ceiling.size
         norms = self._norms if distance > 0.0 else ceiling  # zero times infinity is no number
         found = self._workers.map(
@@ -188,7 +176,6 @@ class LocalPass:
         return np.concatenate(found)
 
     def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
-        """Read some columns, in increasing order."""
         X, lams = self._problem.X, np.array([probe.lam for probe in probes])
         residuals, shifts = stack(X, [probe.residual for probe in probes]), _shifts_of(columns, probes)
         violates = np.zeros(columns.size, np.bool_)
@@ -200,10 +187,7 @@ class LocalPass:
         return Correlated(np.max(found, axis=0), columns[violates])
 
     def near(self, lam: float, closeness: float) -> tuple[Indices, Vector]:
-        """Return the columns that are likely to matter at lambda, and how close they are to it, relative to it.
-
-        Correlations are taken as linear in lambda: relative to it they are a mix of those at the last two anchors.
-        """
+        # Correlations are taken as linear in lambda: relative to it they are a mix of those at the last two anchors.
         before, lam_before = self._before, self._lam_before
         if before is None:  # above lambda_max the solution is zero, and the correlations do not change
             before, lam_before = self._ratios, 2.0 * self._lam
@@ -213,7 +197,6 @@ class LocalPass:
         return find_near(self._ratios, here, before, past, closeness)  # type: ignore[no-any-return]
 
     def take(self, columns: Indices) -> Taken:
-        """Return a few columns: here it is a view."""
         problem = self._problem
         return Taken(problem.X, columns, problem.xty[columns], problem.norms2[columns], problem.sizes(columns))
 

@@ -141,7 +141,7 @@ class CoordinateDescent:
         if self._covariances.pay_off(problem, columns):
             n_missing = self._covariances.n_missing(columns)
             gram = self._covariances.among(problem, columns)
-            n_cycles = cycle_by_covariances(problem, penalty, iterate, places, gram, goal, max_cycles)
+            n_cycles = cycle_by_covariances(problem, penalty, iterate, places, gram, goal, max_cycles=max_cycles)
             return n_cycles, n_missing + places.size
         # Once as many dot products are spent as the inner products cost, the choice is made again.
         enough = 1 + self._covariances.n_missing(columns) // max(1, places.size)

@@ -75,7 +75,7 @@ class Covariances:
 
 
 def cycle_by_covariances(
-    problem: Problem, penalty: Penalty, iterate: Iterate, places: Indices, gram: Matrix, goal: float, max_cycles: int
+    problem: Problem, penalty: Penalty, iterate: Iterate, places: Indices, gram: Matrix, goal: float, *, max_cycles: int
 ) -> int:
     """Cycle over the active columns at `places`, in place, until a cycle changes no coefficient by more than `goal`.
 

@@ -146,4 +146,4 @@ def bounds_at(
         hits = np.maximum(np.ceil(-math.expm1(-1.0) * share * draws + math.log1p(-level)), 0.0)
     with np.errstate(over="ignore"):
         bounds = np.where(hits > 0, 16.0 * (reach * radii) ** 2 / (hits + 3.0), np.inf)
-    return Confidence(level, radii, draws, share, hits.astype(np.int64), bounds, np.float64(share) * draws)
+    return Confidence(level, radii, draws, share, hits.astype(np.int64), bounds, passes=np.float64(share) * draws)
