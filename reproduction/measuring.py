@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.peers import PeerError, run_peer
 from benchmarks.peers.accuracy import ball_gaps, penalty_gaps
 from fwlasso._core.columns import Vector
-from fwlasso.monitor import Progress
 from fwlasso.path import lasso_path
 from fwlasso.result import LassoPath
 from fwlasso.status import Status
 
+from .batches import Look, looked_at
 from .methods import Method
 from .sets import Loaded
 from .study import Record
@@ -27,7 +27,6 @@ from .units import EPS, N_POINTS, UNITS
 
 _SHORT = 15.0  # seconds: shorter runs of methods that are not random are made some times
 _CALLS = 3
-_MOST_COEFS = 50_000_000  # of all models of a path: some gigabytes
 
 
 class Measured(NamedTuple):
@@ -52,12 +51,9 @@ def measure(loaded: Loaded, method: Method, seed: int, n_threads: int | None) ->
     """Return the record of a method: one run for a seed, or the times of three where runs are short and all alike."""
     if method.peer is not None:
         return _measure_peer(loaded, method)
-    ours = run(loaded, method, seed, n_threads)
+    models = _Models(loaded, method)
+    ours = run(loaded, method, seed, n_threads, models)
     path = ours.path
-    if path.ending is Status.STOPPED:
-        return {"missing": f"its first {len(path)} models have {path.coefs.nnz:,} coefficients, more than are kept"}
-    gaps_of: Callable[..., Vector] = penalty_gaps if method.grid == "alphas" else ball_gaps
-    grid = path.alphas if method.grid == "alphas" else path.radii
     return {
         "seconds": ours.seconds,
         "times": ours.times,
@@ -67,13 +63,33 @@ def measure(loaded: Loaded, method: Method, seed: int, n_threads: int | None) ->
         "passes": float(path.counters.passes),
         "unfinished": sum(not status.converged and status is not Status.STALLED for status in path.statuses),
         "stalled": stalled_points(path),
-        "gaps": numbers(gaps_of(loaded.data.X, loaded.data.y, path.coefs, grid, known=loaded.moments)),
-        **_models(loaded, path.coefs, path.intercepts),
+        **models.record,
     }
 
 
-def run(loaded: Loaded, method: Method, seed: int, n_threads: int | None, **more: Any) -> Measured:
-    """Run a method on its grid in the paper's units, compiled beforehand, without certificates."""
+class _Models:
+    """What is known of every model of a path, filled in part by part: the coefficients are not kept."""
+
+    def __init__(self, loaded: Loaded, method: Method) -> None:
+        self._loaded, self._grid = loaded, getattr(loaded.grids, method.grid)
+        self._gaps_of: Callable[..., Vector] = penalty_gaps if method.grid == "alphas" else ball_gaps
+        self.record: Record = {}
+
+    def __call__(self, coefs: sp.csc_array, intercepts: Vector) -> None:
+        data, known = self._loaded.data, len(self.record.get("l1", ()))
+        grid = self._grid[known : known + intercepts.size]
+        gaps = self._gaps_of(data.X, data.y, coefs, grid, known=self._loaded.moments)
+        for name, values in {"gaps": numbers(gaps), **_models(self._loaded, coefs, intercepts)}.items():
+            self.record.setdefault(name, []).extend(values)
+
+
+def run(
+    loaded: Loaded, method: Method, seed: int, n_threads: int | None, look: Look | None = None, **more: Any
+) -> Measured:
+    """Run a method on its grid in the paper's units, compiled beforehand, without certificates.
+
+    Where `look` is given, it is shown all models, and none is a part of the path; it takes no time of the method's.
+    """
     X, y = loaded.data.X, loaded.data.y
     settings: dict[str, Any] = {
         method.grid: getattr(loaded.grids, method.grid),
@@ -85,28 +101,18 @@ def run(loaded: Loaded, method: Method, seed: int, n_threads: int | None, **more
         **more,
     }
     _compile(method.settings["solver"], method.grid, bool(sp.issparse(X)))
-    paths = [_solve(X, y, settings)]
+    paths = [_solve(X, y, settings, look)]
     while not method.is_random and len(paths) < _CALLS and paths[0].counters.total_seconds < _SHORT:
-        paths.append(_solve(X, y, settings))
+        paths.append(_solve(X, y, settings, look and (lambda *_: None)))
     whole = [float(path.counters.total_seconds) for path in paths]
     return Measured(paths[-1], whole, [float(path.counters.seconds["solve"]) for path in paths])
 
 
-class _Room:
-    """Ends a path whose models together have more coefficients than there is room for."""
-
-    def __init__(self) -> None:
-        self._n_coefs = 0
-
-    def __call__(self, now: Progress) -> bool:
-        self._n_coefs += now.n_active * now.done
-        return self._n_coefs > _MOST_COEFS
-
-
-def _solve(X: Any, y: Vector, settings: dict[str, Any]) -> LassoPath:
-    with warnings.catch_warnings():
+def _solve(X: Any, y: Vector, settings: dict[str, Any], look: Look | None = None) -> LassoPath:
+    with warnings.catch_warnings(), looked_at(settings["solver"], look) as seconds:
         warnings.simplefilter("ignore", ConvergenceWarning)  # unfinished points are counted in the record
-        path = lasso_path(X, y, callback=_Room(), **settings)
+        path = lasso_path(X, y, **settings)
+    path.counters.seconds["solve"] -= sum(seconds)
     if path.ending is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return path

@@ -4,7 +4,6 @@ import csv
 import hashlib
 import json
 import os
-import re
 import signal
 from pathlib import Path
 
@@ -26,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("python_handles_interrupts", "baselines")
 mpl.use("Agg")
 
 COMPLETE, BAD_INPUT, INCOMPLETE = 0, 2, 3
+EVERY = dict(METHODS)
 SMALL = ("cd", "glmnet", "sfw-1", "sfw-1-blocks", "certified", "certified-radii")
 
 
@@ -154,10 +154,22 @@ def test_stand_ins_are_labelled(call, out):
     assert "In round brackets the published figure" not in page
 
 
-def test_models_that_are_too_dense_to_keep_are_left_out(data, monkeypatch):
-    monkeypatch.setattr("reproduction.measuring._MOST_COEFS", 5)
-    record = measuring.measure(sets.load("pyrim", data, None), METHODS["cd"], 0, 1)
-    assert re.fullmatch(r"its first \d+ models have \d+ coefficients, more than are kept", record["missing"])
+@pytest.mark.parametrize("method", ["cd", "apg-ball", "sfw-1", "certified"])
+def test_models_are_looked_at_in_parts_with_the_same_numbers(data, monkeypatch, method):
+    """However many coefficients there is room for; and they are those of the path itself."""
+    loaded = sets.load("pyrim", data, None)
+    whole = measuring.measure(loaded, EVERY[method], 0, 1)
+    path = measuring.run(loaded, EVERY[method], 0, 1).path
+    monkeypatch.setattr("reproduction.batches.MOST_COEFS", 20)
+    parts = measuring.measure(loaded, EVERY[method], 0, 1)
+    same = whole.keys() - {"seconds", "times", "solve_seconds"}
+    for name in same - {"gaps", "train_mse", "l1"}:
+        assert parts[name] == whole[name]
+    for name in ("gaps", "train_mse", "l1"):
+        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-10, atol=1e-13)
+    assert whole["n_active"] == path.n_active.tolist()
+    assert whole["dot_products"] == path.counters.dot_products
+    np.testing.assert_allclose(whole["l1"], abs(path.scaled_coefs).sum(axis=0), rtol=1e-12)
 
 
 @pytest.mark.compiled

@@ -15,7 +15,7 @@ from ..problem.points import Guess, SolvedPath, Tell, solved_path
 from ..status import Status
 from .away_steps import AwayFrankWolfe, pairwise_step
 from .coordinate_descent import CoordinateDescent
-from .pointwise import solve_points
+from .pointwise import collect, each_point
 from .protocol import Burst, SolverSettings, StepSolver, Stopping
 
 # Who goes on if the columns that matter do not fit into memory.
@@ -93,7 +93,8 @@ class Certified:
 
         solver = _FROM_STORAGE[type(penalties[0])]()
         burst = Burst(problem, penalties[n], Stopping(gap=goal), self._max_iter, workers)
-        rest = solve_points(solver, penalties[n:], points[-1].solution[:2] if points else start, burst, tell_rest)
+        last = points[-1].solution[:2] if points else start
+        rest = collect(each_point(solver, penalties[n:], last, burst, tell_rest))
         return solved_path(points + rest.points(), rest.ending)
 
 

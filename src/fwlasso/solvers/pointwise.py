@@ -1,8 +1,9 @@
 """Point by point: a solver advances in bursts, and the one loop here decides when a point of the path is done."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from ..status import Status
 from .levels import draws_needed, reach
 from .protocol import Advance, Burst, SolverSettings, StepSolver, Stopping
 from .sample_size import fewest_columns
+
+#: A point, and what ends the path with it, if anything does.
+Solved: TypeAlias = tuple[SolvedPoint, Status | None]
 
 # So many gaps of a solver may be refuted before it is given up, each half of the one before.
 _MOST_REFUTED = 10
@@ -42,10 +46,21 @@ class PointByPoint:
         tell: Tell,
     ) -> SolvedPath:
         """Solve points from sparse to dense."""
+        return collect(self.each(problem, penalties, start, workers, tell))
+
+    def each(
+        self,
+        problem: Problem | GramProblem,
+        penalties: Sequence[Penalty],
+        start: Guess | None,
+        workers: Workers,
+        tell: Tell,
+    ) -> Iterator[Solved]:
+        """Solve points from sparse to dense, one at a time; none is kept."""
         assert isinstance(problem, Problem)
         burst = Burst(problem, penalties[0], _stopping(problem, self._settings), self._settings.max_iter, workers)
         enough = _draws(problem, penalties, self._settings) if self._settings.rule == "level" else None
-        return solve_points(self._solver, penalties, start, burst, tell, enough)
+        return each_point(self._solver, penalties, start, burst, tell, enough)
 
 
 def _draws(problem: Problem, penalties: Sequence[Penalty], settings: SolverSettings) -> list[int]:
@@ -75,21 +90,24 @@ def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
     return Stopping(settings.tol * float(np.sqrt(problem.yy / column_norm2)))
 
 
-def solve_points(
+def collect(points: Iterable[Solved]) -> SolvedPath:
+    """Return points as a path. An unfinished one is left out, unless it is the first."""
+    solved = list(points)
+    kept = [point for k, (point, _) in enumerate(solved) if k == 0 or not point.status.ends_path]
+    return solved_path(kept, solved[-1][1])
+
+
+def each_point(
     solver: StepSolver,
     penalties: Sequence[Penalty],
     start: Guess | None,
     burst: Burst,
     tell: Tell,
     enough: Sequence[int] | None = None,
-) -> SolvedPath:
-    """Solve points one after the other, each as `burst` asks but for its own penalty; so many steps are `enough`.
-
-    An unfinished point is left out, unless it is the first.
-    """
+) -> Iterator[Solved]:
+    """Solve points one after the other, each as `burst` asks but for its own penalty; so many steps are `enough`."""
     most = burst.max_steps
     problem = burst.problem
-    points: list[SolvedPoint] = []
     iterate = iterates.zero(problem) if start is None else iterates.at(problem, *start)
     for k, penalty in enumerate(penalties):
         watch = partial(_tell_of, tell, k)
@@ -97,16 +115,15 @@ def solve_points(
         done = solve_point(solver, burst._replace(penalty=penalty, max_steps=min(most, n_enough)), iterate, watch)
         if done.status is Status.MAX_ITER and n_enough <= most:
             done = done._replace(status=Status.SETTLED)
-        iterate, ending = done.iterate, done.status
-        assert ending is not None
-        if not (ending.ends_path and points):
-            points.append(_solved_point(problem, done, ending))
-        if ending.ends_path:
-            return solved_path(points, ending)
-        ending = watch(iterate, done.n_iter, done.gap, done=True)
-        if ending is not None and k + 1 < len(penalties):
-            return solved_path(points, ending)
-    return solved_path(points)
+        iterate, status = done.iterate, done.status
+        assert status is not None
+        ending: Status | None = status
+        if not status.ends_path:
+            ending = watch(iterate, done.n_iter, done.gap, done=True)
+            ending = ending if k + 1 < len(penalties) else None
+        yield _solved_point(problem, done, status), ending
+        if ending is not None:
+            return
 
 
 def _tell_of(tell: Tell, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool = False) -> Status | None:
