@@ -5,6 +5,8 @@ from typing import Final
 from fwlasso.solvers.registry import pointwise, register
 
 from .accelerated_gradient import SLEP, AcceleratedGradient
+from .mirror_descent import MirrorDescent
+from .nearest_point import NearestPoint
 from .stochastic_descent import StochasticDescent
 
 _STOPS: Final = ("gap", "change", "paper")
@@ -15,6 +17,9 @@ BASELINES: Final = {
     "apg-ball": pointwise(("radii",), _STOPS, lambda _: AcceleratedGradient()),
     "slep": pointwise(("alphas",), _STOPS, lambda _: AcceleratedGradient(SLEP)),
     "slep-ball": pointwise(("radii",), _STOPS, lambda _: AcceleratedGradient(SLEP)),
+    "sgd": pointwise(("alphas",), _STOPS, lambda settings: MirrorDescent(settings.seed, is_euclidean=True)),
+    "smidas": pointwise(("alphas",), _STOPS, lambda settings: MirrorDescent(settings.seed, is_euclidean=False)),
+    "wolfe": pointwise(("radii",), _STOPS, lambda _: NearestPoint()),
 }
 
 

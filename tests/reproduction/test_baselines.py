@@ -12,6 +12,9 @@ from reproduction.solvers.points import fitted_values, spread
 from test_frank_wolfe import soft
 from test_threads import bits, cut_finely, solve
 
+#: Those that reach a small gap; steps over samples do not.
+PRECISE = [name for name in BASELINES if name not in ("sgd", "smidas")]
+
 pytestmark = pytest.mark.usefixtures("baselines")
 
 
@@ -27,7 +30,7 @@ def test_fitted_values_are_the_sum_of_the_columns(case: Case, rng):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("solver", BASELINES)
+@pytest.mark.parametrize("solver", PRECISE)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_the_same_bits_by_passes_on_threads(monkeypatch, kind, solver):
     cut_finely(monkeypatch, kind)
@@ -35,7 +38,7 @@ def test_the_same_bits_by_passes_on_threads(monkeypatch, kind, solver):
     assert all(other == first for other in others)
 
 
-@pytest.mark.parametrize("solver", BASELINES)
+@pytest.mark.parametrize("solver", PRECISE)
 def test_orthogonal_designs_have_a_closed_form(solver, rng):
     Q, _ = np.linalg.qr(rng.standard_normal((30, 12)))
     y = Q @ (10 * rng.standard_normal(12)) + rng.standard_normal(30)
