@@ -29,7 +29,8 @@ def _tasks(setup: Setup) -> list[Task]:
     tasks = []
     for name in (name for name in setup.sets if name in LARGE):
         tasks.append(data_task(setup, name))
-        for method in (method for key, method in METHODS.items() if key in _ONLY.get(name, METHODS)):
+        wanted = (key for key, method in METHODS.items() if method.sets is None or name in method.sets)
+        for method in (METHODS[key] for key in wanted if key in _ONLY.get(name, METHODS)):
             seeds = range(n_runs(setup, name, method))
             tasks += [_task(setup, name, method, seed) for seed in seeds]
     return tasks

@@ -71,7 +71,7 @@ class _Models:
     """What is known of every model of a path, filled in part by part: the coefficients are not kept."""
 
     def __init__(self, loaded: Loaded, method: Method) -> None:
-        self._loaded, self._grid = loaded, getattr(loaded.grids, method.grid)
+        self._loaded, self._grid = loaded, method.points(loaded.grids)
         self._gaps_of: Callable[..., Vector] = penalty_gaps if method.grid == "alphas" else ball_gaps
         self.record: Record = {}
 
@@ -92,7 +92,7 @@ def run(
     """
     X, y = loaded.data.X, loaded.data.y
     settings: dict[str, Any] = {
-        method.grid: getattr(loaded.grids, method.grid),
+        method.grid: method.points(loaded.grids),
         "certify": False,
         "random_state": seed,
         "n_threads": n_threads,

@@ -80,7 +80,9 @@ class Corral:
     def point(self, problem: Problem, radius: float) -> Iterate:
         """Return the point as an iterate; opposite vertices of a column become one coefficient."""
         columns, place = np.unique(self.columns, return_inverse=True)
-        return at(problem, columns, np.bincount(place, radius * self.signs * self.weights, columns.size))
+        coefs = np.zeros(columns.size)
+        np.add.at(coefs, place, radius * self.signs * self.weights)
+        return at(problem, columns, coefs)
 
 
 class NearestPoint:
