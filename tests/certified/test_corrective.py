@@ -38,21 +38,6 @@ def test_a_claim_is_about_the_coefficients_that_are_returned(data):
 # Along the grid ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "grid"), [("alphas", [0.1, 0.7, 0.3, 0.1, 5.0, 0.3]), ("radii", [2.0, 0.1, 0.5, 2.0, 0.0])]
-)
-def test_grids_out_of_order_and_with_repeated_values_are_sorted_from_sparse_to_dense(name, grid, data):
-    values, y = data
-    path = lasso_path(values, y, tol=1e-8, **{name: grid})
-    wanted = np.sort(grid)[::-1] if name == "alphas" else np.sort(grid)
-    np.testing.assert_allclose(getattr(path, name), wanted, rtol=1e-15)
-    judge(path, values, y)
-    tidy = lasso_path(values, y, tol=1e-8, **{name: np.unique(grid)})
-    for k, value in enumerate(wanted):
-        (twin,) = np.flatnonzero(np.isclose(getattr(tidy, name), value, rtol=1e-12))
-        np.testing.assert_allclose(path.predict(values, k), tidy.predict(values, twin), atol=1e-3)
-
-
 @pytest.mark.parametrize("units", UNITS)
 def test_the_path_over_radii_is_the_path_over_alphas_at_its_norms(units, data):
     values, y = data
@@ -63,15 +48,6 @@ def test_the_path_over_radii_is_the_path_over_alphas_at_its_norms(units, data):
     scale = np.linalg.norm(y)
     np.testing.assert_allclose(over_radii.predict(values), over_alphas.predict(values), rtol=0, atol=1e-4 * scale)
     np.testing.assert_allclose(over_radii.alphas[1:], over_alphas.alphas[1:], rtol=1e-3)
-
-
-def test_the_path_starts_at_zero_and_fits_ever_better(data):
-    values, y = data
-    path = lasso_path(values, y, alphas=50, eps=1e-3, tol=1e-9)
-    assert path.n_active[0] == 0
-    assert path.gaps[0] <= 1e-12  # what rounding may hide of lambda_max
-    assert (np.diff(path.r2) >= -1e-8).all()
-    assert (np.diff(path.radii) >= -1e-6).all()
 
 
 @pytest.mark.parametrize(("wrap", "standardize"), [(np.asfortranarray, True), (sp.csc_array, False)])

@@ -60,22 +60,6 @@ def test_the_gap_asked_for_is_reached_for_every_storage_and_unit(case):
         assert node.lam == weight
 
 
-@pytest.mark.parametrize("start", ["far", "wrong signs", "tiny", "all"])
-def test_any_start_leads_to_the_solution(start, rng):
-    case = make_case(rng.standard_normal((25, 40)), rng.standard_normal(25))
-    weight = 0.05 * case.problem.lambda_max
-    best, *_ = solved(case, np.arange(40), weight, 1e-13)
-    guess = {
-        "far": 100.0 * rng.standard_normal(40),
-        "wrong signs": np.where(best != 0, -best, 0.1),
-        "tiny": np.full(40, 1e-200),
-        "all": rng.standard_normal(40),
-    }[start]
-    a, result, _ = solved(case, np.arange(40), weight, 1e-11, start=(np.arange(40), guess))
-    assert result.status is Status.CERTIFIED
-    np.testing.assert_allclose(case.Z @ a, case.Z @ best, atol=1e-4)
-
-
 def test_a_limit_on_rounds_is_named_and_the_gap_is_that_of_the_point(rng):
     case = make_case(rng.standard_normal((30, 60)), rng.standard_normal(30))
     weight = 0.01 * case.problem.lambda_max

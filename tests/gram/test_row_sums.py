@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from conftest import STORAGES, UNITS, held, random_values
 from fwlasso._core.moments import gamma
@@ -70,6 +71,16 @@ def test_sums_are_those_of_long_double_with_any_number_of_threads(storage, m_p, 
                 assert (np.abs(sums.products - Z.T @ Z) <= limit).all()
                 assert (sums.products == sums.products.T).all()
                 assert sums.n_rows == len(Z)
+
+
+def test_full_columns_far_from_zero_are_shifted_by_a_number_of_theirs(rng):
+    values = rng.standard_normal((50, 3)) + np.array([0.0, 1e9, 1e9])
+    values[0, 1] = 0.0  # which is not stored
+    for X, expected in ((values[:, [0, 2]], [False, True]), (sp.csc_array(values), [False, False, True])):
+        (sums,) = sums_of(X, rng.standard_normal(50))
+        shifts = sums.coordinates.shifts[1:-1]
+        assert (shifts != 0.0).tolist() == expected
+        assert shifts[-1] in values[:, 2]
 
 
 def test_a_shift_that_the_sample_gets_wrong_is_mended(rng):

@@ -43,15 +43,6 @@ def data_of(page):
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
-def test_missing_gaps_and_scores_are_null(report, path):
-    gaps, choice = np.append(np.full(6, 0.125), np.nan), choose(path, 2)
-    scores = np.append(choice.scores[:-1], np.nan)
-    data = data_of(report(replace(path, gaps=gaps), choice=replace(choice, scores=scores)))
-    assert data["points"]["gap"] == [0.125] * 6 + [None]
-    np.testing.assert_allclose(data["scores"]["means"][:-1], scores[:-1], rtol=1e-6)
-    assert data["scores"]["means"][-1] is None
-
-
 @pytest.mark.parametrize("name", ["\udc80", "\x00", "\u2028", "</script>", "<!--"])
 def test_names_that_are_no_text_do_no_harm(report, path, name):
     page = report(replace(path, feature_names=(name,) * P), title=name)

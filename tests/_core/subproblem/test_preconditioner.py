@@ -85,28 +85,6 @@ def test_the_number_of_threads_does_not_change_a_bit(case, rng, monkeypatch):
     assert solutions[0].tobytes() == solutions[1].tobytes()
 
 
-def test_a_step_lets_the_objective_fall(case, rng):
-    """However many signs change: there are more columns than the response has parts."""
-    problem, copies, members = case.problem, copied(case.problem), np.arange(90)
-    work = SubIterate(rng.standard_normal(90), np.zeros(90), np.zeros(len(case.y) + 1))
-    weight = 0.01 * problem.lambda_max
-    refresh(copies, work, members)
-    _, before = gap_and_objective(copies, work, members, weight)
-    kept = Preconditioner(ONE_THREAD)
-    n_steps = 0
-    for _ in range(5):
-        active = members[work.coefs != 0.0]
-        if np.abs(work.corrs - weight * np.sign(work.coefs))[active].max() < 1e-4 * weight:
-            break  # this is the minimum for these signs
-        assert newton_without_factor(copies, work, kept, active, weight, ONE_THREAD) > 0
-        refresh(copies, work, members)
-        _, after = gap_and_objective(copies, work, members, weight)
-        assert after < before
-        before = after
-        n_steps += 1
-    assert n_steps >= 3
-
-
 def test_more_columns_than_samples_leave_one_by_one(rng):
     case = make_case(rng.standard_normal((5, 12)), rng.standard_normal(5))
     problem, copies, members = case.problem, copied(case.problem), np.arange(12)
