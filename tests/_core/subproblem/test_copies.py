@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from conftest import UNITS, make_case, random_values
+from conftest import make_case, random_values
 from copied import copied, make_copier, working_set
 from fwlasso._core.problem import Problem
 from fwlasso._core.subproblem.copies import Copies, entries_of
@@ -14,8 +13,6 @@ from fwlasso.certified import copier as copying
 from fwlasso.certified.copier import NoRoom
 from fwlasso.certified.nodes import Start
 from fwlasso.certified.working_set import WorkingSet
-from fwlasso.data.design import as_design
-from fwlasso.problem.build import build_problem
 from fwlasso.problem.passes import LocalPass
 from fwlasso.status import Status
 
@@ -43,25 +40,6 @@ def test_the_type_of_copies_is_one_for_all_storages(case):
     plain = make_case(np.eye(3), np.ones(3)).problem
     assert kinds(copied(case.problem)) == kinds(copied(plain))
     assert all(x.flags.writeable and x.flags.c_contiguous for x in copied(case.problem) if isinstance(x, np.ndarray))
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("units", list(UNITS))
-def test_masked_samples_are_zero_or_left_out(rng, sparse, units):
-    values = random_values(rng, 60, 20, density=0.3)
-    values[:, 3] = 50.0 + rng.standard_normal(60)  # a full column among sparse ones
-    kept = rng.random(60) < 0.7
-    design = as_design(sp.csc_array(values) if sparse else values)
-    with Workers(1) as workers:
-        problem = build_problem(design, rng.standard_normal(60), *UNITS[units], workers, kept)
-    copies = copied(problem)
-    assert copies.dense is not sparse
-    Z = columns_of(copies, 20)
-    assert (Z[~kept] == 0.0).all()
-    wanted = values[kept] - (values[kept].mean(axis=0) if UNITS[units][0] else 0.0)
-    if UNITS[units][1]:
-        wanted /= np.sqrt((wanted**2).mean(axis=0))
-    np.testing.assert_allclose(Z[kept], wanted, atol=1e-12 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("storage", ["dense64", "csc64"])
