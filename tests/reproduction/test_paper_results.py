@@ -244,6 +244,11 @@ def test_the_papers_own_table_contradicts_it():
     assert own == {f"{name}, the paper's own table": name != "e2006-tfidf" for name in LARGE}
 
 
+def test_more_features_than_steps_are_not_sparse_iterations():
+    claim = claim_of("FW has sparse iterations", made_result(**{"sfw-1": {"iterations": 10}}))
+    assert [case.holds for case in claim.cases] == [False, True, True, True, True, True]
+
+
 def test_an_objective_above_the_minimum_fails_and_says_by_how_much():
     above = {"train_mse": (1.1 * (2.0 - RADII)).tolist()}
     claim = claim_of("The objective falls", made_result(**{"sfw-1": above}))
