@@ -134,18 +134,22 @@ class Growth(NamedTuple):
     name: str
     title: str
     features: Sequence[int]  # those that are followed
-    fw: Sequence[Record]
+    fw: Sequence[Record]  # as the paper writes it
+    ours: Sequence[Record]
     cd: Record
     n_sampled: int  # columns a step of FW
 
     @property
-    def runs(self) -> list[tuple[str, str, Sequence[Record]]]:
-        """Key, label and runs of both methods: the dashes on top."""
-        return [("sfw", f"FW, {self.n_sampled:,} columns a step", self.fw), ("cd", "CD", [self.cd])]
+    def of_fw(self) -> list[tuple[str, str, Sequence[Record]]]:
+        """Key, label and runs of both kinds of FW."""
+        return [
+            ("sfw", f"FW, {self.n_sampled:,} columns a step", self.fw),
+            ("sfw-1-ours", "FW, ours, as many columns", self.ours),
+        ]
 
 
 def growth_figure(growth: Growth) -> Figure:
-    """Return the growth of coefficients along the path, FW against CD: the whole path, and its start."""
+    """Return the growth of coefficients, FW and ours against CD: the whole path, and its start below."""
     title = f"{growth.title}: growth of the {len(growth.features)} most relevant coefficients"
     return Figure(f"growth-{growth.name}", title, partial(_draw_growth, growth))
 
@@ -154,43 +158,55 @@ _START: Final = 0.12  # of the largest l1 norm
 
 
 def _draw_growth(growth: Growth) -> "Picture":
-    figure, axes = panels(2, size=(4.7, 5.2))
-    for ax in axes:
-        for key, label, runs in growth.runs:
-            l1 = np.median([run["l1"] for run in runs], axis=0)
-            for k in range(len(growth.features)):
-                draw_runs(ax, l1, np.array([run["coefs"][k] for run in runs]), key, label)
+    figure, axes = panels(4, size=(4.7, 4.2))
+    headings = ("FW as the paper writes it", "FW, ours")
+    for k, ax in enumerate(axes):
+        key, label, runs = growth.of_fw[k % 2]
+        for of in ((key, label, runs), ("cd", "CD", [growth.cd])):
+            _draw_coefs(ax, growth, *of)
         ax.axhline(0.0, color="black", linewidth=0.6)
         ax.set_xlabel(L1_LABEL)
-    whole, start = axes
-    whole.set_ylabel("coefficient of the scaled feature (units of y)")
-    _label_ends(whole, growth)
-    largest = growth.fw[0]["l1"][-1]
-    start.set_xlim(0.0, _START * largest)
-    coefs = np.array([np.array(run["coefs"])[:, np.array(run["l1"]) <= _START * largest] for run in growth.fw])
-    low, high = min(0.0, float(coefs.min())), float(coefs.max())
-    start.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-    for sign in (1.0, -1.0):
-        label = "a column that has the whole ball: coefficient = ± l1 norm"
-        start.plot([0.0, largest], [0.0, sign * largest], color="#888888", linewidth=0.8, linestyle=":", label=label)
-    for ax in axes:
-        mark_stalled(ax, growth.fw, "sfw", "FW")
-    whole.set_title("the whole path, with the numbers of the features", fontsize="medium")
-    start.set_title("its start", fontsize="medium")
-    figure.suptitle(f"{name_of(growth.name)}: the {len(growth.features)} most relevant coefficients")
+        if k < 2:
+            ax.set_title(f"{headings[k]}, with the numbers of the features", fontsize="medium")
+            ax.set_ylabel("coefficient of the scaled feature")
+            _label_ends(ax, growth.features, runs)
+        else:
+            ax.set_title("the start of the path", fontsize="medium")
+            ax.set_ylabel("coefficient of the scaled feature")
+            _show_start(ax, runs)
+        mark_stalled(ax, runs, key, "FW" if key == "sfw" else "ours")
+    figure.suptitle(f"{name_of(growth.name)}: the {len(growth.features)} most relevant coefficients (units of y)")
     legend_below(figure, axes, n_columns=2, note=_BANDS if len(growth.fw) > 1 else "")
     return figure
 
 
-def _label_ends(ax: "Axes", growth: Growth) -> None:
+def _draw_coefs(ax: "Axes", growth: Growth, key: str, label: str, runs: Sequence[Record]) -> None:
+    l1 = np.median([run["l1"] for run in runs], axis=0)
+    for k in range(len(growth.features)):
+        draw_runs(ax, l1, np.array([run["coefs"][k] for run in runs]), key, label)
+
+
+def _show_start(ax: "Axes", runs: Sequence[Record]) -> None:
+    """Let a panel end early, and show where a single column would have the whole ball: stalled points are there."""
+    end = _START * runs[0]["l1"][-1]
+    coefs = np.array([np.array(run["coefs"])[:, np.array(run["l1"]) <= end] for run in runs])
+    low, high = min(0.0, float(coefs.min())), float(coefs.max())
+    ax.set_xlim(0.0, end)
+    ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+    for sign in (1.0, -1.0):
+        label = "a column that has the whole ball: coefficient = ± l1 norm"
+        ax.plot([0.0, end], [0.0, sign * end], color="#888888", linewidth=0.8, linestyle=":", label=label)
+
+
+def _label_ends(ax: "Axes", features: Sequence[int], runs: Sequence[Record]) -> None:
     """Write the number of a feature at the end of its lines, labels apart from each other."""
-    last = growth.fw[0]["l1"][-1]
-    ends = np.array([np.median([run["coefs"][k][-1] for run in growth.fw]) for k in range(len(growth.features))])
+    last = runs[0]["l1"][-1]
+    ends = np.array([np.median([run["coefs"][k][-1] for run in runs]) for k in range(len(features))])
     low, high = ax.get_ylim()
     ax.set_xlim(right=1.2 * last)
-    for k, place in enumerate(pushed_apart(ends, 0.04 * (high - low))):
+    for k, place in enumerate(pushed_apart(ends, 0.045 * (high - low))):
         ax.annotate(
-            f"{growth.features[k]:,}", (last, ends[k]), (1.06 * last, place), va="center", fontsize="x-small",
+            f"{features[k]:,}", (last, ends[k]), (1.06 * last, place), va="center", fontsize="x-small",
             arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": "#666666", "shrinkA": 0.0, "shrinkB": 0.0},
         )  # fmt: skip
 
@@ -204,7 +220,7 @@ def _draw_test_error(growth: Growth) -> "Picture":
     empty = growth.cd["test_mse"][0]  # the grid of penalties starts with the empty model
     figure, axes = panels(2, size=(4.7, 4.0))
     for ax in axes:
-        for key, label, runs in growth.runs:
+        for key, label, runs in (*growth.of_fw, ("cd", "CD", [growth.cd])):
             l1 = np.median([run["l1"] for run in runs], axis=0)
             errors = np.array([run["test_mse"] for run in runs]) / empty
             draw_runs(ax, l1, errors, key, label)

@@ -126,7 +126,8 @@ def _test_error(name: str, record: Record) -> Figure:
 
 
 def _drawn(name: str, record: Record) -> Growth:
-    return Growth(name, record["title"], record["features"], record["fw"], record["cd"], record["sample_size"])
+    what = ("title", "features", "fw", "ours", "cd", "sample_size")
+    return Growth(name, *(record[key] for key in what))
 
 
 def _over(draws: Draws, look: Callable[[Record], float]) -> Interval:

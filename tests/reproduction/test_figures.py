@@ -122,15 +122,15 @@ def made_growth(n_runs=3):
         {"l1": l1, "coefs": [[1.0, 5.0, 50.0 + k], [0.0, -2.0, -50.0]], "test_mse": [9.0, 7.0, 8.0 + k], "stalled": [0]}
         for k in range(n_runs)
     ]
-    return Growth(SYNTHETIC, "Made", [4, 1234], runs, {**runs[0], "l1": [0.0, 10.0, 100.0]}, 372)
+    return Growth(SYNTHETIC, "Made", [4, 1234], runs, runs, {**runs[0], "l1": [0.0, 10.0, 100.0]}, 372)
 
 
 def test_growth_shows_medians_ranges_features_and_stalled_points():
     figure = growth_figure(made_growth()).draw()
-    for ax in figure.axes:
-        np.testing.assert_array_equal(line(ax, "FW, 372 columns a step, 3 runs").get_ydata(), [1.0, 5.0, 51.0])
+    for ax, (of, name) in zip(figure.axes, 2 * [("FW, 372 columns a step", "FW"), ("FW, ours", "ours")], strict=True):
+        np.testing.assert_array_equal(line(ax, of).get_ydata(), [1.0, 5.0, 51.0])
         assert len(ax.collections) == 2  # a band a feature of FW
-        np.testing.assert_array_equal(line(ax, "points of FW that ended on").get_xdata(), [1.0])
+        np.testing.assert_array_equal(line(ax, f"points of {name} that ended on").get_xdata(), [1.0])
     assert [text.get_text() for text in figure.axes[0].texts] == ["4", "1,234"]
     assert any("whole ball" in label for label in labels_of(figure))
 
