@@ -15,7 +15,7 @@ from ._core.threads import Workers
 from .data.genotypes import Genotypes
 from .data.inputs import Data
 from .gram.file_sums import SummedTable
-from .gram.problem import GramProblem
+from .gram.problem import AnyProblem
 from .options import Options
 from .problem.certificate import certify_iterates
 from .problem.grid import user_values
@@ -33,7 +33,7 @@ _LEAST_SQUARES = (
 
 
 def certify(
-    problem: Problem | GramProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, certify_all: bool
+    problem: AnyProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, certify_all: bool
 ) -> tuple[SolvedPath, int]:
     """Return points with their gaps over all columns, and the passes over the data it took.
 
@@ -54,12 +54,7 @@ def certify(
 
 
 def assemble(
-    problem: Problem | GramProblem,
-    path: SolvedPath,
-    grid_name: str,
-    grid: Vector,
-    counters: Counters,
-    settings: dict[str, Any],
+    problem: AnyProblem, path: SolvedPath, grid_name: str, grid: Vector, counters: Counters, settings: dict[str, Any]
 ) -> LassoPath:
     """Put the points together, in the user's units; `grid` has them already, and gaps are relative."""
     qq, qy, l1 = path.sums.T

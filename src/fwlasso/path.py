@@ -24,7 +24,7 @@ from .checkpoints.segments import InSegments
 from .data.design import Design
 from .data.inputs import Data, as_data
 from .gram.file_sums import SummedTable
-from .gram.problem import GramProblem
+from .gram.problem import AnyProblem, GramProblem
 from .gram.subsets import GramSubsets
 from .monitor import Callback, Monitor, Progress
 from .options import Options
@@ -256,13 +256,13 @@ class Problems:
         if isinstance(self._data, Data) and _route(self._options, self._data.design, len(masks) + 1) == GRAM:
             self._grams = GramSubsets(self._data, masks, *self._units, context.workers)
 
-    def whole(self, workers: Workers) -> Problem | GramProblem:
+    def whole(self, workers: Workers) -> AnyProblem:
         """Return the problem on all samples."""
         if isinstance(self._data, SummedTable):
             return self._data.problem(*self._units)
         return self._by_columns(None, workers) if self._grams is None else self._with_columns(self._grams.whole(), None)
 
-    def part(self, number: int, workers: Workers) -> Problem | GramProblem:
+    def part(self, number: int, workers: Workers) -> AnyProblem:
         """Return the problem on the samples of a mask."""
         kept = self._masks[number]
         if self._grams is None:
@@ -296,7 +296,7 @@ def _route(options: Options, design: Design, n_matrices: int) -> str:
     return choose_route(*size, is_float64=is_float64, memory=memory, n_folds=n_matrices).name
 
 
-def solve(context: Context, problem: Problem | GramProblem, start: Vector | None = None) -> LassoPath:
+def solve(context: Context, problem: AnyProblem, start: Vector | None = None) -> LassoPath:
     """Compute the path that the options of a context ask for: its grid, its points and their gaps."""
     options, workers, run = context.options, context.workers, context.run
     with timed(context.seconds, "grid"):
@@ -351,7 +351,7 @@ def finish(path: LassoPath, context: Context) -> LassoPath:
     return label(path, context.data)
 
 
-def _find_grid(context: Context, problem: Problem | GramProblem) -> tuple[Grid, Status | None]:
+def _find_grid(context: Context, problem: AnyProblem) -> tuple[Grid, Status | None]:
     """Return the grid in the units of the solver, and what cut it short: the search for its end may take a while."""
     run, options = context.run, context.options
     if run is not None and run.grid is not None:
@@ -371,7 +371,7 @@ def _find_grid(context: Context, problem: Problem | GramProblem) -> tuple[Grid, 
     return grid, None
 
 
-def _largest_radius(context: Context, problem: Problem | GramProblem) -> tuple[float, int]:
+def _largest_radius(context: Context, problem: AnyProblem) -> tuple[float, int]:
     """Return ||a||_1 of the penalized solution at eps lambda_max, and how many columns were read for it."""
     last = L1(context.options.ratio * problem.lambda_max)
     look = lambda *_, **__: context.monitor.check()  # noqa: E731
@@ -386,7 +386,7 @@ def _largest_radius(context: Context, problem: Problem | GramProblem) -> tuple[f
     return l1, point.n_read
 
 
-def user_grid(options: Options, values: Vector, problem: Problem | GramProblem) -> Vector:
+def user_grid(options: Options, values: Vector, problem: AnyProblem) -> Vector:
     """Return the grid as users have it, alphas or radii; `values` are penalties lambda = m alpha, or radii.
 
     What was given is kept to the last bit: m alpha / m is not always alpha.
@@ -402,7 +402,7 @@ def _beyond_float64(path: SolvedPath, excess: Vector, tol: float) -> SolvedPath:
     return path._replace(gaps=gaps, statuses=tuple(statuses))
 
 
-def _teller(context: Context, problem: Problem | GramProblem, values: Vector) -> Tell:
+def _teller(context: Context, problem: AnyProblem, values: Vector) -> Tell:
     """Return what tells the callback, if there is one, where the path is."""
     monitor = context.monitor
 

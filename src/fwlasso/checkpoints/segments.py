@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .._core.penalties import Penalty
-from .._core.problem import Problem
 from .._core.threads import Workers
-from ..gram.problem import GramProblem
+from ..gram.problem import AnyProblem
 from ..problem.points import Guess, SolvedPath, SolvedPoint, Tell, solved_path
 from ..solvers.protocol import PathSolver, SolverSettings
 from ..status import Status
@@ -41,12 +40,7 @@ class InSegments:
         self.proves = make(settings).proves
 
     def solve(
-        self,
-        problem: Problem | GramProblem,
-        penalties: Sequence[Penalty],
-        start: Guess | None,
-        workers: Workers,
-        tell: Tell,
+        self, problem: AnyProblem, penalties: Sequence[Penalty], start: Guess | None, workers: Workers, tell: Tell
     ) -> SolvedPath:
         """Solve the segments that the run does not hold yet, from nothing: whoever goes on has no `start`.
 

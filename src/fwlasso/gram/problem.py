@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,10 @@ class GramProblem(NamedTuple):
         return columns, coefs[columns] / centre.coordinates.scales[1 + columns] * centre.y_scale / centre.factors[
             columns
         ]
+
+
+#: Least squares by its columns, or by their inner products.
+AnyProblem: TypeAlias = Problem | GramProblem
 
 
 def gram_problem(

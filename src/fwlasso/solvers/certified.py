@@ -9,7 +9,7 @@ from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.threads import Workers
 from ..certified import NoRoom, follow
-from ..gram.problem import GramProblem, solve_on_gram
+from ..gram.problem import AnyProblem, solve_on_gram
 from ..problem.grid import LARGEST
 from ..problem.points import Guess, SolvedPath, Tell, solved_path
 from ..status import Status
@@ -34,12 +34,7 @@ class Certified:
         self._tol, self._max_iter = settings.tol, settings.max_iter
 
     def solve(
-        self,
-        problem: Problem | GramProblem,
-        penalties: Sequence[Penalty],
-        start: Guess | None,
-        workers: Workers,
-        tell: Tell,
+        self, problem: AnyProblem, penalties: Sequence[Penalty], start: Guess | None, workers: Workers, tell: Tell
     ) -> SolvedPath:
         """Solve points from sparse to dense."""
         goal = self._tol * 0.5 * problem.yy

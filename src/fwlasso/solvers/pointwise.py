@@ -12,7 +12,7 @@ from .._core.iterate import Iterate, is_stale, refresh, rescale, sums_at
 from .._core.penalties import Penalty, warm_scale
 from .._core.problem import Problem
 from .._core.threads import Workers
-from ..gram.problem import GramProblem
+from ..gram.problem import AnyProblem
 from ..problem.certificate import certify_iterates
 from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
@@ -38,12 +38,7 @@ class PointByPoint:
         self._solver, self._settings = solver, settings
 
     def solve(
-        self,
-        problem: Problem | GramProblem,
-        penalties: Sequence[Penalty],
-        start: Guess | None,
-        workers: Workers,
-        tell: Tell,
+        self, problem: AnyProblem, penalties: Sequence[Penalty], start: Guess | None, workers: Workers, tell: Tell
     ) -> SolvedPath:
         """Solve points from sparse to dense."""
         return collect(self.each(problem, penalties, start, workers, tell))

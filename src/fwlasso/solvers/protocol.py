@@ -10,7 +10,7 @@ from .._core.iterate import Iterate
 from .._core.penalties import Penalty
 from .._core.problem import Problem
 from .._core.threads import Workers
-from ..gram.problem import GramProblem
+from ..gram.problem import AnyProblem
 from ..problem.points import Guess, SolvedPath, Tell
 from ..status import Status
 from .sample_size import SampleSize
@@ -36,12 +36,7 @@ class PathSolver(Protocol):
     overlap: int  # how many points a segment solves once more: those that it starts from
 
     def solve(
-        self,
-        problem: Problem | GramProblem,
-        penalties: Sequence[Penalty],
-        start: Guess | None,
-        workers: Workers,
-        tell: Tell,
+        self, problem: AnyProblem, penalties: Sequence[Penalty], start: Guess | None, workers: Workers, tell: Tell
     ) -> SolvedPath:
         """Solve points from sparse to dense; `start` is near the first. There is always one, ended or not."""
 
