@@ -44,12 +44,7 @@ class PointByPoint:
         return collect(self.each(problem, penalties, start, workers, tell))
 
     def each(
-        self,
-        problem: Problem | GramProblem,
-        penalties: Sequence[Penalty],
-        start: Guess | None,
-        workers: Workers,
-        tell: Tell,
+        self, problem: AnyProblem, penalties: Sequence[Penalty], start: Guess | None, workers: Workers, tell: Tell
     ) -> Iterator[Solved]:
         """Solve points from sparse to dense, one at a time; none is kept."""
         assert isinstance(problem, Problem)
