@@ -52,6 +52,9 @@ LOOKS: Final[dict[str, Look]] = {
     "apg-ball": Look("#E69F00", "X", "-."),
     "apg-ours": Look("#EE99AA", "1", (0, (6, 1, 1, 1))),
     "apg-ball-ours": Look("#997700", "2", (0, (3, 2))),
+    "sgd": Look("#BBBBBB", "3", "-", 1.3),
+    "smidas": Look("#777777", "4", (0, (5, 2)), 1.3),
+    "wolfe": Look("#00AACC", "8", (0, (2, 2)), 1.6),
     "certified": Look("#000000", ".", "-", 1.0),
 }
 # Another grid or another number of columns a step is not another method.

@@ -340,41 +340,48 @@ def test_the_wide_problem_is_sorted_and_of_fixed_length():
 
 def test_laws_are_told_apart():
     steps = np.arange(1, 1001)
-    sublinear = {"steps": steps.tolist(), "gaps": (1.0 / steps).tolist(), "n_active": 9}
+    sublinear = [{"steps": steps.tolist(), "errors": (1.0 / steps**k).tolist(), "n_active": [9] * 1000} for k in (1, 2)]
     few = np.arange(1, 25)
-    linear = {"steps": few.tolist(), "gaps": (0.5**few).tolist(), "n_active": 5}
-    findings = rates.PART.show(SETUP, {"rates/fw": sublinear, "rates/afw": linear})
+    linear = {"steps": few.tolist(), "errors": (0.5**few).tolist(), "n_active": few.tolist()}
+    cost = {"p": [1.0, 2.0, 4.0], "m": [3.0, 3.0, 3.0]}
+    records = {"rates/sfw/0": sublinear[0], "rates/sfw/1": sublinear[1], "rates/afw/0": linear, "rates/cost/sfw": cost}
+    findings = rates.PART.show(SETUP, records)
     check_whole(findings)
-    assert [row[5] for row in findings.tables[0].rows] == ["falls like steps^-1.00", "falls by 50 % a step"]
-    fw, afw = findings.tables[0].rows
-    assert fw[1:5] == ("100", "> 1,000", "> 1,000", "> 1,000")
-    assert afw[1:5] == ("7", "14", "20", "> 24")
+    sfw, afw = findings.tables[0].rows
+    assert sfw[3:6] == ("falls like steps^-1.00 to -2.00", "100 to 1,000", "2")
+    assert afw[3:6] == ("falls by 50 % a step", "3 to 24", "1")
+    assert sfw[7:] == ("p^1.0 m^0.0", "yes", "9")
+    assert afw[7:] == ("-", "-", "24, ≤ steps")
 
 
 def test_too_few_points_are_not_fitted():
-    findings = rates.PART.show(SETUP, {"rates/fw": {"steps": [1, 2], "gaps": [1.0, 0.5], "n_active": 2}})
-    assert findings.tables[0].rows[0][5] == "too few points to fit"
+    record = {"steps": [1, 2], "errors": [1.0, 0.5], "n_active": [1, 2]}
+    findings = rates.PART.show(SETUP, {"rates/fw/0": record})
+    assert findings.tables[0].rows[0][3] == "too few points to fit"
 
 
 @pytest.mark.compiled
 def test_rates_of_a_few_steps(monkeypatch):
     monkeypatch.setattr(rates, "MOST_STEPS", 300)
+    monkeypatch.setattr(rates, "MOST_EPOCHS", 20)
+    monkeypatch.setattr(rates, "N_FEATURES", 500)
     records = records_of(rates.PART)
     check_whole(rates.PART.show(SETUP, records))
-    for record in records.values():
+    best = {}
+    for key in rates.METHODS:
+        record = records[f"rates/{key}/0"]
         assert record["steps"] == sorted(record["steps"])
-        assert record["gaps"][-1] < record["gaps"][0]
-    best = {key: min(record["gaps"]) for key, record in records.items()}
-    assert max(best["rates/afw"], best["rates/pfw"], best["rates/apg-ball"]) < best["rates/fw"]
-
-
-def test_the_face_is_small_and_the_solution_inside_it():
-    X, y, radius = rates.problem()
-    exact = lasso_path(X, y, radii=[radius], fit_intercept=False, tol=1e-12)
-    weights = np.abs(exact.coef(0))
-    assert weights.sum() == pytest.approx(radius)
-    assert 5 < np.count_nonzero(weights) < rates.N_FEATURES // 4
-    assert weights[weights > 0.0].min() > 1e-3
+        best[key] = min(record["errors"])
+        assert -1e-12 < best[key] < min(1.0, record["errors"][0])
+    assert max(best[key] for key in ("afw", "pfw", "apg-ball", "wolfe", "cd", "scd")) < best["fw"] < best["sgd"]
+    growth = {
+        key: [float(np.log2(cost[2] / cost[0]) / 2) for cost in records[f"rates/cost/{key}"].values()] for key in best
+    }
+    np.testing.assert_allclose(
+        [growth[key] for key in ("fw", "sgd", "scd", "sfw")], [(1, 1), (1, 0), (0, 1), (0, 1)], atol=0.1
+    )
+    for key in ("fw", "sfw", "afw", "pfw", "wolfe"):  # a step takes in one vertex at most
+        assert np.all(np.array(records[f"rates/{key}/0"]["n_active"]) <= records[f"rates/{key}/0"]["steps"])
 
 
 def test_mean_curves_skip_no_run():
