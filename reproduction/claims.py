@@ -13,6 +13,7 @@ import numpy as np
 from fwlasso._core.columns import Vector
 
 from . import published
+from .data.paper_sets import PAPER_SETS
 from .intervals import Interval, deviation, of_mean, ratio
 from .methods import METHODS
 from .study import Case, Claim, Record
@@ -112,8 +113,8 @@ def _cost_claims(results: Sequence[Result], real: Sequence[Result]) -> list[Clai
         ),
         Claim(
             "The path of four million variables takes less than a minute.",
-            [*_look(results, _in_a_minute), *_minute_published()],
-            _NO_E2006,
+            [*(measured := _look(results, _in_a_minute)), *_minute_published()],
+            "" if measured else _NO_E2006,
             place="abstract, Table 5",
         ),
     ]
@@ -160,7 +161,7 @@ def _sparsity_claims(real: Sequence[Result]) -> list[Claim]:
 
 def _accuracy_claims(real: Sequence[Result]) -> list[Claim]:
     tested = [result for result in real if _has_test(result)]
-    none = "No set with test samples was run."
+    none = "" if tested else "No set with test samples was run."
     return [
         Claim(
             f"The objective falls as that of the others does: FW 1 % is within {share(SAME)} of the minimum at every "
@@ -274,12 +275,16 @@ def _fewest(result: Result, key: str) -> Iterable[Case]:
 
 
 def _fewest_published(key: str) -> Iterable[Case]:
-    """Look at the paper's own table."""
+    """Return where the paper's own table contradicts it."""
     for name, costs in published.COSTS.items():
         least = min((one for one in costs if one not in SLEP), key=lambda one: costs[one].iterations)
-        shown = f"{costs[key].iterations:g} / {costs[least].iterations:g}"
-        of = f"{_LABELS[key]} / {_LABELS[least]}"
-        yield Case(f"{name}, the paper's own table", costs[key].iterations < costs[least].iterations, "", shown, of)
+        if costs[key].iterations >= costs[least].iterations:
+            shown = f"{costs[key].iterations:g} / {costs[least].iterations:g}"
+            yield Case(_as_published(name), False, "", shown, f"{_LABELS[key]} / {_LABELS[least]}")
+
+
+def _as_published(name: str) -> str:
+    return f"{PAPER_SETS[name].title}, as published"
 
 
 def judged(
@@ -302,8 +307,7 @@ def _in_a_minute(result: Result) -> Iterable[Case]:
 def _minute_published() -> Iterable[Case]:
     for key in FW:
         seconds = published.COSTS["e2006-log1p"][key].seconds
-        where = "e2006-log1p, the paper's own table"
-        yield Case(where, seconds < MINUTE, "", f"{number(seconds)} s", _LABELS[key])
+        yield Case(_as_published("e2006-log1p"), seconds < MINUTE, "", f"{number(seconds)} s", _LABELS[key])
 
 
 def _robust(result: Result) -> Iterable[Case]:

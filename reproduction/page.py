@@ -45,7 +45,8 @@ def write_page(
         glance = Table("claims", "Claims", ("no.", "what the paper says", "where", "here", "on"), rows)
         note = (
             "Thresholds are part of the sentences, and hold both ways where figures are compared. Numbers, intervals "
-            "and reasons are below, by the number of the claim."
+            'and reasons are below, by the number of the claim; there "within the error" means that the interval '
+            "reaches across the threshold."
         )
         sections.append(f"## At a glance\n\n{to_markdown(glance)}\n{note}\n")
     sections += [_section(part, findings, kinds, claims[part.name]) for part, findings in shown if any(findings)]
