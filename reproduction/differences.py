@@ -20,7 +20,7 @@ _CONFIDENCE = 0.99  # of the published sample sizes
 
 def _show(_: Setup, records: Mapping[str, Record]) -> Findings:
     return Findings(
-        [], [], [_letter(), _counting(), _sample_sizes(), *_slep(records), *_cd(records), *_glmnet(records)]
+        [], [], [_letter(), _counting(), _sample_sizes(), *_slep(records), *_cd(records), *_glmnet(records), _others()]
     )
 
 

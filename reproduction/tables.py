@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -167,19 +168,22 @@ def write_table(table: Table, folder: Path) -> None:
     write_text(folder / f"{table.name}.csv", to_csv(table))
 
 
-#: Longer lists are curves, and stay in the records.
+#: Of longer lists, which are curves, the length, the mean and the last number are told.
 _LONGEST_LIST = 20
 
 
 def records_csv(records: Mapping[str, Record]) -> str:
-    """Return every number and word of the records, one a line, by the key of the task; curves are left out.
+    """Return every number and word of the records, one a line, by the key of the task.
 
     Examples
     --------
-    >>> print(records_csv({"part/set": {"seconds": 2.0, "runs": [{"n": 1}], "curve": [0.0] * 100}}))
+    >>> print(records_csv({"part/set": {"seconds": 2.0, "runs": [{"n": 1}], "curve": [0.0] * 99 + [1.0]}}))
     task,field,value
     part/set,seconds,2.0
     part/set,runs[0].n,1
+    part/set,curve.length,100
+    part/set,curve.mean,0.01
+    part/set,curve.last,1.0
     <BLANKLINE>
     """
     stream = io.StringIO()
@@ -192,8 +196,12 @@ def _flat(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
     if isinstance(value, dict):
         for field, part in value.items():
             yield from _flat(part, f"{name}.{field}" if name else field)
+    elif isinstance(value, list) and len(value) > _LONGEST_LIST and isinstance(value[-1], int | float):
+        known = [number for number in value if number is not None]
+        told = {"length": len(value), "mean": statistics.fmean(known), "last": value[-1]}
+        yield from ((f"{name}.{what}", number) for what, number in told.items())
     elif isinstance(value, list):
-        for k, part in enumerate(value if len(value) <= _LONGEST_LIST else ()):
+        for k, part in enumerate(value):
             yield from _flat(part, f"{name}[{k}]")
     else:
         yield name, value
