@@ -199,7 +199,7 @@ def test_other_data_are_computed_again(call, data, out):
 @pytest.mark.parametrize(("option", "kept"), [("--tables", "tables"), ("--figures", "figures")])
 def test_tables_or_figures_alone(call, data, out, option, kept):
     call("--set", "pyrim", "--seeds", 1, "--data", data, "--out", out, option)
-    assert {path.name for path in out.iterdir()} == {"records", "RESULTS.md", kept}
+    assert {path.name for path in out.iterdir()} == {"records", "records.csv", "RESULTS.md", kept}
 
 
 def test_by_default_it_runs_what_is_at_hand(data):
