@@ -178,7 +178,7 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     """Print points of the path, the chosen one marked, and the largest coefficients of its model or of the last one."""
     console = detail.front()
     last = len(result) - 1
-    points = list(range(len(result)) if detail.verbose else _spread(last, last if choice is None else choice.point))
+    points = list(range(len(result)) if detail.verbose else _evenly(last, last if choice is None else choice.point))
     cells = dict(zip(POINT_NAMES, zip(*point_rows(result, points, choice), strict=True), strict=True))
     for name, values in more.items():
         label = choice.label if choice is not None and name == choice.criterion else name
@@ -223,5 +223,5 @@ def _grid(cells: dict[str, tuple[str, ...]], marked: int | None, target: str | N
     return grid
 
 
-def _spread(last: int, chosen: int) -> list[int]:
+def _evenly(last: int, chosen: int) -> list[int]:
     return sorted({chosen} | {round(k * last / (_N_ROWS - 1)) for k in range(_N_ROWS)})

@@ -101,13 +101,9 @@ def stability_selection(
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
     supports = [it.coefs[:, :n_points] for it in complete]
-    counts = sum(_is_active(support) for support in supports)
+    counts = sum(support.astype(np.bool_).astype(np.float64) for support in supports)
     n_selected = [np.unique(support.indices).size for support in supports]
     return Stability(path, sp.csc_array(counts / len(complete)), len(complete), float(np.mean(n_selected)))
-
-
-def _is_active(coefs: sp.csc_array) -> sp.csc_array:
-    return sp.csc_array((np.ones(coefs.nnz), coefs.indices, coefs.indptr), shape=coefs.shape)
 
 
 def _subsamples(m: int, n_subsamples: int, fraction: float, random_state: Any) -> list[Mask]:
