@@ -47,11 +47,6 @@ def test_commands_have_every_option_with_its_default(command):
     assert renamed == {"fit_intercept": "--intercept", "random_state": "--seed", "n_threads": "--threads"}
 
 
-def test_the_solver_by_default_is_the_certified_path():
-    assert Options.solver == next(iter(SOLVERS)) == "certified"
-    assert Options.stop is Options.tol is None
-
-
 def test_the_old_name_of_the_certified_path_is_understood():
     with pytest.warns(FutureWarning, match="solver='corrective' is called 'certified' now") as warned:
         options = Options(solver="corrective")

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import ElasticNet as ReferenceElasticNet
 
 from fwlasso import Status
 from fwlasso._core.dense import Dense
@@ -103,14 +102,6 @@ def test_another_loss_and_another_penalty_are_certified(name, storage, fit_inter
         assert judge.gap(penalty, a) <= 1.5 * claimed + 1e-3 * goal  # by another dual point
         assert judge.gap(penalty, better) <= 0.05 * goal
         assert judge.value(penalty, a) - judge.value(penalty, better) <= claimed <= goal
-
-
-def test_the_elastic_net_is_that_of_others():
-    with Workers(1) as workers:
-        problem, X, y = make_problem("dense", True, workers)
-        path = follow(problem, [ElasticNet(12.0, 3.0)], 1e-12 * problem.yy, 10_000, workers, tell)
-    other = ReferenceElasticNet(15.0 / 60, l1_ratio=0.8, tol=1e-12, max_iter=10**6).fit(X, y)
-    np.testing.assert_allclose(coefs_of(path, 500)[0].astype(float), other.coef_, atol=1e-5)
 
 
 @pytest.mark.parametrize("penalty", [L1, lambda lam: ElasticNet(lam, 1.0)], ids=["lasso", "elastic net"])

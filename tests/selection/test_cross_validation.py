@@ -293,16 +293,3 @@ def test_bad_arguments_are_named(settings, message, rng):
 def test_scores_that_are_no_numbers_are_refused(rng):
     with pytest.raises(ValueError, match="scoring: the score is not a number"):
         lasso_cv(*dense_problem(rng), scoring=lambda *_: np.nan)
-
-
-def test_attributes_of_the_estimator(rng):
-    X, y = dense_problem(rng)
-    model = LassoCV(standardize=True, rule="1se").fit(pd.DataFrame(X).add_prefix("x"), y)
-    point = model.choice_.point
-    assert model.alpha_ == model.path_.alphas[point]
-    assert model.radius_ == model.path_.radii[point]
-    np.testing.assert_array_equal(model.coef_, model.path_.coef(point))
-    np.testing.assert_array_equal(model.sparse_coef_.toarray()[0], model.coef_)
-    assert len(model.fold_paths_) == 5
-    assert model.feature_names_in_[0] == "x0"
-    assert model.path_.feature_names[0] == "x0"
