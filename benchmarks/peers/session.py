@@ -4,6 +4,7 @@ import os
 import selectors
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -37,11 +38,17 @@ def why_missing(name: str) -> str | None:
     """Return why a peer cannot be run here, or None if it can."""
     if name != "glmnet":
         module = _MODULES.get(name, name)
-        here = shutil.which(PYTHON) and _runs(PYTHON, "-c", f"import {module}")
+        python = _python_of(name)
+        here = shutil.which(python) and _runs(python, "-c", f"import {module}")
         return None if here else f"{PYTHON} has no {module}: set FWLASSO_PEERS to a Python that has it, or make bench"
     if shutil.which("Rscript") and _runs("Rscript", "-e", "library(glmnet)"):
         return None
     return "R with glmnet is not installed (Debian: apt-get install r-cran-glmnet)"
+
+
+def _python_of(name: str) -> str:
+    """Return the Python that runs a peer: without an environment of theirs, our own does for scikit-learn."""
+    return sys.executable if _MODULES.get(name, name) == "sklearn" and not shutil.which(PYTHON) else PYTHON
 
 
 def _runs(*command: str) -> bool:
@@ -54,7 +61,7 @@ class Session:
     def __init__(self, name: str, folder: Path, p: int, n_points: int) -> None:
         self._folder, self._shape = folder, (p, n_points)
         here = Path(__file__).parent
-        command = [PYTHON, str(here / "serve.py"), f"with_{name}", str(folder)]
+        command = [_python_of(name), str(here / "serve.py"), f"with_{name}", str(folder)]
         if name == "glmnet":
             command = ["Rscript", str(here / "glmnet.R"), str(folder)]
         self._errors = TemporaryFile()  # noqa: SIM115 - closed with the session

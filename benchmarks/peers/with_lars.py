@@ -28,7 +28,8 @@ def solver(given: Given) -> Callable[[float], Knots]:
         raise ValueError("LARS takes dense columns only")
 
     def solve(_: float) -> Knots:
-        knots, _active, coefs = lars_path(given.X, given.y, method="lasso", alpha_min=given.alphas[-1], copy_X=False)
+        # On a copy: it swaps columns in place, and may be called again.
+        knots, _active, coefs = lars_path(given.X, given.y, method="lasso", alpha_min=given.alphas[-1])
         return Knots(knots, coefs, given.alphas)
 
     return solve

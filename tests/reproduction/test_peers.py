@@ -130,6 +130,19 @@ def test_an_unknown_peer_is_refused(data):
         run_peer("lasso", *data)
 
 
+def test_lars_leaves_the_columns_in_their_places(data):
+    X, y = data
+    given, _ = handover.scale(X, y, *moments(X), standardize=True, n_points=5, eps=0.1)
+    solve = with_lars.solver(given)
+    first, again = (with_lars.coefs(solve(0.0)).toarray() for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+def test_scikit_learn_needs_no_environment_of_the_peers(monkeypatch):
+    monkeypatch.setattr(session, "PYTHON", "no-such-python")
+    assert session.why_missing("lars") is None
+
+
 def test_lars_is_linear_between_its_knots():
     knots = with_lars.Knots(
         np.array([1.0, 0.5, 0.1]), np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), np.array([0.75, 0.3])
