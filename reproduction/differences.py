@@ -109,14 +109,14 @@ def _cd(records: Mapping[str, Record]) -> list[str]:
 def _glmnet(records: Mapping[str, Record]) -> list[str]:
     sentences = [
         "*Stopping.* The paper holds its rule, the largest change of a coefficient, to be glmnet's own. It is not: "
-        f"glmnet bounds the change of the objective, and runs here at its default of {GLMNET_THRESH:g}."
+        f"glmnet bounds the change of the objective, and runs here at its default of {power(GLMNET_THRESH)}."
     ]
     end, data = records.get("large/pyrim/glmnet/0", {}), records.get("data/pyrim")
     if data is not None and "l1" in end:
         sentences.append(
-            f"*Grids* end at the l1 norm of a solution to a gap of {GRID_GAP:g}, {number(data['largest_radius'], 5)} "
-            f"on Pyrim. The paper takes glmnet's at a tolerance of {published.GRID_TOLERANCE:g}; at its default glmnet "
-            f"ends at {number(end['l1'][-1], 5)}. Harmless."
+            f"*Grids* end at the l1 norm of a solution to a gap of {power(GRID_GAP)}, which is "
+            f"{number(data['largest_radius'], 5)} on Pyrim. The paper takes glmnet's at a tolerance of "
+            f"{power(published.GRID_TOLERANCE)}; at its default glmnet ends at {number(end['l1'][-1], 5)}. Harmless."
         )
     return sentences
 

@@ -64,9 +64,14 @@ def results(setup: Setup, records: Mapping[str, Record]) -> list[Result]:
 
 
 def _show(setup: Setup, records: Mapping[str, Record]) -> Findings:
+    """Show cost, accuracy and figures of every set; of stand-ins, whose law is ours, the cost alone."""
     known = results(setup, records)
-    tables = [table for result in known for table in (cost_table(result), accuracy_table(result))]
-    drawn = [result for result in known if can_be_drawn(result)]
+    tables = [
+        table
+        for result in known
+        for table in (cost_table(result), *(() if result.is_standin else (accuracy_table(result),)))
+    ]
+    drawn = [result for result in known if can_be_drawn(result) and not result.is_standin]
     figures = [figure for result in drawn for figure in (sparsity_figure(result), error_figure(result))]
     return Findings(tables, figures, [], large_claims(known) if known else ())
 

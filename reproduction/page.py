@@ -9,7 +9,7 @@ from .machine import glmnet, origin, processor, versions
 from .methods import CERTIFIED_GAP, GLMNET_THRESH
 from .study import Claim, Findings, Kind, Part, Setup, Table
 from .tables import to_markdown
-from .text import counted
+from .text import counted, power
 from .units import EPS, N_POINTS, STOPPING
 
 _INTRODUCTION = f"""\
@@ -23,8 +23,8 @@ Units are the paper's: centred columns of unit norm, y centred and divided by âˆ
 down to {EPS:g} of it, or {N_POINTS} l1 norms from {EPS:g} of the largest on; a point is done when a step changes no
 coefficient by more than {STOPPING["tol"]:g}, at the latest after {Options.max_iter:,} iterations. FW 1, 2 and 3 % are
 Algorithm 2 to the letter. CD, SCD, SLEP and FW are programs of this repository; R's glmnet runs beside them at its
-default tolerance of {GLMNET_THRESH:g}. The *certified path* solves the same grids to a proven gap of {CERTIFIED_GAP:g}.
-Square brackets hold 95 % intervals over the runs.
+default tolerance of {power(GLMNET_THRESH)}. The *certified path* solves the same grids to a proven gap
+of {power(CERTIFIED_GAP)}. Square brackets hold 95 % intervals over the runs.
 """
 _Numbered = Sequence[tuple[int, Claim]]
 

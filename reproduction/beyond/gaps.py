@@ -101,7 +101,7 @@ def _table(found: Mapping[str, Runs]) -> Table:
             known: dict[str, Any] = {"set": name, "method": key, "label": label, "runs": len(runs)}
             data.append({**known, "median_gap": median, "largest_gap": largest, **counted, "stalled": stalled})
     header = (
-        "set", "method", "runs", "median gap", "largest gap", *(f"above {limit:g}" for limit in _SHARES),
+        "set", "method", "runs", "median gap", "largest gap", *(f"above {power(limit)}" for limit in _SHARES),
         "stalled points",
     )  # fmt: skip
     note = (

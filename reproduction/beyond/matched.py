@@ -115,10 +115,10 @@ def _table(found: list[Matched]) -> Table:
     )  # fmt: skip
     note = (
         f"Mean number of active features over the {N_POINTS} points of a path. The paper compares FW with CD on its "
-        f"own log grid. Solved means a gap of at most {_SOLVED_GAP:g} at every point, instead of the paper's stopping "
-        "rule. The last column is the largest relative difference between the l1 norm of a point of CD by the paper's "
-        "rule and that of the solution for its penalty. A point of the certified path is a mix of two solutions, and "
-        "has the features of both."
+        f"own log grid. Solved means a gap of at most {power(_SOLVED_GAP)} at every point, not by the paper's rule. "
+        "The last column is the largest relative difference between the l1 norm of a point of CD by the paper's rule "
+        "and that of the solution for its penalty. A point of the certified path is a mix of two solutions, and has "
+        "the features of both."
     )
     return Table(_NAME, "Active features on the paper's grids and at the same l1 norms", header, rows, note)
 
