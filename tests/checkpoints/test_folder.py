@@ -117,14 +117,6 @@ def test_file_in_place_of_a_folder_is_refused(tmp_path):
         lasso_path(X, y, checkpoint=3)
 
 
-def test_clearing_leaves_other_files(begun):
-    (begun / "mine.txt").write_text("mine")
-    runs.clear_checkpoint(begun)
-    assert [file.name for file in begun.iterdir()] == ["mine.txt"]
-    assert runs.read_checkpoint(begun) is None
-    assert runs.read_checkpoint(begun / "mine.txt") is None
-
-
 def test_run_is_complete_when_nothing_ended_it(begun):
     assert not runs.read_checkpoint(begun).is_complete
     X, y = make_data()
