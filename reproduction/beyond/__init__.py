@@ -1,7 +1,16 @@
 """What goes beyond the paper: how exact its paths are, what its settings do, and how the methods scale."""
 
 from ..study import Part
-from . import ablation, convergence, effects, gaps, matched, rates, scaling
+from . import ablation, convergence, crossover, effects, gaps, matched, rates, scaling
 
 #: In the order of the results page.
-PARTS: list[Part] = [convergence.PART, gaps.PART, matched.PART, ablation.PART, effects.PART, scaling.PART, rates.PART]
+PARTS: list[Part] = [
+    convergence.PART,
+    gaps.PART,
+    matched.PART,
+    ablation.PART,
+    effects.PART,
+    scaling.PART,
+    rates.PART,
+    crossover.PART,
+]

@@ -159,7 +159,7 @@ def _large_samples(problem: Problem, workers: Workers) -> None:
         sampler = make_sampler(problem.xty.size, 2, 0)
         n_blocks = draw(sampler, 4, 0)
         j, corr = parallel_scan(problem, zero(problem), sampler, n_blocks, FEWEST_BYTES, workers)
-        take_step(problem, penalty, zero(problem), j, corr, 0, Stopping(), VARIANTS["default"])
+        take_step(problem, penalty, zero(problem), j, corr, 4, 0, Stopping(), VARIANTS["default"])
 
 
 def _compile_all(kinds: Sequence[Kind]) -> None:

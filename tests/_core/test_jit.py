@@ -299,7 +299,7 @@ def steps(problem, penalty, columns):
     point = zero(problem)
     for j in columns:
         point, step = take_step(
-            problem, penalty, point, j, correlation(problem, point, j), 0, rules, VARIANTS["default"]
+            problem, penalty, point, j, correlation(problem, point, j), 1, 0, rules, VARIANTS["default"]
         )
     return point, step
 

@@ -8,7 +8,7 @@ import pytest
 
 from fwlasso import lasso_path
 from reproduction import sets
-from reproduction.beyond import PARTS, ablation, curves, effects, footprint, gaps, matched, rates, scaling
+from reproduction.beyond import PARTS, ablation, crossover, curves, effects, footprint, gaps, matched, rates, scaling
 from reproduction.data.paper_sets import PaperSet
 from reproduction.measuring import run
 from reproduction.methods import Method
@@ -75,6 +75,7 @@ def test_parts_are_known_by_name():
         "effects",
         "scaling",
         "rates",
+        "crossover",
     ]
 
 
@@ -95,7 +96,7 @@ def test_nothing_is_shown_of_nothing(part):
     assert part.show(SETUP, {}) == Findings([], [], [])
 
 
-@pytest.mark.parametrize("module", [gaps, matched, ablation, effects])
+@pytest.mark.parametrize("module", [gaps, matched, ablation, effects, crossover])
 def test_sets_that_take_long_are_left_out(module):
     assert module.PART.tasks(SETUP._replace(sets=("e2006-tfidf",))) == []
 
@@ -387,3 +388,21 @@ def test_rates_of_a_few_steps(monkeypatch):
 def test_mean_curves_skip_no_run():
     runs = [run_record((0.0, 0.0, 1.0)), run_record((1.0, 0.0, None))]
     np.testing.assert_array_equal(curves.curve(runs, "gaps"), [0.5, 0.0, np.nan])
+
+
+# Residuals or active covariates ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny")
+def test_active_covariates_take_the_steps_of_residuals_and_fewer_dot_products():
+    records = records_of(crossover.PART)
+    for name in (SYNTHETIC, PYRIM):
+        residuals, covariates = (records[f"crossover/{name}/{method}"] for method in crossover.METHODS)
+        assert residuals["steps"] == covariates["steps"]
+        assert residuals["n_active"] == covariates["n_active"]
+        assert residuals["dot_products"][-1] >= 60 * residuals["steps"][-1]
+        assert covariates["dot_products"][-1] < 0.5 * residuals["dot_products"][-1]
+        assert covariates["dot_products"][-1] % 60 == 0
+    findings = crossover.PART.show(SETUP, records)
+    check_whole(findings)
+    assert [row["crossover"] for row in findings.tables[0].data] != [None, None]

@@ -1,11 +1,15 @@
 import numpy as np
 
-from conftest import Case, make_case
-from fwlasso._core.iterate import refresh, zero
+from conftest import Case, make_case, random_values
+from fwlasso._core.iterate import at, refresh, zero
 from fwlasso._core.penalties import L1
+from fwlasso._core.problem import Problem
+from fwlasso._core.threads import Workers
+from fwlasso.data.design import as_design
+from fwlasso.problem.build import build_problem
 from fwlasso.solvers import covariances
 from fwlasso.solvers.coordinate_descent import _cycle_over
-from fwlasso.solvers.covariances import Covariances, cycle_by_covariances
+from fwlasso.solvers.covariances import ActiveCovariates, Covariances, cycle_by_covariances
 
 
 def test_more_columns_than_fit_are_forgotten(case: Case, monkeypatch):
@@ -44,3 +48,29 @@ def test_a_cycle_is_the_same_by_covariances_and_by_residuals(case: Case, rng):
     np.testing.assert_allclose(points[1].unscaled, points[0].unscaled, atol=1e-9)
     fresh = [refresh(case.problem, point).fitted for point in points]
     np.testing.assert_allclose(fresh[1], fresh[0], atol=1e-8)
+
+
+def test_products_are_kept_of_as_many_columns_as_there_is_room_for(case: Case, rng):
+    look_at_products(case.problem, case.Z, rng)
+
+
+def test_products_of_a_fold_are_those_of_its_samples(rng):
+    values, y, kept = random_values(rng, 30, 40), rng.standard_normal(30), np.arange(30) < 25
+    problem = build_problem(as_design(values), y, True, False, Workers(1), kept)
+    look_at_products(problem, (values - values[kept].mean(axis=0))[kept], rng)
+
+
+def look_at_products(problem: Problem, Z: np.ndarray, rng: np.random.Generator) -> None:
+    known, G, workers = ActiveCovariates(problem, 3 * problem.xty.nbytes), Z.T @ Z, Workers(1)
+    for j in (4, 7, 9, 11, 13):
+        assert known.take_in(problem, j, workers) == 40
+    for columns, n_dots in (((9, 11, 13), 0), ((4, 9), 40), ((), 0)):  # the first two were forgotten
+        point = at(problem, np.array(columns, np.int64), rng.standard_normal(len(columns)))
+        products, spent = known.at(problem, point, workers)
+        assert spent == n_dots
+        np.testing.assert_allclose(products.at_point, G[:, columns] @ point.unscaled[: len(columns)], atol=1e-9)
+        np.testing.assert_allclose(products.rows[products.row_of[[9, 11, 13]]], G[[9, 11, 13]], atol=1e-9)
+    products.at_point[:] = 7.0
+    assert known.at(problem, point._replace(scale=2.0, age=5), workers)[0].at_point[0] == 7.0  # the same, but scaled
+    known.leave(point._replace(age=5))
+    assert known.at(problem, point, workers)[0].at_point[0] == 0.0  # q was computed anew

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from conftest import Case, make_case, random_values
+from conftest import Case, all_coefs, make_case, on_gap, random_values, solve_point
 from fwlasso import AdaptiveRule, FixedSize, FractionOfColumns, lasso_path
 from fwlasso._core import threads
 from fwlasso._core.iterate import objective, sums_at, zero
@@ -109,6 +109,30 @@ def test_the_rule_is_that_of_every_step_however_many_make_a_burst(rule, is_threa
     assert runs[1] == runs[7] == runs[60]
 
 
+def rows_of(case: Case, n: int):
+    """The variant that keeps X'z_j of n columns."""
+    return VARIANTS["default"]._replace(covariance_bytes=n * case.problem.xty.nbytes)
+
+
+@pytest.mark.parametrize("make", [L1Ball, L1])
+def test_active_covariates_and_residuals_take_the_same_steps(case: Case, make):
+    """Along a path: warm starts are scaled, and points are computed anew once their gap is told."""
+    values = [0.3, 1.0, 2.5] if make is L1Ball else case.problem.lambda_max * np.array([0.8, 0.3, 0.1])
+    found, counts = {}, {}
+    for n_rows in (40, 3, 1, 0):  # all fit, some do, one at a time, none: by residuals
+        method, point = FrankWolfe(None, None, 0, rows_of(case, n_rows)), None
+        found[n_rows], counts[n_rows], n_steps = [], 0, 0
+        for value in values:
+            done = solve_point(case, method, make(value), on_gap(case, 2e-3), point)
+            point, n_steps, counts[n_rows] = done.iterate, n_steps + done.n_iter, counts[n_rows] + done.n_dots
+            found[n_rows].append(all_coefs(point, 40))
+        np.testing.assert_allclose(found[n_rows], found[40], rtol=1e-10, atol=1e-12)
+        assert counts[n_rows] <= 40 * (n_steps + len(values))
+    assert n_steps > 40
+    assert counts[40] < 0.5 * counts[3] + 0.5 * counts[0]
+    assert counts[3] < counts[1]
+
+
 def soft(x: np.ndarray, threshold: float) -> np.ndarray:
     return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
 
@@ -197,7 +221,7 @@ def test_no_step_is_taken_towards_what_is_not_a_number(penalty, lost, rng):
     corr = np.nan if lost == "corr" else 0.5
     if lost != "corr":
         point = point._replace(**{lost: np.nan})
-    after, step = take_step(case.problem, penalty, point, 3, corr, 0, NEVER, VARIANTS["default"])
+    after, step = take_step(case.problem, penalty, point, 3, corr, 1, 0, NEVER, VARIANTS["default"])
     assert after.n_active == 0
     assert step.n_idle == 1
 

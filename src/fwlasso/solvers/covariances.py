@@ -1,19 +1,26 @@
-"""Covariance updates: coordinate descent on the inner products of columns instead of the columns themselves.
+"""Covariance updates: descent on the inner products of columns instead of the columns themselves.
 
-A cycle over k columns of n numbers costs 2 k n multiplications by the residual, and k^2 by the inner products, once
-these are known. They are bought when as many dot products have been spent without them, which is never more than
-twice the cost of having known what the better choice is.
+Coordinate descent: a cycle over k columns of n numbers costs 2 k n multiplications by the residual, and k^2 by the
+inner products, once these are known. They are bought when as many dot products have been spent without them, which is
+never more than twice the cost of having known what the better choice is.
+
+Frank-Wolfe on all columns: a step takes p dot products by the residual, and none by X'z_j of the column j that it goes
+to. These take p dot products once, and most steps go to columns that were stepped to before.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Matrix, Vector, add_column, column_entries, dot_column, samples
+from .._core import iterate as iterates
+from .._core.columns import Columns, Matrix, Vector, add_column, column_chunks, column_entries, dot_column, samples
 from .._core.iterate import Iterate, correlation
 from .._core.jit import kernel
 from .._core.penalties import ROUNDING, Penalty, minimise_1d
 from .._core.problem import Problem
 from .._core.samples import center
+from .._core.threads import Workers
 
 Indices = NDArray[np.int64]
 
@@ -72,6 +79,70 @@ class Covariances:
             values[:n_old, :n_old] = self._values[:n_old, :n_old]
             self._values = values
         _inner_products(problem, np.array(list(self._row_of), np.int64), n_old, self._values)
+
+
+class Products(NamedTuple):
+    """X'q of a point, and what it takes to keep it while the point moves."""
+
+    at_point: Vector  # X'q before it is scaled: that of `Iterate.fitted`
+    rows: Matrix  # X'z_j of some columns
+    row_of: Indices  # by column; -1: it has none
+
+
+class ActiveCovariates:
+    """X'q, kept while a moves, by the inner products of all columns with those that were stepped to.
+
+    A column takes p dot products when it is first stepped to; the one that came first is forgotten where there is no
+    room for another. So a step takes p dot products at most, as it does by the residual, and mostly none.
+    """
+
+    def __init__(self, problem: Problem, most_bytes: int) -> None:
+        p = problem.xty.size
+        n_rows = max(1, min(p, most_bytes // problem.xty.nbytes))  # memory that is not used costs nothing
+        self._products = Products(np.zeros(p), np.empty((n_rows, p)), np.full(p, -1))
+        self._columns = np.full(n_rows, -1)  # by row
+        self._n_taken = 0
+        self._known = np.empty(0, np.int64), np.empty(0), 0  # the point of `at_point`: columns, coefficients and age
+
+    def at(self, problem: Problem, iterate: Iterate, workers: Workers) -> tuple[Products, int]:
+        """Return the inner products at a point, and how many dot products that took.
+
+        They are computed anew if it is another one than `leave` was told of, or its fitted values were.
+        """
+        products, n = self._products, iterate.n_active
+        active, coefs, age = self._known
+        is_known = np.array_equal(active, iterate.active[:n]) and np.array_equal(coefs, iterate.unscaled[:n])
+        if is_known and age <= iterate.age:
+            return products, 0
+        self.leave(iterate)
+        rows = products.row_of[iterate.active[:n]]
+        if rows.min(initial=0) >= 0:
+            _mix_rows(products.rows, rows, iterate.unscaled, products.at_point)
+            return products, 0
+        _multiply(problem, iterate.fitted, products.at_point, workers)
+        return products, products.at_point.size
+
+    def leave(self, iterate: Iterate) -> None:
+        """Take note of the point that `at_point` was brought to."""
+        n = iterate.n_active
+        self._known = iterate.active[:n].copy(), iterate.unscaled[:n].copy(), iterate.age
+
+    def take_in(self, problem: Problem, j: int, workers: Workers) -> int:
+        """Compute X'z_j, and return how many dot products that took."""
+        _, rows, row_of = self._products
+        row = self._n_taken % len(rows)
+        if self._columns[row] >= 0:
+            row_of[self._columns[row]] = -1
+        self._columns[row], row_of[j] = j, row
+        self._n_taken += 1
+        column = iterates.at(problem, np.array([j]), np.ones(1)).fitted
+        _multiply(problem, column, rows[row], workers)
+        return row_of.size
+
+
+def _multiply(problem: Problem, vector: Vector, out: Vector, workers: Workers) -> None:
+    """Fill in X'v."""
+    workers.sweep(lambda lo, hi: _dot_columns(problem.X, vector, lo, hi, out), column_chunks(problem.X))
 
 
 def cycle_by_covariances(
@@ -137,3 +208,18 @@ def _set_coefs(problem: Problem, iterate: Iterate, places: Indices, coefs: Vecto
         if step != 0.0:
             add_column(problem.X, iterate.active[places[k]], step, iterate.fitted)
             iterate.unscaled[places[k]] = coefs[k]
+
+
+@kernel
+def _dot_columns(X: Columns, vector: Vector, lo: int, hi: int, out: Vector) -> None:
+    for j in range(lo, hi):
+        out[j] = dot_column(X, j, vector)
+
+
+@kernel
+def _mix_rows(rows: Matrix, places: Indices, weights: Vector, out: Vector) -> None:
+    """Fill in the sum of weights[k] rows[places[k]]."""
+    out[:] = 0.0
+    for k in range(places.size):
+        for i in range(out.size):
+            out[i] += weights[k] * rows[places[k], i]

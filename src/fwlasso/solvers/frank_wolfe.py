@@ -1,6 +1,7 @@
 """Frank-Wolfe for the Lasso: deterministic (Algorithm 1) and randomized (Algorithm 2), the same code.
 
-The deterministic method is the randomized one with a sample of all columns.
+The deterministic method is the randomized one with a sample of all columns. The correlations of all columns need not be
+computed by the residual, though: they are kept, by the inner products with the columns that were stepped to.
 """
 
 from typing import NamedTuple
@@ -17,13 +18,16 @@ from .._core.oracle import parallel_scan, scan, scan_active
 from .._core.penalties import Penalty, quadratic_step
 from .._core.problem import Problem
 from .._core.threads import n_chunks
-from ..problem.points import burst_steps
+from ..problem.points import BURST_BYTES, burst_steps
 from ..status import Status
+from .covariances import ActiveCovariates, Products
 from .protocol import Advance, Burst, Stopping
 from .sample_size import SampleSize, columns_to_draw
 
 # Steps of one burst, however small the data.
 _BURST_STEPS = 1000
+# What a step reads of a column whose correlation is kept: z_j'y, z_j'q and z_j'z_k.
+_PRODUCT_BYTES = 24
 
 
 class Variant(NamedTuple):
@@ -35,11 +39,12 @@ class Variant(NamedTuple):
         int  # draws in a row without descent that go round; 0: all draws are independent, and a step of zero ends
     )
     counts_like_paper: bool  # dot products are kappa (steps + 1) a point, and z_j'y is not counted
+    covariance_bytes: int  # what X'z_j of columns may take that were stepped to, if all are looked at; 0: by residuals
 
 
 _ANY = np.iinfo(np.int64).max
 #: By the name that users give: ours, and Algorithm 2 of the paper as it is written.
-VARIANTS = {"default": Variant(False, _ANY, _ANY, False), "paper": Variant(True, 0, 0, True)}
+VARIANTS = {"default": Variant(False, _ANY, _ANY, False, 256 << 20), "paper": Variant(True, 0, 0, True, 0)}
 
 
 class Sizes(NamedTuple):
@@ -58,6 +63,11 @@ class StepInfo(NamedTuple):
     n_dots: int
     n_idle: int  # draws in a row without descent
     done: bool
+    shrink: float  # it went to shrink a + push e_j
+    push: float
+
+
+_BEFORE = StepInfo(np.inf, np.inf, 0, 0, False, 1.0, 0.0)  # there was none yet
 
 
 class FrankWolfe:
@@ -84,6 +94,7 @@ class FrankWolfe:
         self._variant = variant
         self._sampler: Sampler | None = None
         self._sizes = np.zeros(0, np.int64)  # what the rule said: see `Sizes`
+        self._covariates: ActiveCovariates | None = None
         self._bytes_per_column = 0
         self._penalty: Penalty | None = None  # of the last burst
         self._n_idle = 0  # its draws without descent, up to its end
@@ -106,23 +117,23 @@ class FrankWolfe:
         """
         problem, penalty, stopping, max_steps, _ = burst
         n_first = self.columns_per_step(problem, iterate)
-        fewest = n_first if n_first == problem.xty.size else 1
         if self._sampler is None:
             self._sampler = self._make_sampler(problem, n_first)
             self._bytes_per_column = problem.nbytes // problem.xty.size
-        n_steps = burst_steps(self._bytes_per_column * n_first, max_steps, _BURST_STEPS)
+            keeps = self._sample_size is None and self._variant.covariance_bytes > 0
+            if keeps and self._bytes_per_column > _PRODUCT_BYTES:  # else to keep them reads as much as to compute them
+                self._covariates = ActiveCovariates(problem, self._variant.covariance_bytes)
+        n_bytes = _PRODUCT_BYTES if self._covariates is not None else self._bytes_per_column
+        n_steps = burst_steps(n_bytes * n_first, max_steps, _BURST_STEPS)
         iterate = iterate.with_room(n_steps)
         variant, is_new = self._variant, penalty != self._penalty
         if is_new and variant.always_scaled and iterate.l1 > 0.0:
             iterate = rescale(iterate, penalty.radius / iterate.l1)
         if variant.longest_round == 0 and stopping.change >= 0.0:  # a step of zero is a small step
             stopping = stopping._replace(max_idle=1)
-        step, taken, n_dots = StepInfo(np.inf, np.inf, 0, 0 if is_new else self._n_idle, False), 0, 0
-        rest = burst._replace(stopping=stopping)
-        while taken < n_steps and not step.done and fewest <= self.columns_per_step(problem, iterate) <= n_first:
-            rest = rest._replace(max_steps=n_steps - taken)
-            iterate, step, more, dots = self._take_steps(rest, iterate, step.n_idle, fewest)
-            taken, n_dots = taken + more, n_dots + dots
+        take_steps = self._steps_by_residuals if self._covariates is None else self._steps_by_covariates
+        rest = burst._replace(stopping=stopping, max_steps=n_steps)
+        iterate, step, taken, n_dots = take_steps(rest, iterate, 0 if is_new else self._n_idle)
         self._penalty, self._n_idle = penalty, step.n_idle
         if variant.counts_like_paper and is_new:
             n_dots += n_first
@@ -133,13 +144,43 @@ class FrankWolfe:
             status = Status.CERTIFIED if step.gap <= stopping.gap else Status.STALLED if stalled else Status.SETTLED
         return Advance(iterate, taken, n_dots, step.gap, status)
 
-    def _take_steps(
-        self, burst: Burst, iterate: Iterate, n_idle: int, fewest: int
-    ) -> tuple[Iterate, StepInfo, int, int]:
-        """Take one step on threads, or up to `max_steps` that look at so few columns that threads would not pay.
+    def _steps_by_covariates(self, burst: Burst, iterate: Iterate, n_idle: int) -> tuple[Iterate, StepInfo, int, int]:
+        """Take up to `max_steps` steps by the correlations that are kept, or fewer if new columns take many passes.
 
         Return the point, the last step, the number of steps and that of dot products.
         """
+        problem, penalty, stopping, max_steps, workers = burst
+        covariates = self._covariates
+        assert covariates is not None
+        variant = self._variant._replace(most_looked_at=0)  # active columns are among those that were looked at
+        step, taken, n_dots = _BEFORE._replace(n_idle=n_idle), 0, 0
+        while taken < max_steps and not step.done and (taken == 0 or n_dots * self._bytes_per_column < BURST_BYTES):
+            products, dots = covariates.at(problem, iterate, workers)
+            iterate, step, more, new = _burst_by_covariates(
+                problem, penalty, iterate, products, stopping, variant, step.n_idle, max_steps - taken
+            )
+            covariates.leave(iterate)
+            if new >= 0:
+                dots += covariates.take_in(problem, new, workers)
+            taken, n_dots = taken + more, n_dots + dots
+        return iterate, step, taken, n_dots
+
+    def _steps_by_residuals(self, burst: Burst, iterate: Iterate, n_idle: int) -> tuple[Iterate, StepInfo, int, int]:
+        """Take up to `max_steps` steps by dot products of the columns that are looked at; return as above."""
+        problem, max_steps = burst.problem, burst.max_steps
+        most = self.columns_per_step(problem, iterate)
+        fewest = most if most == problem.xty.size else 1
+        step, taken, n_dots = _BEFORE._replace(n_idle=n_idle), 0, 0
+        while taken < max_steps and not step.done and fewest <= self.columns_per_step(problem, iterate) <= most:
+            rest = burst._replace(max_steps=max_steps - taken)
+            iterate, step, more, dots = self._take_steps(rest, iterate, step.n_idle, fewest)
+            taken, n_dots = taken + more, n_dots + dots
+        return iterate, step, taken, n_dots
+
+    def _take_steps(
+        self, burst: Burst, iterate: Iterate, n_idle: int, fewest: int
+    ) -> tuple[Iterate, StepInfo, int, int]:
+        """Take one step on threads, or up to `max_steps` that look at so few columns that threads would not pay."""
         problem, penalty, stopping, max_steps, workers = burst
         n_sampled, sampler, variant = self.columns_per_step(problem, iterate), self._sampler, self._variant
         assert sampler is not None
@@ -152,8 +193,7 @@ class FrankWolfe:
             return taken
         n_blocks = draw(sampler, n_sampled, min(n_idle, variant.longest_round))
         j, corr = parallel_scan(problem, iterate, sampler, n_blocks, n_bytes, workers)
-        rules = _within_round(stopping, variant, problem.xty.size, n_sampled)
-        iterate, step = take_step(problem, penalty, iterate, j, corr, n_idle, rules, variant)
+        iterate, step = take_step(problem, penalty, iterate, j, corr, n_sampled, n_idle, stopping, variant)
         return iterate, step, 1, n_sampled + step.n_dots
 
     def _make_sampler(self, problem: Problem, n_sampled: int) -> Sampler:
@@ -181,19 +221,53 @@ def _burst(
 
     Return the point, the last step, the number of steps and that of dot products.
     """
-    step = StepInfo(np.inf, np.inf, 0, n_idle, False)
+    step = StepInfo(np.inf, np.inf, 0, n_idle, False, 1.0, 0.0)
     n_dots = 0
     taken = 0
     n_sampled = sizes.of_active[iterate.n_active]
     while taken < n_steps and not step.done and sizes.fewest <= n_sampled <= sizes.most:
         n_blocks = draw(sampler, n_sampled, min(step.n_idle, variant.longest_round))
         j, corr = scan(problem, iterate, sampler, 0, n_blocks)
-        rules = _within_round(stopping, variant, problem.xty.size, n_sampled)
-        iterate, step = take_step(problem, penalty, iterate, j, corr, step.n_idle, rules, variant)
+        iterate, step = take_step(problem, penalty, iterate, j, corr, n_sampled, step.n_idle, stopping, variant)
         n_dots += n_sampled + step.n_dots
         taken += 1
         n_sampled = sizes.of_active[iterate.n_active]
     return iterate, step, taken, n_dots
+
+
+@kernel
+def _burst_by_covariates(
+    problem: Problem,
+    penalty: Penalty,
+    iterate: Iterate,
+    products: Products,
+    stopping: Stopping,
+    variant: Variant,
+    n_idle: int,
+    n_steps: int,
+) -> tuple[Iterate, StepInfo, int, int]:
+    """Take up to `n_steps` steps, until one goes to a column j whose X'z_j is not known.
+
+    X'q becomes shrink X'q + push X'z_j. Return the point, the last step, the number of steps and j, or -1.
+    """
+    step = StepInfo(np.inf, np.inf, 0, n_idle, False, 1.0, 0.0)
+    at_point, taken = products.at_point, 0
+    while taken < n_steps and not step.done:
+        j, corr, largest = 0, 0.0, 0.0
+        for i in range(at_point.size):
+            other = problem.xty[i] - iterate.scale * at_point[i]
+            if not abs(other) <= largest:  # what is not a number is the largest
+                j, corr, largest = i, other, abs(other)
+        row, before = products.row_of[j], iterate.scale
+        if row < 0:
+            return iterate, step, taken, j
+        iterate, step = take_step(problem, penalty, iterate, j, corr, at_point.size, step.n_idle, stopping, variant)
+        taken += 1
+        if step.shrink != 1.0 or step.push != 0.0:
+            kept, push = before * step.shrink / iterate.scale, step.push / iterate.scale
+            for i in range(at_point.size):
+                at_point[i] = kept * at_point[i] + push * products.rows[row, i]
+    return iterate, step, taken, -1
 
 
 @kernel
@@ -203,29 +277,23 @@ def _round_length(p: int, n_sampled: int) -> int:
 
 
 @kernel
-def _within_round(stopping: Stopping, variant: Variant, p: int, n_sampled: int) -> Stopping:
-    """Return the rules that end a point after a round without descent; draws that do not go round end nothing."""
-    n_round = _round_length(p, n_sampled)
-    max_idle = stopping.max_idle if n_round > variant.longest_round else min(stopping.max_idle, n_round)
-    return Stopping(stopping.change, stopping.gap, max_idle)
-
-
-@kernel
 def take_step(
     problem: Problem,
     penalty: Penalty,
     iterate: Iterate,
     j: int,
     corr: float,
+    n_sampled: int,
     n_idle: int,
     stopping: Stopping,
     variant: Variant,
 ) -> tuple[Iterate, StepInfo]:
-    """Step towards column j, the best of the sample with z_j'(y - q) = corr.
+    """Step towards column j, the best of a sample with z_j'(y - q) = corr, after `n_idle` draws without descent.
 
     Where it promises no descent (its gap is negative: the sample has no better vertex than where we stand), the
     active columns are looked at: they do, unless they are optimal among themselves. A draw without descent
-    changes nothing, and its change of zero does not count as the small step that ends a point.
+    changes nothing, and its change of zero does not count as the small step that ends a point; a round of them does, if
+    draws go round.
     """
     n_dots = 0
     shrink, push = _search(problem, penalty, iterate, j, corr)
@@ -237,11 +305,14 @@ def take_step(
             shrink, push = _search(problem, penalty, iterate, j, corr)
     gap = duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), abs(corr))
     if gap <= stopping.gap:
-        return iterate, StepInfo(0.0, gap, n_dots, n_idle, True)
+        return iterate, StepInfo(0.0, gap, n_dots, n_idle, True, 1.0, 0.0)
     if shrink == 1.0 and push == 0.0:
-        return iterate, StepInfo(0.0, gap, n_dots, n_idle + 1, n_idle + 1 >= stopping.max_idle)
+        n_round = _round_length(problem.xty.size, n_sampled)
+        is_round = n_round <= variant.longest_round and n_idle + 1 >= n_round
+        done = is_round or n_idle + 1 >= stopping.max_idle
+        return iterate, StepInfo(0.0, gap, n_dots, n_idle + 1, done, 1.0, 0.0)
     iterate, change = move(problem, iterate, j, corr, shrink, push)
-    return iterate, StepInfo(change, gap, n_dots, 0, change <= stopping.change)
+    return iterate, StepInfo(change, gap, n_dots, 0, change <= stopping.change, shrink, push)
 
 
 @kernel
