@@ -42,6 +42,7 @@ LOOKS: Final[dict[str, Look]] = {
     "sfw-1-ours": Look("#44AA99", "h", (0, (4, 1, 1, 1))),
     "sfw-1-blocks": Look("#999933", "p", (0, (2, 1))),
     "sfw-fixed": Look("#AA4499", "H", (0, (3, 1, 1, 1))),
+    "fw-residuals": Look("#885522", "x", "--", 1.6),
     "fw": Look("#6699CC", "d", (0, (1, 1)), 2.0),
     "afw": Look("#117733", "<", "-"),
     "pfw": Look("#882255", ">", (0, (4, 1))),

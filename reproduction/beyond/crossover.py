@@ -20,7 +20,7 @@ from fwlasso.path import lasso_path
 from fwlasso.solvers.frank_wolfe import VARIANTS, FrankWolfe
 from fwlasso.solvers.registry import SOLVERS, pointwise, register
 
-from ..pictures import legend_below, log_axes, name_of, panels, styles
+from ..pictures import legend_below, line_of, log_axes, name_of, panels
 from ..sets import load
 from ..study import Figure, Findings, Part, Record, Setup, Table, Task
 from ..text import counted, number, power, share
@@ -165,8 +165,8 @@ def _sentence(name: str, residuals: Cost, covariates: Cost) -> str:
 def _draw(found: Mapping[str, list[Cost]]) -> "Picture":
     figure, axes = panels(len(found))
     for ax, (name, costs) in zip(axes, found.items(), strict=True):
-        for style, label, cost in zip(styles(), METHODS.values(), costs, strict=False):
-            ax.plot(cost.steps, cost.multiplications, label=label, **style)
+        for (key, label), cost in zip(METHODS.items(), costs, strict=True):
+            ax.plot(cost.steps, cost.multiplications, label=label, **line_of(key, every_point=True))
         ax.set_title(name_of(name), fontsize="medium")
         ax.set_xlabel("steps of the path so far")
         ax.set_ylabel("multiplications so far")
