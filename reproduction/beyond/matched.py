@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from fwlasso.path import lasso_path
-
 from ..claims import judged
 from ..intervals import of_mean, ratio
 from ..methods import METHODS, Method
@@ -21,7 +19,7 @@ from ..sets import STUDY_SETS, Loaded
 from ..study import Claim, Figure, Findings, Part, Record, Setup, Table, Task
 from ..summary import Mean, mean_of
 from ..text import power, share
-from ..units import N_POINTS, UNITS
+from ..units import N_POINTS, nearly_exact
 from .curves import curve, path_tasks, runs_of, sets_of, values
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ def tasks(setup: Setup) -> list[Task]:
 def with_penalties_of_radii(loaded: Loaded) -> Loaded:
     """Return the set with the penalties whose solutions have the l1 norms of the grid of radii."""
     data, grids = loaded.data, loaded.grids
-    exact = lasso_path(data.X, data.y, radii=grids.radii, tol=_RELATION_GAP, **UNITS)
+    exact = nearly_exact(data.X, data.y, radii=grids.radii, tol=_RELATION_GAP)
     return loaded._replace(grids=grids._replace(alphas=exact.alphas))
 
 
