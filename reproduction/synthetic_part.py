@@ -271,10 +271,7 @@ def _sample_sizes(known: Mapping[str, Draws]) -> Claim:
         theirs, sizes = published.SAMPLE_SIZES[name], [draw["sample_size"] for draw in draws]
         shown = f"from {min(sizes):,} to {max(sizes):,} over {counted(len(sizes), 'draw')}"
         cases.append(Case(draws[0]["title"], min(sizes) <= theirs <= max(sizes), shown, f"{theirs:,}"))
-    text = (
-        f"A sample holds a relevant column with a probability of {share(_CONFIDENCE)} if it has the published size, "
-        "which lies between the sizes of our draws."
-    )
+    text = f"The sparsity rule at {share(_CONFIDENCE)} gives the published sizes: they lie between those of our draws."
     why = "The sizes follow from the mean number of active features, and draws of the data differ in it."
     return Claim(text, cases, why, place="section 5.1")
 
@@ -287,7 +284,7 @@ def _quantile() -> Claim:
         f"A sample of {published.QUANTILE_SIZE} has one of the {share(rule.quantile)} largest entries of any gradient "
         f"with a probability of {share(rule.confidence)}."
     )
-    case = Case("any", ours == published.QUANTILE_SIZE, f"{ours:,} by the formula", f"{published.QUANTILE_SIZE}")
+    case = Case("any set", ours == published.QUANTILE_SIZE, f"{ours:,} by the formula", f"{published.QUANTILE_SIZE}")
     return Claim(text, [case], place="section 4.5")
 
 
