@@ -67,7 +67,7 @@ class StepInfo(NamedTuple):
     push: float
 
 
-_BEFORE = StepInfo(np.inf, np.inf, 0, 0, False, 1.0, 0.0)  # there was none yet
+_BEFORE = StepInfo(np.inf, np.inf, 0, 0, False, shrink=1.0, push=0.0)  # there was none yet
 
 
 class FrankWolfe:
