@@ -45,7 +45,7 @@ class Manner(NamedTuple):
 
 OURS: Final = Manner(keeps_lipschitz=True, jumps=False, first_momentum=1.0, restarts=True, start_products=0)
 #: What explains the published dot products of SLEP (Liu, Ji and Ye, 2009) best, for columns with a mean square of one:
-#: 4.2 p and 4.4 p a step of the penalized form on Pyrim and Triazines, where 4.2 p and 4.5 p are published.
+#: 4.2 p and 4.4 p a step of the penalized form on Pyrim and Triazines, where 4.3 p and 4.5 p are published.
 SLEP: Final = Manner(keeps_lipschitz=False, jumps=True, first_momentum=0.0, restarts=False, start_products=1)
 
 
