@@ -18,7 +18,7 @@ from fwlasso.path import lasso_path
 
 from ..pictures import legend_below, line_of, log_axes, panels
 from ..study import Case, Claim, Figure, Findings, Part, Record, Setup, Table, Task
-from ..text import number, share
+from ..text import listed, number, share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -188,7 +188,8 @@ def show(_: Setup, records: Mapping[str, Record]) -> Findings:
     why = "The bound that can be proved carries the sampling ratio: see docs/method/convergence.md."
     text = "With any number of columns a step, the mean distance to the minimum is at most 4C/(k + 2)."
     header = ("problem", "steps", "mean of h, 95 % interval", "claimed bound", "proved bound")
-    note = "h = f(a) - f*, from a = 0; the seeds are independent; C is the curvature of f on the ball."
+    n_runs = listed(sorted({f"{record['runs']:,}" for record in known.values()}))
+    note = f"h = f(a) - f*, from a = 0, means over {n_runs} independent seeds; C is the curvature of f on the ball."
     table = Table(_NAME, "The convergence guarantee", header, rows, note)
     figure = Figure(_NAME, "Mean distance to the minimum, and two bounds", lambda: _draw(known))
     claims = [_plain_claim(known), Claim(text, cases, why, "section 4.4, Proposition 2")]
