@@ -22,7 +22,7 @@ from fwlasso.problem.build import build_problem
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
 from fwlasso.solvers.certified import Certified
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
-from fwlasso.solvers.frank_wolfe import FrankWolfe
+from fwlasso.solvers.frank_wolfe import VARIANTS, FrankWolfe
 from fwlasso.solvers.protocol import Burst, SolverSettings, StepSolver, Stopping
 from fwlasso.solvers.sample_size import FixedSize
 
@@ -47,6 +47,7 @@ _LEAST_ERROR: Final = 1e-9  # below this rounding shows
 _MOST_SEEDS: Final = 5
 _COST_STEPS: Final = 20
 _SIZES: Final = (0.5, 1.0, 2.0)  # of p and of m, for the growth of the cost
+_LETTER: Final = VARIANTS["paper"]
 
 
 class Method(NamedTuple):
@@ -71,12 +72,12 @@ METHODS: Final[dict[str, Method]] = {
     "sgd": Method("SGD", False, partial(MirrorDescent, is_euclidean=True), "1/ε²", "p", "no", "m", True),
     "smidas": Method("SMIDAS", False, partial(MirrorDescent, is_euclidean=False), "log(p)/ε²", "p", "no", "m", True),
     "wolfe": Method("GeoLasso (Wolfe)", True, lambda _: NearestPoint(), "1/ε", "mp + a²", "yes"),
-    "fw": Method("FW, all columns", True, lambda _: FrankWolfe(None, None, 0), "1/ε", "mp", "yes"),
+    "fw": Method("FW, all columns", True, lambda _: FrankWolfe(None, None, 0, _LETTER), "1/ε", "mp", "yes"),
     "scd": Method("SCD", False, StochasticDescent, "p/ε", "m", "yes", "p", True),
     "sfw": Method(
         f"FW, {N_DRAWN} columns",
         True,
-        lambda seed: FrankWolfe(FixedSize(N_DRAWN), 1, seed),
+        lambda seed: FrankWolfe(FixedSize(N_DRAWN), 1, seed, _LETTER),
         "1/ε",
         "mκ",
         "yes",
@@ -145,6 +146,8 @@ def _steps(
     pose = posed(*size)
     solver, iterate, n_steps, n_dots = method.make(seed), zero(pose.problem), 0, 0
     points, counts = [], []
+    if solver.columns_per_step(pose.problem, iterate) < size[1]:  # the gap of a sample is no reason to stop
+        stopping = Stopping()
     with Workers(1) as workers:
         for target in targets.tolist():
             status = None

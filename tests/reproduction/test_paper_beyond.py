@@ -381,6 +381,7 @@ def test_rates_of_a_few_steps(monkeypatch):
     np.testing.assert_allclose(
         [growth[key] for key in ("fw", "sgd", "scd", "sfw")], [(1, 1), (1, 0), (0, 1), (0, 1)], atol=0.1
     )
+    assert records["rates/sfw/0"]["steps"][-1] == 300  # no sample ends it
     for key in ("fw", "sfw", "afw", "pfw", "wolfe"):  # a step takes in one vertex at most
         assert np.all(np.array(records[f"rates/{key}/0"]["n_active"]) <= records[f"rates/{key}/0"]["steps"])
 
