@@ -9,9 +9,11 @@ from . import published
 from .claims import FW, SLEP
 from .data.paper_sets import PAPER_SETS
 from .data.sparse_sets import SPARSE_SETS
+from .intervals import deviation
 from .methods import GLMNET_THRESH, METHODS
 from .study import Findings, Part, Record, Setup, Task
-from .text import listed, number, power, share
+from .summary import mean_of
+from .text import listed, number, percent, power, share
 from .units import GRID_GAP, N_POINTS
 
 _FITS = 0.01  # a published number of dot products fits a formula up to this share
@@ -20,7 +22,18 @@ _CONFIDENCE = 0.99  # of the published sample sizes
 
 def _show(_: Setup, records: Mapping[str, Record]) -> Findings:
     return Findings(
-        [], [], [_letter(), _counting(), _sample_sizes(), *_slep(records), *_cd(records), *_glmnet(records), _others()]
+        [],
+        [],
+        [
+            _letter(),
+            *_unexplained(records),
+            _counting(),
+            _sample_sizes(),
+            *_slep(records),
+            *_cd(records),
+            *_glmnet(records),
+            _others(),
+        ],
     )
 
 
@@ -30,6 +43,25 @@ def _letter() -> str:
         "is clipped to [0, 1], and a sample without descent makes a step of zero, which ends the point. The rows named "
         "ours, and the package by default, change four things; the ablation below takes them one at a time."
     )
+
+
+def _unexplained(records: Mapping[str, Record]) -> list[str]:
+    """Name the deviations of FW's iterations that are more than chance."""
+    odd = []
+    for name, costs in published.COSTS.items():
+        for key in FW:
+            head = f"large/{name}/{key}/"
+            counts = [record["iterations"] for at, record in records.items() if at.startswith(head)]
+            if counts and not records[f"data/{name}"]["is_standin"]:
+                away = deviation(mean_of(counts), costs[key].iterations)
+                if not away.low <= 0.0 <= away.high:
+                    odd.append(f"{METHODS[key].label} on {PAPER_SETS[name].title} {away.text(percent)}")
+    if not odd:
+        return []
+    return [
+        f"*What is not explained.* Iterations of FW to the letter differ from the published ones by more than the "
+        f"errors of both: {listed(odd)}. What the authors' program does beyond the text is not known."
+    ]
 
 
 def _counting() -> str:

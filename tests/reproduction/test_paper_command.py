@@ -215,6 +215,9 @@ def test_differences_are_computed_from_what_is_published():
     assert "fits 11 of the 12 published cells" in text
     assert "The odd one is E2006-tfidf, FW 1 %" in text
     assert "372 (s = 121; 379), 324 (s = 139; 329), 1,616 (s = 140; 1,643) and 1,572 (s = 144; 1,597)" in text
+    records = {f"large/pyrim/sfw-1/{seed}": {"iterations": 250 + seed} for seed in range(3)}
+    found = differences.DIFFERENCES.show(setup, {"data/pyrim": {"is_standin": False}, **records}).sentences
+    assert any("FW 1 % on Pyrim -9 % [-10 %, -8 %]" in sentence for sentence in found)
     assert "News20 stand for them" in differences.ABSENT.show(setup, {}).sentences[0]
 
 
