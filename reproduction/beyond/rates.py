@@ -31,8 +31,8 @@ from ..solvers.accelerated_gradient import SLEP, AcceleratedGradient
 from ..solvers.mirror_descent import MirrorDescent
 from ..solvers.nearest_point import NearestPoint
 from ..solvers.stochastic_descent import StochasticDescent
-from ..study import Figure, Findings, Part, Record, Setup, Table, Task
-from ..text import power
+from ..study import Case, Claim, Figure, Findings, Part, Record, Setup, Table, Task
+from ..text import counted, power
 from .fits import exponential_law, power_law
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ class Method(NamedTuple):
     per_step: str = ""  # "p" or "m": a step of ours is an epoch of so many iterations of the paper's
     is_random: bool = False
 
+
+#: Published numbers of iterations to an error, as exponents of the error by steps; and what fits may miss them by.
+_EXPONENTS: Final = {"1/√ε": -2.0, "1/ε": -1.0, "p/ε": -1.0, "1/ε²": -0.5, "log(p)/ε²": -0.5}
+_SLACK: Final = 0.1
 
 #: The relatives of Frank-Wolfe without a published entry are not of the paper's table.
 METHODS: Final[dict[str, Method]] = {
@@ -261,12 +265,25 @@ def show(_: Setup, records: Mapping[str, Record]) -> Findings:
     if not rates:
         return Findings([], [], [])
     title = f"Error against steps at one point: {N_SAMPLES} samples, {N_FEATURES:,} features"
-    sentences = [
-        f"At one point the error of {rate.label} {rate.text} (steps {rate.fitted}); after {rate.steps[-1]:,.0f} steps "
-        f"it is {power(float(rate.errors[-1]), 2)}."
-        for rate in rates
-    ]
-    return Findings([_table(rates, records)], [Figure(_NAME, title, lambda: _draw(rates))], sentences)
+    return Findings([_table(rates, records)], [Figure(_NAME, title, lambda: _draw(rates))], [], [_claim(rates)])
+
+
+def _claim(rates: list[Rate]) -> Claim:
+    """Hold the fitted laws against the published numbers of iterations."""
+    cases = []
+    for rate in rates:
+        exponent = _EXPONENTS.get(METHODS[rate.key].iterations)
+        if exponent is not None and rate.fits:
+            holds = all(fit.is_linear or fit.slope <= exponent + _SLACK for fit in rate.fits)
+            where = f"{N_SAMPLES} x {N_FEATURES:,}"
+            cases.append(
+                Case(where, holds, f"{rate.text}, {counted(rate.n_runs, 'run')}", f"steps^{exponent:g}", rate.label)
+            )
+    text = (
+        "Errors fall at least as fast as the published numbers of iterations say, up to "
+        f"{_SLACK:g} in the exponent, over the last decade of steps."
+    )
+    return Claim(text, cases, "A decade that ends before the asymptotic law sets in may fall more slowly.", "Table 2")
 
 
 def _table(rates: list[Rate], records: Mapping[str, Record]) -> Table:

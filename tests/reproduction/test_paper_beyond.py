@@ -352,6 +352,9 @@ def test_laws_are_told_apart():
     assert sfw[3:6] == ("falls like steps^-1.00 to -2.00", "100 to 1,000", "2")
     assert afw[3:6] == ("falls by 50 % a step", "3 to 24", "1")
     assert sfw[7:] == ("p^1.0 m^0.0", "yes", "9")
+    assert [claim.verdict for claim in findings.claims] == ["Reproduced"]
+    slow = {**sublinear[0], "errors": (1.0 / steps**0.5).tolist()}
+    assert rates.PART.show(SETUP, {"rates/sfw/0": slow}).claims[0].verdict == "Not reproduced"
     assert afw[7:] == ("-", "-", "24, ≤ steps")
 
 
