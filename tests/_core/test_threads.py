@@ -265,7 +265,7 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch, seen_scans, kind, 
     cut_finely(monkeypatch, kind)
     for n_threads in (1, 2, 4):
         assert bits(solve(kind, solver, stop, n_threads=n_threads, **options)) == whole, n_threads
-    if solver in ("sfw", "fw"):
+    if solver == "sfw":
         assert min(seen_scans) >= 8
 
 

@@ -18,6 +18,7 @@ from .storages import KINDS, fits, held
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
 _NAMES_AN_ARGUMENT = re.compile(r"\b(X|y|radii|alphas|tol|eps|max_iter|cv)\b")
+_SOLVERS = ("certified", "gram", "working-set", "sfw", "fw", "afw", "pfw", "cd")  # the study registers more
 # Radii beyond this may be refused: squares of them are beyond float64.
 _EXTREME_RADIUS = 1e78
 
@@ -64,7 +65,7 @@ def make_case(seed: int, number: int, names: tuple[str, ...] = tuple(GENERATORS)
 
 def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
     """Return settings of a path; the default solver has every third case, and all of those with folds."""
-    solver = "certified" if folds or rng.random() < 0.25 else str(rng.choice(list(SOLVERS)))
+    solver = "certified" if folds or rng.random() < 0.25 else str(rng.choice(_SOLVERS))
     entry = SOLVERS[solver]
     grid = str(rng.choice(entry.grids))
     options: dict[str, Any] = {"solver": solver, grid: draw_grid(rng, data, grid)}
@@ -77,7 +78,12 @@ def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
     elif entry.routes == ("pointwise",):
         options["max_iter"] = 500
     options |= {"fit_intercept": bool(rng.random() < 0.8), "standardize": bool(rng.random() < 0.4)}
-    return options | {"n_threads": int(rng.choice([1, 1, 1, 2])), "random_state": int(rng.integers(1000))}
+    options |= {"n_threads": int(rng.choice([1, 1, 1, 2])), "random_state": int(rng.integers(1000))}
+    if solver in ("sfw", "fw") and grid == "radii" and rng.random() < 0.5:
+        options["variant"] = "paper"
+    if solver in ("sfw", "afw", "pfw") and rng.random() < 0.5:
+        options["sample_size"] = float(rng.choice([0.1, 0.5]))
+    return options
 
 
 def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:

@@ -1,5 +1,6 @@
 """What moves: the solution so far, as a list of active columns and their fitted values."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -147,13 +148,16 @@ def minimise_along(problem: Problem, j: int, coef: float, corr: float, penalty: 
 
 
 def rescale(iterate: Iterate, factor: float) -> Iterate:
-    """Return factor a."""
+    """Return factor a; a itself where that is beyond float64."""
+    qq = factor * factor * iterate.qq  # a power of Python's would raise
+    if not math.isfinite(qq + factor * (abs(iterate.qy) + iterate.l1)):
+        return iterate
     if factor < _SMALLEST_SCALE:
         iterate.fitted[:] = 0.0
         return iterate._replace(n_active=0, scale=1.0, qq=0.0, qy=0.0, l1=0.0)
     return iterate._replace(
         scale=factor * iterate.scale,
-        qq=factor**2 * iterate.qq,
+        qq=qq,
         qy=factor * iterate.qy,
         l1=factor * iterate.l1,
     )

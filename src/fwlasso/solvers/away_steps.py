@@ -168,7 +168,7 @@ def away_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Vector
 def pairwise_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
     """Move mass from the worst atom to the vertex of column `best`: one dot product more than its choice takes."""
     atom = _worst_atom(penalty, iterate, corrs)
-    d = penalty.radius if corrs[best] > 0.0 else -penalty.radius
+    d = penalty.radius * np.sign(corrs[best])  # a column that is orthogonal to r, or zero, is no better than the origin
     descent = d * corrs[best] - atom.value
     if descent <= ROUNDING * (abs(d * corrs[best]) + abs(iterate.qy) + iterate.qq):
         return Move(iterate, -1.0, False, 0)
@@ -199,7 +199,7 @@ def _away_direction(
     """Choose between the vertex and the worst atom, and search the line; ||q - d z||^2 = S - 2 d z'q + d^2 z'z."""
     atom = _worst_atom(penalty, iterate, corrs)
     here = iterate.qy - iterate.qq  # a'X'(y - q)
-    d = penalty.radius if corrs[best] > 0.0 else -penalty.radius
+    d = penalty.radius * np.sign(corrs[best])  # a column that is orthogonal to r, or zero, is no better than the origin
     towards, away = d * corrs[best] - here, here - atom.value
     if max(towards, away) <= ROUNDING * (abs(d * corrs[best]) + abs(iterate.qy) + iterate.qq):
         return Direction(-1, 1.0, 0.0, False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler
-from .._core.iterate import Iterate, move, rescale, sums_at
+from .._core.iterate import Iterate, move, refresh, rescale, sums_at
 from .._core.jit import kernel
 from .._core.losses import Squared
 from .._core.objective import duality_gap
@@ -35,9 +35,7 @@ class Variant(NamedTuple):
 
     always_scaled: bool  # the warm start is put on the sphere ||a||_1 = radius, even if the objective rises
     most_looked_at: int  # active columns, looked at if the sample shows no descent and there are no more than so many
-    longest_round: (
-        int  # draws in a row without descent that go round; 0: all draws are independent, and a step of zero ends
-    )
+    longest_round: int  # draws in a row without descent that go round; 0: all are independent, and a zero step ends
     counts_like_paper: bool  # dot products are kappa (steps + 1) a point, and z_j'y is not counted
     covariance_bytes: int  # what X'z_j of columns may take that were stepped to, if all are looked at; 0: by residuals
 
@@ -135,6 +133,8 @@ class FrankWolfe:
         rest = burst._replace(stopping=stopping, max_steps=n_steps)
         iterate, step, taken, n_dots = take_steps(rest, iterate, 0 if is_new else self._n_idle)
         self._penalty, self._n_idle = penalty, step.n_idle
+        if variant.always_scaled:  # the objective may have fallen far, and what is left of its recursion is rounding
+            iterate = refresh(problem, iterate)
         if variant.counts_like_paper and is_new:
             n_dots += n_first
         status = None
@@ -317,7 +317,11 @@ def take_step(
 
 @kernel
 def _search(problem: Problem, penalty: Penalty, iterate: Iterate, j: int, corr: float) -> tuple[float, float]:
-    """Return the best shrink and push towards column j; (1, 0), no descent, where anything is not a number."""
+    """Return the best shrink and push towards column j; (1, 0), no descent, where anything is not a number.
+
+    The vertex of a column that is zero is as good as the origin, which leaves it out of the model.
+    """
     sums = sums_at(problem.yy, iterate)
     shrink, push = quadratic_step(penalty, sums, corr, problem.xty[j], problem.norms2[j])
+    push = push if corr != 0.0 or problem.norms2[j] > 0.0 else 0.0
     return (shrink, push) if np.isfinite(sums.qq + sums.qy + sums.l1 + corr + shrink + push) else (1.0, 0.0)
