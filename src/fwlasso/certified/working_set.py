@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.jit import kernel
 from .._core.subproblem.descent import SubIterate, active_places, totals
 from .._core.subproblem.rounds import Aim
 from .._core.subproblem.solve import Look, Subproblem
@@ -151,8 +152,23 @@ class WorkingSet:
         )
 
 
+@kernel
 def _find_places(columns: Indices, order: Indices, wanted: Indices) -> tuple[Indices, Indices]:
     """Return the places of the columns wanted, -1 for those that have none, and where these are."""
-    places = np.append(order, -1)[np.searchsorted(columns[order], wanted)]
-    places[np.append(columns, -1)[places] != wanted] = -1
-    return places, np.flatnonzero(places < 0)
+    places, new = np.empty(wanted.size, np.int64), np.empty(wanted.size, np.int64)
+    n_new = 0
+    for i in range(wanted.size):
+        lo, hi = 0, order.size
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if columns[order[middle]] < wanted[i]:
+                lo = middle + 1
+            else:
+                hi = middle
+        if lo < order.size and columns[order[lo]] == wanted[i]:
+            places[i] = order[lo]
+        else:
+            places[i] = -1
+            new[n_new] = i
+            n_new += 1
+    return places, new[:n_new]
