@@ -50,6 +50,16 @@ class Counters:
         """Seconds of all phases."""
         return sum(self.seconds.values())
 
+    @property
+    def solving_seconds(self) -> float:
+        """Seconds of all phases but compiling, which only the first call of a kind does."""
+        return self.total_seconds - self.compile_seconds
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds of compiling kernels."""
+        return self.seconds.get("compile", 0.0)
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LassoPath:
@@ -144,6 +154,7 @@ class LassoPath:
     def __repr__(self) -> str:
         p, n_points = self.coefs.shape
         ending = f"\n  ended   {self.ending.sentence}" if self.ending else ""
+        compiled = f", {self.counters.compile_seconds:.1f} s compiling" if self.counters.compile_seconds else ""
         return (
             f"<LassoPath: {n_points} points on {p:,} features by {self.settings.get('solver')}\n"
             f"  radius  {_span(self.radii)}\n"
@@ -152,7 +163,7 @@ class LassoPath:
             f"  gap     {'not computed' if np.isnan(self.gaps).all() else _span(self.gaps)}\n"
             f"  status  {self.summary_of_statuses()}\n"
             f"  cost    {int(self.counters.iterations.sum()):,} iterations, {self.counters.passes:.1f} passes, "
-            f"{self.counters.total_seconds:.3f} s{ending}>"
+            f"{self.counters.solving_seconds:.3f} s{compiled}{ending}>"
         )
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fwlasso import CrossValidation, Lasso, LassoCV, LinearModel, lasso_cv, lasso_path
+from fwlasso import CrossValidation, Lasso, LassoCV, LinearModel, Status, lasso_cv, lasso_path
 from fwlasso.report import write_report
 from fwlasso.report.call import call_text
 from made_paths import M, P, choose, make_data, solve, synthetic_path
@@ -117,6 +117,22 @@ def test_r2_of_the_choice_is_told_from_that_of_the_fit(report, path, n_folds, na
     page = report(path, choice=scored)
     assert data_of(page)["scores"]["criterion"] == name
     assert f'<th scope="col">{name}</th>' in page
+
+
+def test_compiling_is_not_solving(report, path):
+    compiled = replace(path, counters=replace(path.counters, seconds={"setup": 0.25, "compile": 12.0, "solve": 0.5}))
+    page = report(compiled)
+    assert "<dt>Solving time</dt><dd>0.75 s</dd>" in page
+    assert "compiling, once, took another 12 s" in page
+    assert "0.750 s, 12.0 s compiling>" in repr(compiled)
+    assert "compiling" not in repr(replace(compiled, counters=replace(path.counters, seconds={"solve": 0.5})))
+
+
+def test_certified_is_said_in_plain_words(report, path):
+    proof = "certified: it is proved, over all features, that no other coefficients improve the objective"
+    assert f"Every model is {proof}" in report(path)
+    assert f"6 of 7 are {proof}" in report(replace(path, statuses=(Status.STALLED, *path.statuses[1:])))
+    assert "certified:" not in report(solve(solver="sfw", stop="change", certify=False))
 
 
 GEOMETRIC = np.geomspace(2.0, 0.01, 9)

@@ -185,17 +185,33 @@ def test_odd_paths_are_drawn(page, path, change, request):
     assert ("not computed" in browser.text("#gap")) == bool(np.isnan(odd.gaps).all())
 
 
+@pytest.mark.parametrize("axis", ["radius", "alpha"])
+def test_no_label_is_cut(page, path, axis):
+    browser = page(path, choice=choose(path, N_POINTS - 1))
+    browser.run(
+        f"axis = document.querySelector('#axis'); axis.value = {axis!r}; axis.dispatchEvent(new Event('change'))"
+    )
+    boxes = browser.run(
+        "[...document.querySelectorAll('.chart text')].map((text) => { const svg = text.ownerSVGElement;"
+        "const shown = getComputedStyle(svg).overflow === 'visible' ? svg.closest('section') : svg;"
+        "const [inner, outer] = [text, shown].map((part) => part.getBoundingClientRect());"
+        "return [text.textContent, inner.left - outer.left, outer.right - inner.right]; })"
+    )
+    assert "chosen" in [text for text, *_ in boxes]
+    assert [box for box in boxes if min(box[1:]) < 0.0] == []
+
+
 @pytest.mark.parametrize("point", [0, 2, 6])
 def test_slider_changes_readout_and_table(page, path, point):
     browser = page(path, choice=choose(path, HOME))
     before = readout(browser)
     slide(browser, point)
     now = readout(browser)
-    assert now.keys() == {"point", "alpha", "radius", "active", "R²", "mean squared error", "gap", "status"}
-    assert all(now[name] != before[name] for name in ("point", "alpha", "radius", "active"))
+    assert now.keys() == {"point", "alpha", "l1 norm", "active", "R²", "mean squared error", "gap", "status"}
+    assert all(now[name] != before[name] for name in ("point", "alpha", "l1 norm", "active"))
     assert now["point"] == f"{point + 1} of 7"
     assert int(now["active"]) == path.n_active[point]
-    for name, value in {"alpha": path.alphas, "radius": path.radii, "R²": path.r2}.items():
+    for name, value in {"alpha": path.alphas, "l1 norm": path.radii, "R²": path.r2}.items():
         assert float(now[name]) == pytest.approx(value[point], rel=1e-3, abs=1e-12)
     assert float(now["gap"]) == pytest.approx(path.gaps[point], rel=0.06)
     assert now["status"] == path.statuses[point].value
@@ -210,12 +226,12 @@ def test_slider_changes_readout_and_table(page, path, point):
 def test_refitted_model_is_not_a_point_of_the_path(page, path):
     choice = choose(path, HOME, blend=0.5)
     browser = page(path, choice=choice)
-    assert browser.text(".lede").endswith("refitted from one, and no gap is known of it.")
+    assert browser.text(".lede").endswith("refitted from one of them, and no gap is known for it.")
     model, told = browser.rows("#features"), readout(browser)
     expected = dict(zip(choice.coef.indices, choice.coef.data, strict=True))
     assert {int(row[1]): float(row[2]) for row in model} == pytest.approx(expected, rel=5e-6)
     assert (told["R²"], told["gap"], told["status"]) == ("0.625", "\N{EN DASH}", "refitted")
-    assert float(told["radius"]) == pytest.approx(choice.radius, rel=1e-3)
+    assert float(told["l1 norm"]) == pytest.approx(choice.radius, rel=1e-3)
     assert browser.rows("#points")[HOME][4] == "0.6250"
     slide(browser, HOME - 1)
     slide(browser, HOME)

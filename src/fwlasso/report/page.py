@@ -133,11 +133,15 @@ def _lede(path: LassoPath, choice: Choice | None) -> str:
     models = "1 model" if n_points == 1 else f"{n_points} models"
     response = "" if path.target is None else f"Response: {path.target}. "
     text = f"{response}{models} on {p:,} features, {path.settings['n_samples']:,} samples."
-    if path.gap_tolerance is not None and all(status is Status.CERTIFIED for status in path.statuses):
-        certified = f"its duality gap over all columns is at most {path.gap_tolerance:g} of ½ ‖y‖²"
-        text += f" Each is certified: {certified}."
+    n_certified = path.statuses.count(Status.CERTIFIED)
+    if path.gap_tolerance is not None and n_certified:
+        subject = "Every model is" if n_certified == n_points else f"{n_certified} of {n_points} are"
+        text += (
+            f" {subject} certified: it is proved, over all features, that no other coefficients improve the objective"
+            f" (fit plus penalty) by more than {100.0 * path.gap_tolerance:.3g} % of the variation of the response."
+        )
     if choice is not None and choice.blend != 1.0:
-        text += " The chosen model is none of them, but refitted from one, and no gap is known of it."
+        text += " The chosen model is refitted from one of them, and no gap is known for it."
     return text if path.ending is None else f"{text} {path.ending.sentence}"
 
 
@@ -156,13 +160,16 @@ def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[s
             (_heading(score_name(choice)), f"{choice.scores[k]:.4g}{error}", f"alpha {path.alphas[k]:.4g}"),
         ]
     largest = "not computed" if np.isnan(path.gaps).all() else f"{np.nanmax(path.gaps):.1e}"
+    cost = f"{path.counters.passes:.1f} passes over the data"
+    if path.counters.compile_seconds:
+        cost += f"; compiling, once, took another {path.counters.compile_seconds:.3g} s"
     tolerance = path.gap_tolerance
     asked = path.summary_of_statuses() if tolerance is None else f"{path.summary_of_statuses()}; tol {tolerance:g}"
     return [
         *of_model,
         ("R² on the training data", f"{r2:.3f}", f"l1 norm {radius:.4g}"),
         ("Largest duality gap", largest, asked),
-        ("Passes over the data", f"{path.counters.passes:.1f}", f"{path.counters.total_seconds:.3g} s in all"),
+        ("Solving time", f"{path.counters.solving_seconds:.3g} s", cost),
     ]
 
 
