@@ -23,8 +23,8 @@ MOST_BYTES, _MOST_OF_MEMORY = 2 << 30, 0.25
 _BYTES_PER_ENTRY = 12
 # Columns that are fuller than this are copied as a whole: so their means are no larger than their variation.
 _FULL = 0.5
-# There is room for so many bytes of copies at first; memory that is not used costs nothing.
-_FIRST_BYTES = 32 << 20
+# There is room for so many columns at first, and for so many bytes of dense ones: memory that is not used costs nothing.
+_FIRST_PLACES, _FIRST_BYTES = 256, 32 << 20
 
 
 class NoRoom(Exception):  # noqa: N818
@@ -110,16 +110,16 @@ class Copier:
         self._workers.map(lambda lo, hi: _copy_compressed(X, columns, places, copies, lo, hi), cuts)
 
     def _add_places(self, n_least: int) -> None:
+        """Make room for more columns; rows are moved rarely, and of the rest there is little, as it is swept often."""
         copies, old = self.copies, self.room
-        per_row = 8 * (copies.y.size - 1)
-        first = max(256, min(_FIRST_BYTES, self.most_bytes) // per_row) if copies.dense else 256
-        room = max(n_least, min(max(first, 2 * old), self._n_columns))
-        rows, more = copies.rows, np.zeros(room - old)
-        if copies.dense:
-            rows = np.empty((room, rows.shape[1]))
-            rows[:old] = copies.rows
+        room = max(n_least, min(max(_FIRST_PLACES, 2 * old), self._n_columns))
+        if copies.dense and room > copies.rows.shape[0]:
+            first = min(_FIRST_BYTES, self.most_bytes) // (8 * (copies.y.size - 1))
+            rows = np.empty((max(room, min(first, self._n_columns)), copies.rows.shape[1]))
+            rows[:old] = copies.rows[:old]
+            copies = copies._replace(rows=rows)
+        more = np.zeros(room - old)
         self.copies = copies._replace(
-            rows=rows,
             starts=np.append(copies.starts, more.astype(np.int64)),
             stops=np.append(copies.stops, more.astype(np.int64)),
             shifts=np.append(copies.shifts, more),

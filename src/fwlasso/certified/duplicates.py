@@ -7,7 +7,7 @@ from .._core.columns import Columns, Vector, add_column, dot_column
 from .._core.jit import kernel
 from .._core.samples import sample_vector, weight_vector
 from .._core.sweeps import Indices
-from ..problem.passes import ColumnPass
+from ..problem.passes import ColumnPass, is_among
 
 
 class Duplicates:
@@ -30,19 +30,16 @@ class Duplicates:
         """
         columns = self._without_copies(np.sort(columns))
         taken = self._columns.take(columns)
-        columns, xty = columns[taken.norms2 > 0.0], taken.xty[taken.norms2 > 0.0]
-        alike, _ = _ties(columns, np.abs(xty))
-        if alike.size == 0:
-            return columns
-        taken = self._columns.take(alike)
-        alike, follows = _ties(alike, _hashes(taken.X, taken.at, self._hash_vector))
-        taken = self._columns.take(alike)
-        is_copy = _copies(taken.X, taken.at, follows, self._hash_vector.size)
-        self._copies = np.union1d(self._copies, alike[is_copy])
-        return self._without_copies(columns)
+        there = np.flatnonzero(taken.norms2 > 0.0)
+        alike, _ = _ties(there, np.abs(taken.xty[there]))
+        if alike.size > 0:
+            alike, follows = _ties(alike, _hashes(taken.X, taken.at[alike], self._hash_vector))
+            is_copy = _copies(taken.X, taken.at[alike], follows, self._hash_vector.size)
+            self._copies = np.union1d(self._copies, columns[alike[is_copy]])
+        return self._without_copies(columns[there])
 
     def _without_copies(self, columns: Indices) -> Indices:
-        return columns[~np.isin(columns, self._copies)]
+        return columns[~is_among(columns, self._copies)]
 
 
 def _ties(columns: Indices, hashes: Vector) -> tuple[Indices, NDArray[np.bool_]]:

@@ -73,11 +73,10 @@ def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, ma
 
     Sizes are those of their columns, before these are centred.
     """
-    m = problem.n_samples
+    m, samples, magnitudes = problem.n_samples, problem.samples, np.abs(coefs)
     with np.errstate(over="ignore", invalid="ignore"):
-        rr, yr = inner(problem.samples, residual, residual), inner(problem.samples, problem.y, residual)
-        l1 = float(np.sum(np.abs(coefs)))
-        size = float(sizes @ np.abs(coefs))
+        rr, yr = inner(samples, residual, residual), inner(samples, problem.y, residual)
+        l1, size = float(np.add.reduce(magnitudes)), float(sizes @ magnitudes)
     r_size = math.sqrt(rr) * (1.0 + 1e-8)
     n_ops = coefs.size + 12 + (m if problem.units.standardized else 0)
     error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8) * r_size
