@@ -104,7 +104,8 @@ def _serve(problem: Problem, calls: Any) -> None:
     with Workers(1) as workers:
         columns = _Columns(problem, workers)
         while (call := calls.recv()) is not None:
-            calls.send((getattr(columns, call[0])(*call[1:]), columns.n_read))
+            answer = getattr(columns, call[0])(*call[1:])
+            calls.send((answer, (columns.n_read, columns.n_multiplied)))
 
 
 class ForkedPass:
@@ -112,7 +113,7 @@ class ForkedPass:
 
     def __init__(self, problem: Problem) -> None:
         self._cut = problem.xty.size // 2
-        self._pipes, self._processes, self._n_read = [], [], [0, 0]
+        self._pipes, self._processes, self._counts = [], [], [(0, 0), (0, 0)]
         summaries = []
         for lo, hi in ((0, self._cut), (self._cut, problem.xty.size)):
             part = problem._replace(
@@ -125,6 +126,7 @@ class ForkedPass:
             self._processes.append(process)
             summaries.append(LocalPass(part, Workers(1)).summary)
         left, right = summaries
+        self._n_entries = left.n_entries, right.n_entries
         self.summary = Summary(*(a + b for a, b in zip(left[:3], right[:3], strict=True)), left.samples)
 
     def __enter__(self) -> "ForkedPass":
@@ -137,13 +139,17 @@ class ForkedPass:
 
     @property
     def n_read(self) -> int:
-        return sum(self._n_read)
+        return sum(n_read for n_read, _ in self._counts)
+
+    @property
+    def n_multiplied(self) -> int:
+        return sum(n_multiplied for _, n_multiplied in self._counts)
 
     def _ask(self, name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] = ((), ())) -> list[Any]:
         """Return what both halves answer, given arguments for both and for each."""
         for pipe, own in zip(self._pipes, each, strict=True):
             pipe.send((name, *own, *arguments))
-        answers, self._n_read = zip(*(pipe.recv() for pipe in self._pipes), strict=True)
+        answers, self._counts = zip(*(pipe.recv() for pipe in self._pipes), strict=True)
         return list(answers)
 
     def _halves(self, columns: Indices) -> tuple[Indices, Indices]:
@@ -169,12 +175,16 @@ class ForkedPass:
     def correlate(self, probes: Sequence[Probe]) -> Any:
         return np.maximum(*self._ask("correlate", each=[(half,) for half in self._probes(probes)]))
 
-    def count(self, growth: float, distance: float) -> int:
-        return sum(self._ask("count", growth, distance))
+    def insert(self, probes: Sequence[Probe]) -> Any:
+        return np.maximum(*self._ask("insert", each=[(half,) for half in self._probes(probes)]))
 
     def survivors(self, growth: float, distance: float) -> Indices:
         left, right = self._ask("survivors", growth, distance)
         return np.concatenate([left, right + self._cut])
+
+    def fraction(self, columns: Indices) -> float:
+        fractions = self._ask("fraction", each=[(half,) for half in self._halves(columns)])
+        return sum(f * n for f, n in zip(fractions, self._n_entries, strict=True)) / self.summary.n_entries
 
     def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
         left, right = self._ask(

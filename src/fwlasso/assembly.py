@@ -34,8 +34,8 @@ _LEAST_SQUARES = (
 
 def certify(
     problem: AnyProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, certify_all: bool
-) -> tuple[SolvedPath, int]:
-    """Return points with their gaps over all columns, and the passes over the data it took.
+) -> tuple[SolvedPath, list[int]]:
+    """Return points with their gaps over all columns, and how many of them every pass over the data was made for.
 
     If a point is certified, its solver is taken at its word; the others get gaps, many at a time, or NaN.
     """
@@ -50,7 +50,7 @@ def certify(
         fresh = [at(problem, *points[k].solution[:2]) for k in batch]
         claims = certify_iterates(problem, [penalties[k] for k in batch], fresh, workers)
         gaps[batch] = [claim.gap for claim in claims]
-    return path._replace(gaps=gaps), len(batches)
+    return path._replace(gaps=gaps), list(map(len, batches))
 
 
 def assemble(

@@ -315,10 +315,10 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         path = path._replace(ending=path.ending or cut)
     with timed(context.seconds, "certify"):
         check_columns(path, problem.shape[1])  # before any of these columns is read
-        n_passes = 0
+        n_certified: list[int] = []  # points, by passes
         if not solver.proves:
             wanted = options.certify and path.ending is not Status.INTERRUPTED
-            path, n_passes = certify(problem, penalties, path, workers, wanted)
+            path, n_certified = certify(problem, penalties, path, workers, wanted)
         path = path.in_order()._replace(gaps=path.gaps / problem.null_loss)
         if options.grid_name == "radii":
             path = _beyond_float64(path, radius_excess(problem, options.grid, grid.values), options.tolerance)
@@ -338,10 +338,17 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
     if options.objection is None and isinstance(problem, Problem):
         known |= level_facts(problem, options.size_rule)
     p = problem.shape[1]
-    _, n_dots, n_read = path.counts.sum(axis=0).tolist()
+    _, n_dots, n_read, n_multiplied = path.counts.sum(axis=0).tolist()
     n_dots += 0 if VARIANTS[options.variant].counts_like_paper else p  # z_j'y of every column
-    passes = (p + grid.n_read + n_read) / p + n_passes
-    counters = Counters(path.counts[:, 0].copy(), n_dots, passes, context.seconds)
+    to_start = (p + grid.n_read) / p
+    n_entries = problem.n_entries if isinstance(problem, Problem) else 0
+    counters = Counters(
+        iterations=path.counts[:, 0].copy(),
+        dot_products=n_dots,
+        passes=to_start + n_read / p + len(n_certified),
+        readings=to_start + n_multiplied / max(1, n_entries) + sum(n_certified),
+        seconds=context.seconds,
+    )
     return assemble(problem, path, options.grid_name, values, counters, {**options.record(), **known})
 
 

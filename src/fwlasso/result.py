@@ -44,6 +44,9 @@ class Counters:
     dot_products: int  # z_j'v asked for by the solver, the z_j'y included: the paper's count
     passes: float  # columns read by setup, grid, solver and certificates over all columns, a working set left out
     seconds: dict[str, float]  # by phase: setup, grid, solve, certify; compile, if kernels had to be
+    # Entries multiplied by residuals in these passes, in numbers of a pass for one residual: what passes take goes with
+    # these. Zero for paths that were saved before they were counted.
+    readings: float = 0.0
 
     @property
     def total_seconds(self) -> float:
@@ -162,7 +165,8 @@ class LassoPath:
             f"  active  {_span(self.n_active)}\n"
             f"  gap     {'not computed' if np.isnan(self.gaps).all() else _span(self.gaps)}\n"
             f"  status  {self.summary_of_statuses()}\n"
-            f"  cost    {int(self.counters.iterations.sum()):,} iterations, {self.counters.passes:.1f} passes, "
+            f"  cost    {int(self.counters.iterations.sum()):,} iterations, {self.counters.passes:.1f} passes "
+            f"({self.counters.readings:.1f} readings), "
             f"{self.counters.solving_seconds:.3f} s{compiled}{ending}>"
         )
 
@@ -418,7 +422,7 @@ def _check_record(record: dict[str, Any]) -> None:
     for j, variant in record["variants"].items():
         fits = isinstance(variant, list) and list(map(type, variant)) == [str, int, str, str] and 0 <= int(j) < p
         require(fits, f"variant {j} is not of chromosome, position and two alleles")
-    cost = counters["dot_products"], counters["passes"], *counters["seconds"].values()
+    cost = counters["dot_products"], counters["passes"], counters.get("readings", 0.0), *counters["seconds"].values()
     require(all(is_number(value) for value in cost), "its counters are not numbers")
     solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))
     known = isinstance(solver, str) and (tol is None or is_number(tol)) and type(m) is int

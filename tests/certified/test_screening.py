@@ -31,7 +31,9 @@ def residual_of(case: Case, values: np.ndarray, centred: bool) -> np.ndarray:
 def anchored(case: Case, lams, residuals, workers: Workers) -> Screening:
     """Anchors at decreasing penalties."""
     problem, nodes = case.problem, [node_at(*pair) for pair in zip(lams, residuals, strict=True)]
-    zero = node_at(problem.lambda_max, np.array(problem.y))
+    zero = node_at(
+        2.0 * max(problem.lambda_max, lams[0]), np.array(problem.y)
+    )  # above lambda_max the solution is zero, too
     screening = Screening(LocalPass(problem, workers), zero, 0.0, problem.n_samples)
     screening.correlate(nodes[:1])
     screening.restart()
@@ -210,7 +212,36 @@ def test_three_anchors_serve_all_points_between_them(rng):
         together = anchors.survivors(nodes)
         for node in nodes:
             assert np.isin(anchors.survivors([node]), together).all()
-        assert anchors.fraction_of_survivors(nodes) == together.size / 300
+
+
+def test_anchors_in_between_leave_fewer_columns_and_none_is_missing(rng):
+    values = random_values(rng, 40, 300)
+    case = make_case(values, rng.standard_normal(40), units="standardized")
+    lam = case.problem.lambda_max
+    residuals = [residual_of(case, np.exp(-k) * case.y + 0.1 * rng.standard_normal(40), True) for k in range(4)]
+    middle = [node_at(share * lam, residual) for share, residual in zip((0.8, 0.7), residuals[1:], strict=False)]
+    near = [node_at(node.lam * 0.999, node.residual * 1.0001) for node in middle]
+    with Workers(1) as workers:
+        anchors = anchored(case, [lam, 0.5 * lam], [residuals[0], residuals[3]], workers)
+        before = anchors.survivors(near)
+        largest = anchors.correlate(middle)
+        after = anchors.survivors(near)
+        for node in near:
+            assert_none_is_missing(anchors, values, "standardized", node)
+        exact = [np.abs(correlations(values, "standardized", node.residual)).max() for node in middle]
+        np.testing.assert_allclose(largest, exact, rtol=1e-12)
+        assert after.size < before.size / 2
+        # The next stride begins where the last one ended, not at an anchor in between.
+        anchors.restart()
+        assert anchors.survivors([node_at(0.5 * lam, residuals[3])]).size < 300
+        assert_none_is_missing(anchors, values, "standardized", node_at(0.49 * lam, residuals[3]))
+
+
+def test_columns_are_weighed_by_their_entries():
+    case = make_case(np.triu(np.ones((40, 40))), np.arange(40.0), "csc64")
+    columns = LocalPass(case.problem, Workers(1))
+    assert columns.fraction(np.arange(40)) == 1.0
+    assert columns.fraction(np.array([0, 39])) == 41 / 820
 
 
 def test_violators_are_the_columns_that_exceed_the_penalty_at_an_anchor(rng):

@@ -49,7 +49,17 @@ def test_path_is_that_of_the_library(table, tmp_path, options):
     assert_same_bits(path, expected)
     assert "table.csv" in report
     # The same numbers as JSON.
-    assert set(record) == {"response", "notices", "points", "ending", "dot_products", "passes", "seconds", "settings"}
+    assert set(record) == {
+        "response",
+        "notices",
+        "points",
+        "ending",
+        "dot_products",
+        "passes",
+        "readings",
+        "seconds",
+        "settings",
+    }
     assert {name: record[name] for name in ("response", "ending")} == {"response": "y", "ending": None}
     columns = {name: [point[name] for point in record["points"]] for name in record["points"][0]}
     assert columns == path.point_columns()

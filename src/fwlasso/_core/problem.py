@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Columns, Vector, nbytes, samples
+from .columns import Columns, Vector, nbytes, samples, storage_of
+from .csc import Csc
 from .samples import Samples, total_weight
 from .standardized import Standardized, origins_of
 
@@ -68,6 +69,12 @@ class Problem(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of the design matrix, read in one pass."""
         return nbytes(self.X)
+
+    @property
+    def n_entries(self) -> int:
+        """Numbers of the design matrix, read in one pass."""
+        X = storage_of(self.X)
+        return int(X.data.size) if isinstance(X, Csc) else self.xty.size * (self.y.size - 1)
 
     @property
     def null_loss(self) -> float:

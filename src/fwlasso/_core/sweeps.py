@@ -101,15 +101,6 @@ def correlate_some(
 
 
 @kernel
-def count_above(ceiling: Ratios, growth: float, norms: Ratios, distance: float) -> int:
-    """Return how many columns `find_above` finds."""
-    n = 0
-    for j in range(norms.size):
-        n += (growth * float(ceiling[j]) + float(norms[j]) * distance) * _ROUND_UP > 1.0
-    return n
-
-
-@kernel
 def find_above(ceiling: Ratios, growth: float, norms: Ratios, distance: float, lo: int, hi: int) -> Indices:
     """Return the columns of lo..hi with growth ceiling + norm distance above 1, rounded up."""
     found = np.empty(_BLOCK, np.int64)

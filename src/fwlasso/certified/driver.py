@@ -30,7 +30,7 @@ from .nodes import Node, Span, Start, extend, make_span, start_between, zero_nod
 from .objectives import Objective, make_objective
 from .screening import Screening
 from .targets import Targets, make_targets
-from .tuning import Pace, Tuning
+from .tuning import Pace, Survived, Tuning
 from .working_set import WorkingSet
 
 _SQUARED, _TUNING = Squared(), Tuning()
@@ -111,7 +111,8 @@ class CertifiedPath:
         self._floor = 0.0
         self._accept = tuning.accept
         self._limited = Status.STALLED  # why a node was not solved to its goal, when one was not
-        self._n_rounds = self._n_dots = self._n_read = 0  # up to the last point: columns; since then: the others
+        self._n_rounds = self._n_dots = 0  # since the last point
+        self._n_read = 0, 0  # up to the last point, columns and entries
 
     def solve(self, guess: Guess | None) -> None:
         """Fill `points`, stride by stride; raises PathEnded.
@@ -255,16 +256,17 @@ class CertifiedPath:
         screening = self._screening
         screening.restart()
         bounds = [math.inf] * len(nodes)
-        if screening.has_read or screening.fraction_of_survivors(nodes) > self._tuning.few_to_read:
-            read = nodes if self._pace.reads_all_nodes else nodes[-1:]
-            bounds[-len(read) :] = screening.correlate(read)
+        if screening.has_read or self._cost(screening.survivors(nodes), nodes) > self._tuning.few_to_read:
+            which = _evenly(range(len(nodes)), self._pace.n_anchors)
+            for k, bound in zip(which, screening.correlate([nodes[k] for k in which]), strict=True):
+                bounds[k] = bound
         return bounds
 
     def _certify(self, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given bounds of their correlations."""
         nodes = [node.bounded_by(bound) for node, bound in zip(nodes, bounds, strict=True)]
         unknown = [k for k, bound in enumerate(bounds) if bound == math.inf]
-        violators, n_survivors = self._bound(nodes, unknown)
+        violators, survived = self._bound(nodes, unknown)
         n_solved = 0
         for _ in range(self._tuning.max_rounds):
             still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > self._accept * self._asked.goal]
@@ -278,10 +280,10 @@ class CertifiedPath:
                 start = Start(nodes[k].columns, nodes[k].coefs, nodes[k].residual)
                 nodes[k] = self._solve(start, nodes[k].lam, self._tuning.solve)
             n_solved += len(still_open)
-            violators, n_more = self._bound(nodes, still_open)
-            n_survivors = max(n_survivors, n_more)
+            violators, more = self._bound(nodes, still_open)
+            survived = survived.with_more(more)
         # Below one anchor more survive than would between two.
-        self._pace.learn_survivors(0 if self._screening.has_one_anchor else n_survivors, n_solved)
+        self._pace.learn_survivors(Survived() if self._screening.has_one_anchor else survived, n_solved)
         return nodes
 
     def _take_in(self, columns: Indices) -> bool:
@@ -290,20 +292,38 @@ class CertifiedPath:
         before, self._members = self._members, self._working_set.together(self._members, places)
         return self._members.size > before.size
 
-    def _bound(self, nodes: list[Node], which: Sequence[int]) -> tuple[Indices, int]:
-        """Bound the correlations of some nodes over all columns, by reading the survivors.
+    def _bound(self, nodes: list[Node], which: Sequence[int]) -> tuple[Indices, Survived]:
+        """Bound the correlations of some nodes over all columns.
 
-        Return the columns with |z_j'r| > lambda at one of them, and the number of survivors.
+        Survivors are read; where that would cost half as much as all columns for a few nodes, these become anchors, and
+        fewer survive at the others. If that does not help, all nodes do. Return the columns with |z_j'r| > lambda at a
+        node, and what survived.
         """
-        if not which:
-            return np.empty(0, np.int64), 0
-        some = [nodes[k] for k in which]
-        survivors = self._screening.survivors(some)
-        found = self._screening.correlate_some(survivors, some)
-        for k, max_corr in zip(which, found.max_corrs.tolist(), strict=True):
-            nodes[k] = nodes[k].bounded_by(max_corr)
-        self._n_dots += survivors.size * len(some)
-        return found.violators, survivors.size
+        screening, rest, survived, violators = self._screening, list(which), Survived(), [np.empty(0, np.int64)]
+        while rest:
+            some = [nodes[k] for k in rest]
+            survivors = screening.survivors(some)
+            cost, n_fresh = self._cost(survivors, some), len(rest) if survived.n_anchors else math.isqrt(len(rest))
+            if 2.0 * cost > self._tuning.cost(1.0, n_fresh):
+                read = _evenly(rest, n_fresh)
+                max_corrs = screening.correlate([nodes[k] for k in read])
+                violators.append(screening.violators())
+                survived = survived.with_more(Survived(survivors.size, cost, survived.n_anchors + n_fresh))
+            else:
+                survived = survived.with_more(Survived(survivors.size, cost))
+                read = rest
+                found = screening.correlate_some(survivors, some)
+                max_corrs = found.max_corrs.tolist()
+                violators.append(found.violators)
+                self._n_dots += survivors.size * len(some)
+            for k, max_corr in zip(read, max_corrs, strict=True):
+                nodes[k] = nodes[k].bounded_by(max_corr)
+            rest = [k for k in rest if k not in read]
+        return np.unique(np.concatenate(violators)), survived
+
+    def _cost(self, columns: Indices, nodes: Sequence[Node]) -> float:
+        """Return what it costs to read some columns for some nodes, in passes by one residual."""
+        return self._tuning.cost(self._columns.fraction(columns), len(nodes))
 
     def _node_gap(self, node: Node) -> float:
         """Return the gap that a node must be certified with."""
@@ -338,7 +358,7 @@ class CertifiedPath:
         else:
             status = Status.STALLED if self._limited is Status.PRECISION else self._limited
         self.points.append(self._solved_point(solution, status, gap))
-        n_rounds, self._n_rounds, self._n_dots, self._n_read = self._n_rounds, 0, 0, self._columns.n_read
+        n_rounds, self._n_rounds, self._n_dots, self._n_read = self._n_rounds, 0, 0, self._read_so_far()
         self._raise_if_ended(self._asked.tell(point, solution.columns.size, n_rounds, gap, done=True))
 
     def zero_point(self, ending: Status) -> SolvedPoint:
@@ -348,8 +368,11 @@ class CertifiedPath:
         return self._solved_point(solution, ending, self._objective.gap(penalty, zero.known))
 
     def _solved_point(self, solution: Solution, status: Status, gap: float) -> SolvedPoint:
-        n_read = self._columns.n_read - self._n_read
-        return SolvedPoint(solution, status, gap, self._n_rounds, self._n_dots, n_read)
+        read = (now - before for now, before in zip(self._read_so_far(), self._n_read, strict=True))
+        return SolvedPoint(solution, status, gap, self._n_rounds, self._n_dots, *read)
+
+    def _read_so_far(self) -> tuple[int, int]:
+        return self._columns.n_read, self._columns.n_multiplied
 
     def _look(self, point: int, n_active: int, n_rounds: int, gap: float) -> None:
         self._raise_if_ended(self._asked.tell(point, n_active, n_rounds, gap, done=False))
@@ -358,3 +381,9 @@ class CertifiedPath:
     def _raise_if_ended(ending: Status | None) -> None:
         if ending is not None:
             raise PathEnded(ending)
+
+
+def _evenly(items: Sequence[int], n: int) -> Sequence[int]:
+    """Return n of some items at most, evenly spaced and the last among them."""
+    n = min(n, len(items))
+    return [items[(k + 1) * len(items) // n - 1] for k in range(n)]

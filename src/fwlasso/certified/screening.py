@@ -58,11 +58,18 @@ class Screening:
         self._columns.restart()
 
     def correlate(self, nodes: Sequence[Node]) -> list[float]:
-        """Make anchors of nodes at decreasing penalties, in one pass over the data; return ||X'r||_inf of each."""
+        """Make anchors of nodes at decreasing penalties, in one pass over the data; return ||X'r||_inf of each.
+
+        They are all below the anchors so far, or among these: those at the same penalties are forgotten.
+        """
         self.has_read = True
-        self._anchors += nodes
-        self._last = nodes[-1]
-        largest: list[float] = self._columns.correlate(self._probes(nodes)).tolist()
+        is_below, new = nodes[0].lam < self._last.lam, {node.lam for node in nodes}
+        anchors = [*(anchor for anchor in self._anchors if anchor.lam not in new), *nodes]
+        self._anchors = sorted(anchors, key=lambda anchor: -anchor.lam)
+        if is_below:
+            self._last = nodes[-1]
+        read = self._columns.correlate if is_below else self._columns.insert
+        largest: list[float] = read(self._probes(nodes)).tolist()
         return largest
 
     def correlate_some(self, columns: Indices, nodes: Sequence[Node]) -> Correlated:
@@ -72,10 +79,6 @@ class Screening:
     def survivors(self, nodes: Sequence[Node]) -> Indices:
         """Return the columns that could have |z_j'r| > lambda at one of these nodes below the first anchor."""
         return self._columns.survivors(*self._farthest(nodes))
-
-    def fraction_of_survivors(self, nodes: Sequence[Node]) -> float:
-        """Return what fraction of all columns the survivors are."""
-        return self._columns.count(*self._farthest(nodes)) / self._columns.summary.n_columns
 
     def violators(self) -> Indices:
         """Return the columns that exceed lambda at an anchor, or nearly so."""

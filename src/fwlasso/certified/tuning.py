@@ -33,10 +33,11 @@ class Tuning(NamedTuple):
     farthest: float = 0.85  # down to which it goes
     most_predicted: int = 1000  # columns, or
     times_active: int = 6  # times the active ones: as many are taken at most
-    # Fractions of all columns.
-    few_to_read: float = 0.04  # survivors in the first strides: no more spare a pass. Later strides are too long
-    many_survivors: float = 0.02  # more of them let all nodes of a stride be read with its end
-    few_survivors: float = 0.005  # fewer let the next stride be longer
+    # What is read, in passes by one residual.
+    more_residuals: float = 0.25  # that a pass takes longer for every residual more
+    few_to_read: float = 0.1  # in the first strides: no more spare a pass. Later strides are too long
+    fewest: float = 0.02  # for survivors: half as many anchors do in the next stride
+    few_survivors: float = 0.005  # of all columns; fewer let the next stride be longer
     # The smallest penalty that is solved, as a fraction of the largest: it answers alpha = 0.
     lowest: float = 1e-9
     lowest_radial: float = 1e-15  # the same for radii beyond all solutions, if rounding allows it
@@ -44,6 +45,22 @@ class Tuning(NamedTuple):
     # Limits that are there to end.
     max_rounds: int = 50  # solving a node again with more columns
     max_depth: int = 40  # bisections between two nodes
+
+    def cost(self, fraction: float, n_residuals: int) -> float:
+        """Return what reading a fraction of all entries for so many residuals costs, in passes by one residual."""
+        return fraction * (1.0 + self.more_residuals * (n_residuals - 1))
+
+
+class Survived(NamedTuple):
+    """What the lazy oracle left to read at most."""
+
+    n_columns: int = 0
+    cost: float = 0.0
+    n_anchors: int = 0  # nodes that all columns were read for, since too many survived
+
+    def with_more(self, other: "Survived") -> "Survived":
+        """Return the larger ones of both."""
+        return Survived(*map(max, self, other))
 
 
 class Pace:
@@ -55,7 +72,7 @@ class Pace:
         self.stride = tuning.stride
         self.step = tuning.first_step
         self.closeness = tuning.closeness
-        self.reads_all_nodes = False
+        self.n_anchors = 1  # nodes of a stride that are read with all columns at once
         self._was_easy = False
 
     def learn_step(self, distance: float, gap: float, goal: float) -> None:
@@ -65,19 +82,22 @@ class Pace:
             longest = distance * max(tuning.shrink_step, math.sqrt(tuning.gap_of_step * goal / gap))
         self.step = max(tuning.shortest_step, min(longest, tuning.grow_step * self.step, tuning.longest_stride))
 
-    def learn_survivors(self, n_survivors: int, n_solved: int) -> None:
-        """Note how many columns the lazy oracle left at most, and how many nodes were solved again."""
+    def learn_survivors(self, survived: Survived, n_solved: int) -> None:
+        """Note what the lazy oracle left to read, and how many nodes were solved again."""
         tuning = self._tuning
         if n_solved > 0:
             self.closeness = max(tuning.farthest, self.closeness - tuning.farther)
-        self.reads_all_nodes |= n_survivors > tuning.many_survivors * self._n_columns
-        few = n_survivors < tuning.few_survivors * self._n_columns
-        self._was_easy = few and n_solved <= (0 if self.reads_all_nodes else 1)
+        if survived.cost > tuning.more_residuals:  # one more anchor costs less
+            self.n_anchors += max(1, survived.n_anchors)
+        elif survived.cost < tuning.fewest:
+            self.n_anchors = max(1, self.n_anchors // 2)
+        few = survived.n_columns < tuning.few_survivors * self._n_columns
+        self._was_easy = few and n_solved <= (0 if self.n_anchors > 1 else 1)
 
     def learn_stride(self, n_points: int, n_before: int, n_active: int) -> None:
         """Note how many points a stride answered, and the active columns before and after it."""
         tuning = self._tuning
-        is_calm = not self.reads_all_nodes or n_active < tuning.many_more * n_before
+        is_calm = self.n_anchors == 1 or n_active < tuning.many_more * n_before
         if n_points == 0:
             self.stride *= tuning.empty_stride_growth
         elif self._was_easy and is_calm:

@@ -37,7 +37,7 @@ from ..status import Status
 # The files of a run. Those of its results are written by the command line.
 SETTINGS, SEGMENTS, SUBSETS = "settings.json", "segments", "subsets"
 PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
-_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 3
+_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 4
 
 
 class Grid(NamedTuple):
@@ -251,7 +251,7 @@ def _unpack(arrays: Arrays, n_points: int, p: int) -> SolvedPath:
     n_coefs = int(indptr[-1])
     columns, coefs = arrays.take("columns", np.int64, n_coefs), arrays.take("coefs", np.float64, n_coefs)
     check_supports(indptr, columns, p)
-    counts, statuses = arrays.take("counts", np.int64, n_points, 3), tuple(map(Status, arrays.record["statuses"]))
+    counts, statuses = arrays.take("counts", np.int64, n_points, 4), tuple(map(Status, arrays.record["statuses"]))
     require(bool((counts >= 0).all()), "a count is negative")
     require(len(statuses) == n_points, "there is not a status for every point")
     sums, gaps = arrays.take("sums", np.float64, n_points, 3), arrays.take("gaps", np.float64, n_points, finite=False)

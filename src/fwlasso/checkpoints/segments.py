@@ -83,6 +83,7 @@ def _without_overlap(found: list[SolvedPoint], n_again: int, has_others: bool) -
             n_iter=new[0].n_iter + again[0].n_iter,
             n_dots=new[0].n_dots + again[0].n_dots,
             n_read=new[0].n_read + again[0].n_read,
+            n_multiplied=new[0].n_multiplied + again[0].n_multiplied,
         )
     return new
 

@@ -168,6 +168,7 @@ def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None
         "ending": result.ending.value if result.ending else None,
         "dot_products": result.counters.dot_products,
         "passes": result.counters.passes,
+        "readings": result.counters.readings,
         "seconds": result.counters.seconds,
         "settings": result.settings,
         **chosen,
@@ -204,7 +205,7 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     console.print(f"largest {scaled}coefficients of the {which}: {escape(strongest) or 'none'}")
     seconds = "  ".join(f"{phase} {value:.2f} s" for phase, value in result.counters.seconds.items())
     console.print(
-        f"{int(result.counters.iterations.sum()):,} iterations, {result.counters.passes:.1f} passes; {seconds}"
+        f"{int(result.counters.iterations.sum()):,} iterations, {result.counters.passes:.1f} passes ({result.counters.readings:.1f} readings); {seconds}"
     )
     if detail.verbose:
         settings = ", ".join(f"{name}={value}" for name, value in result.settings.items() if value is not None)

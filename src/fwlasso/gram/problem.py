@@ -141,7 +141,7 @@ def solve_on_gram(
 def _solved_path(path: GramPath) -> SolvedPath:
     """Return the points with the columns that are active in them."""
     coefs, columns, indptr = compress_rows(path.coefs)
-    counts = np.zeros((len(path.answers), 3), np.int64)
+    counts = np.zeros((len(path.answers), 4), np.int64)
     counts[:, 0] = path.answers["n_rounds"]
     return SolvedPath(
         indptr=indptr.astype(np.int64),
@@ -161,7 +161,7 @@ def _at(problem: GramProblem, targets: Targets, columns: NDArray[np.int64], coef
     b = np.zeros(found.xty.size)
     b[columns] = coefs
     gap, qy, qr, l1 = _first_claim(targets, found, b, found.xty - b @ found.gram)
-    return SolvedPoint(Solution(columns, coefs, qy - qr, qy, l1), Status.CERTIFIED, gap, 0, 0, 0)
+    return SolvedPoint(Solution(columns, coefs, qy - qr, qy, l1), Status.CERTIFIED, gap, 0, 0, 0, 0)
 
 
 @kernel

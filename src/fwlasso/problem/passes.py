@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Matrix, Vector, column_chunks, count_entries, stack, storage_of
-from .._core.csc import Csc
+from .._core.columns import Columns, Matrix, Vector, column_chunks, count_entries, stack
 from .._core.problem import Problem
 from .._core.samples import Samples
 from .._core.sweeps import (
@@ -19,7 +18,6 @@ from .._core.sweeps import (
     Ratios,
     correlate_all,
     correlate_some,
-    count_above,
     fill_norms,
     find_above,
     find_near,
@@ -72,6 +70,7 @@ class ColumnPass(Protocol):
 
     summary: Summary
     n_read: int  # columns read so far, those that were taken left out
+    n_multiplied: int  # their entries, each as often as there were residuals
 
     def zero(self, residual: Vector | None) -> float:
         """Return the largest correlation at a = 0; no residual: it is y, and nothing is read."""
@@ -88,14 +87,17 @@ class ColumnPass(Protocol):
         Their lambdas decrease, and are below those before.
         """
 
+    def insert(self, probes: Sequence[Probe]) -> Vector:
+        """Read all columns once, for probes that become anchors among those before, as `correlate` does."""
+
     def restart(self) -> None:
         """Let the last probe be the only anchor: a new stride begins."""
 
-    def count(self, growth: float, distance: float) -> int:
-        """Count the columns that `survivors` returns."""
-
     def survivors(self, growth: float, distance: float) -> Indices:
         """Return the columns with growth ceiling_j + distance ||z_j|| > 1; X is not read."""
+
+    def fraction(self, columns: Indices) -> float:
+        """Return what fraction of all entries some columns have."""
 
     def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
         """Read some columns, in increasing order."""
@@ -115,10 +117,8 @@ class LocalPass(ColumnPass):
     """
 
     def __init__(self, problem: Problem, workers: Workers) -> None:
-        X, p = storage_of(problem.X), problem.xty.size
-        n_entries = X.data.size if isinstance(X, Csc) else p * (problem.y.size - 1)
-        self.summary = Summary(p, n_entries, problem.nbytes, problem.samples)
-        self.n_read = 0
+        self.summary = Summary(problem.xty.size, problem.n_entries, problem.nbytes, problem.samples)
+        self.n_read = self.n_multiplied = 0
         self._problem = problem
         self._workers = workers
         self._corrs: Vector | Ratios = problem.xty  # at a = 0
@@ -130,7 +130,7 @@ class LocalPass(ColumnPass):
         if residual is None:
             return self._problem.lambda_max
         self._ratios, self._ceiling = (np.zeros(self._corrs.size, np.float32) for _ in range(2))
-        (largest,) = self._read_all([Probe(residual, 1.0, np.empty(0, np.int64), np.empty(0))])
+        (largest,) = self._read_all([Probe(residual, 1.0, np.empty(0, np.int64), np.empty(0))], self._ratios)
         self._corrs = self._ratios
         return float(largest)
 
@@ -149,10 +149,13 @@ class LocalPass(ColumnPass):
         oldest = np.empty_like(self._ratios) if self._before is None else self._before
         self._before, self._ratios = self._ratios, oldest
         self._lam_before, self._lam = self._lam, probes[-1].lam
-        return self._read_all(probes)
+        return self._read_all(probes, self._ratios)
 
-    def _read_all(self, probes: Sequence[Probe]) -> Vector:
-        X, ratios, ceiling = self._problem.X, self._ratios, self._ceiling
+    def insert(self, probes: Sequence[Probe]) -> Vector:
+        return self._read_all(probes, np.empty_like(self._ratios))
+
+    def _read_all(self, probes: Sequence[Probe], ratios: Ratios) -> Vector:
+        X, ceiling = self._problem.X, self._ceiling
         shifted = np.concatenate([probe.columns for probe in probes])
         shifted = np.unique(shifted) if shifted.size else shifted
         shifts, scales = _shifts_of(shifted, probes), 1.0 / np.array([probe.lam for probe in probes])
@@ -162,11 +165,9 @@ class LocalPass(ColumnPass):
             column_chunks(X, len(probes)),
         )
         self.n_read += ratios.size
+        self.n_multiplied += self.summary.n_entries * len(probes)
         found: Vector = np.max(largest, axis=0)
         return found
-
-    def count(self, growth: float, distance: float) -> int:
-        return int(count_above(self._ceiling, growth, self._norms, distance))
 
     def survivors(self, growth: float, distance: float) -> Indices:
         ceiling, p = self._ceiling, self._ceiling.size
@@ -175,6 +176,12 @@ class LocalPass(ColumnPass):
             lambda lo, hi: find_above(ceiling, growth, norms, distance, lo, hi), even_cuts(p, 8 * p)
         )
         return np.concatenate(found)
+
+    def fraction(self, columns: Indices) -> float:
+        return self._count(columns) / max(1, self.summary.n_entries)
+
+    def _count(self, columns: Indices) -> int:
+        return int(count_entries(self._problem.X, columns).sum())
 
     def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
         X, lams = self._problem.X, np.array([probe.lam for probe in probes])
@@ -185,6 +192,7 @@ class LocalPass(ColumnPass):
             even_cuts(columns.size, columns.size * (self.summary.nbytes // self.summary.n_columns)),
         )
         self.n_read += columns.size
+        self.n_multiplied += self._count(columns) * len(probes)
         return Correlated(np.max(found, axis=0), columns[violates])
 
     def near(self, lam: float, closeness: float) -> tuple[Indices, Vector]:

@@ -50,6 +50,7 @@ class SolvedPoint(NamedTuple):
     n_iter: int
     n_dots: int
     n_read: int  # columns looked at, those of a working set left out
+    n_multiplied: int  # their entries, each as often as there were residuals
 
 
 class SolvedPath(NamedTuple):
@@ -60,7 +61,7 @@ class SolvedPath(NamedTuple):
     coefs: Vector
     sums: Matrix  # q'q, q'y and ||a||_1 of every point
     gaps: Vector
-    counts: NDArray[np.int64]  # n_iter, n_dots and n_read of every point
+    counts: NDArray[np.int64]  # n_iter, n_dots, n_read and n_multiplied of every point
     statuses: tuple[Status, ...]
     ending: Status | None  # what ended the path early, if anything did
 
@@ -117,5 +118,7 @@ def solved_path(points: Sequence[SolvedPoint], ending: Status | None = None) -> 
 
 def zero_path(n_points: int) -> SolvedPath:
     """Return a = 0 for every point: there is nothing to explain."""
-    nothing = SolvedPoint(Solution(np.empty(0, np.int64), np.empty(0), 0.0, 0.0, 0.0), Status.CERTIFIED, 0.0, 0, 0, 0)
+    nothing = SolvedPoint(
+        Solution(np.empty(0, np.int64), np.empty(0), 0.0, 0.0, 0.0), Status.CERTIFIED, 0.0, 0, 0, 0, 0
+    )
     return solved_path([nothing] * n_points)
