@@ -18,7 +18,7 @@ from ._core.dense import Dense
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory
-from .assembly import assemble, certify, check_columns, label, warn_unless_converged
+from .assembly import assemble, certify, check_columns, label, warn_of_small_samples, warn_unless_converged
 from .checkpoints.folder import Checkpoint, Grid, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.design import Design
@@ -122,7 +122,7 @@ def lasso_path(
     variant : {"default", "paper"}, default="default"
         Of "sfw" and "fw" over radii. "paper" is the method of Frandi and others (2015) to the letter: the warm start is
         always scaled to the new radius, only the sampled columns are looked at, all draws are independent (single
-        columns by default), a step of length zero counts as a small one, and dot products
+        columns by default), a step of length zero counts as a small one (the status ``zero_step``), and dot products
         are counted as there. By default the start is scaled only if that lowers the objective, active columns are
         looked at if a sample shows no descent, and draws go round.
     standardize : bool, default=False
@@ -349,8 +349,9 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
 
 
 def finish(path: LassoPath, context: Context) -> LassoPath:
-    """Return a path with what is known of its data, and warn if it did not come to its end."""
+    """Return a path with what is known of its data, and warn if it did not come to its end, or too easily."""
     warn_unless_converged(path, context.options)
+    warn_of_small_samples(path, context.options)
     return label(path, context.data)
 
 
