@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.peers import PeerError, run_peer
 from benchmarks.peers.accuracy import ball_gaps, penalty_gaps
@@ -62,7 +61,7 @@ def measure(loaded: Loaded, method: Method, seed: int, n_threads: int | None) ->
         "dot_products": int(path.counters.dot_products),
         "passes": float(path.counters.passes),
         "unfinished": sum(not status.converged and status is not Status.STALLED for status in path.statuses),
-        "stalled": stalled_points(path),
+        "stalled": idle_points(path),
         **models.record,
     }
 
@@ -110,7 +109,7 @@ def run(
 
 def _solve(X: Any, y: Vector, settings: dict[str, Any], look: Look | None = None) -> LassoPath:
     with warnings.catch_warnings(), looked_at(settings["solver"], look) as seconds:
-        warnings.simplefilter("ignore", ConvergenceWarning)  # unfinished points are counted in the record
+        warnings.simplefilter("ignore", UserWarning)  # what points ended by is counted in the record
         path = lasso_path(X, y, **settings)
     path.counters.seconds["solve"] -= sum(seconds)
     if path.ending is Status.INTERRUPTED:
@@ -157,9 +156,12 @@ def _models(loaded: Loaded, coefs: sp.csc_array, intercepts: Vector) -> Record:
     }
 
 
-def stalled_points(path: LassoPath) -> list[int]:
-    """Return the points that ended on a draw without descent: they met no stopping rule."""
-    return [k for k, status in enumerate(path.statuses) if status is Status.STALLED]
+def idle_points(path: LassoPath) -> list[int]:
+    """Return the points that ended on draws without descent: one to the letter, which is its rule, or three in a row.
+
+    Records call them stalled.
+    """
+    return [k for k, status in enumerate(path.statuses) if status in (Status.ZERO_STEP, Status.STALLED)]
 
 
 def numbers(values: NDArray[Any]) -> list[float | None]:

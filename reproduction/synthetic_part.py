@@ -14,7 +14,7 @@ from .claims import LOW, SAME, compared_best, judged, low_minimum
 from .data.paper_sets import PAPER_SETS
 from .figures import Growth, growth_figure, held_out_figure
 from .intervals import Interval, of_mean
-from .measuring import numbers, run, stalled_points
+from .measuring import idle_points, numbers, run
 from .methods import Method
 from .sets import STUDY_SETS, SYNTHETIC, Loaded, load
 from .study import Case, Claim, Figure, Findings, Part, Record, Setup, Table, Task
@@ -29,8 +29,8 @@ N_FEATURES = 10
 WITH_TEST_ERROR = ("synthetic-10000-100", "synthetic-50000-158")
 _CONFIDENCE = 0.99
 _ZERO_STEPS = (
-    "To the letter a sample without descent makes a step of zero, which ends a point: the table counts such points as "
-    "stalled. Ours draws again."
+    "To the letter a sample without descent makes a step of zero, which meets the rule and ends a point: the table "
+    "counts such points as zero steps. Ours draws again."
 )
 #: Draws of the data: the first has all runs of FW to the letter, the others few, as ours has.
 N_DRAWS = 5
@@ -95,7 +95,7 @@ def _path_record(loaded: Loaded, path: Any, features: Any) -> Record:
         "l1": numbers(np.asarray(abs(path.scaled_coefs).sum(axis=0)).ravel()),
         "coefs": [numbers(row) for row in path.scaled_coefs.tocsr()[features].toarray()],
         "n_active": path.n_active.tolist(),
-        "stalled": stalled_points(path),
+        "stalled": idle_points(path),
         "train_mse": numbers(loaded.mse(data.X, data.y, path.coefs, path.intercepts)),
         "test_mse": numbers(loaded.mse(data.X_test, data.y_test, path.coefs, path.intercepts)),
         "iterations": int(path.counters.iterations.sum()),
@@ -202,7 +202,7 @@ _LOOKS: dict[str, Callable[..., float]] = {
     "best test error": _best,
     "last test error": partial(_last, what="test_mse"),
     "last objective": partial(_last, what="train_mse"),
-    "stalled points": lambda draw, key: _mean(len(path["stalled"]) for path in _runs(draw, key)),
+    "zero steps": lambda draw, key: _mean(len(path["stalled"]) for path in _runs(draw, key)),
     "active features": lambda draw, key: _mean(_mean(path["n_active"]) for path in _runs(draw, key)),
     "dot products": lambda draw, key: _mean(path["dot_products"] for path in _runs(draw, key)),
 }

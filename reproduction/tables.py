@@ -125,14 +125,15 @@ def accuracy_table(result: Result) -> Table:
             }
         )
     header = (
-        "method", "median gap", "largest gap", "stalled points", "unfinished", "best point", "its l1 norm", "active",
+        "method", "median gap", "largest gap", "zero steps", "unfinished", "best point", "its l1 norm", "active",
         "train MSE", "test MSE",
     )  # fmt: skip
     note = (
         "Gaps are true duality gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy after the time "
-        "was taken. A stalled point met no stopping rule: a sample showed no descent, and to the letter the step of "
-        f"zero ends it. Unfinished points took all {Options.max_iter:,} iterations. The best point has the smallest "
-        "test error; it is the last one where there is no test set. Errors are divided by the variance of y."
+        "was taken. Zero steps are points that ended on samples without descent: to the letter the first such step "
+        "meets the rule, in ours the third in a row ends a point that has met none. Unfinished points took all "
+        f"{Options.max_iter:,} iterations. The best point has the smallest test error; it is the last one where there "
+        "is no test set. Errors are divided by the variance of y."
     )
     return Table(f"accuracy-{result.name}", f"{result.title}: true gaps and errors", header, rows, note, data)
 

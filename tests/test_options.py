@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import typer
 
-from fwlasso import Lasso, LassoCV, lasso_path
+from fwlasso import AdaptiveRule, Lasso, LassoCV, lasso_path
 from fwlasso.cli.app import app
 from fwlasso.options import SPECS, Options
 from fwlasso.solvers.registry import SOLVERS, STOPS
+from fwlasso.solvers.sample_size import DEFAULT_SAMPLE_SIZE
 
 # Estimators leave what becomes of a path to `lasso_path`.
 LEVEL = {"stop": "level", "solver": "sfw", "variant": "paper"}
@@ -45,6 +46,11 @@ def test_commands_have_every_option_with_its_default(command):
     assert {name: flag.default for name, flag in flags.items()} == python | {"random_state": 0}
     renamed = {name: flag.opts[0] for name, flag in flags.items() if flag.opts[0] != f"--{name.replace('_', '-')}"}
     assert renamed == {"fit_intercept": "--intercept", "random_state": "--seed", "n_threads": "--threads"}
+
+
+def test_where_the_share_of_columns_is_told_so_is_the_least_number():
+    for text in (SPECS["sample_size"].help, lasso_path.__doc__, AdaptiveRule.__doc__):
+        assert f"at least {DEFAULT_SAMPLE_SIZE.at_least}" in " ".join(text.split())
 
 
 def test_the_old_name_of_the_certified_path_is_understood():

@@ -14,7 +14,7 @@ from fwlasso.solvers.protocol import SolverSettings
 from fwlasso.solvers.registry import SOLVERS, pointwise, register
 
 from ..intervals import of_mean
-from ..measuring import run, stalled_points
+from ..measuring import idle_points, run
 from ..methods import METHODS, Method
 from ..sets import load
 from ..study import Findings, Part, Record, Setup, Table, Task
@@ -118,7 +118,7 @@ def _run(setup: Setup, mixture: Mixture) -> Record:
         "n_active": [float(path.n_active.mean()) for path in paths],
         "dot_products": [int(path.counters.dot_products) - data.X.shape[1] for path in paths],  # z_j'y do not count
         "last_objective": [float(error) / best for error in errors],
-        "stalled": [len(stalled_points(path)) for path in paths],
+        "stalled": [len(idle_points(path)) for path in paths],
     }
 
 
@@ -135,11 +135,11 @@ def show(_: Setup, records: Mapping[str, Record]) -> Findings:
         n_runs = len(record["iterations"])
         rows.append((mixture.label, f"{n_runs}", *cells))
         data.append({"mixture": mixture.key, "runs": n_runs, **{field: mean.value for field, mean in means.items()}})
-    header = ("FW", "runs", "iterations", "active features", "dot products", "last objective", "stalled points")
+    header = ("FW", "runs", "iterations", "active features", "dot products", "last objective", "zero steps")
     note = (
         f"Pyrim, samples of {share(_SHARE)}. The letter, and one of our four changes each; ours, and one of them taken "
         "back each. Dot products are counted as in the paper, looks at active columns included. The last objective is "
-        "over its minimum."
+        "over its minimum. Zero steps are points that ended on samples without descent."
     )
     return Findings([Table(_NAME, "Algorithm 2 to the letter, and our four changes", header, rows, note, data)], [], [])
 

@@ -102,12 +102,13 @@ def _table(found: Mapping[str, Runs]) -> Table:
             data.append({**known, "median_gap": median, "largest_gap": largest, **counted, "stalled": stalled})
     header = (
         "set", "method", "runs", "median gap", "largest gap", *(f"above {power(limit)}" for limit in _SHARES),
-        "stalled points",
+        "zero steps",
     )  # fmt: skip
     note = (
         "Gaps over all columns, relative to 1/2 ||y||², recomputed in plain numpy: of the constrained form for methods "
         "on the grid of l1 norms, of the penalized form for CD, SCD and SLEP reg. Shares are of points of all runs. "
-        "The certified path stops on its gap, all others by the paper's rule; stalled points met none."
+        "The certified path stops on its gap, all others by the paper's rule; zero steps are points that ended on "
+        "samples without descent."
     )
     return Table(_NAME, "True duality gaps along the path", header, rows, note, data)
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ._core.columns import Vector
 from ._core.iterate import at
-from ._core.notices import warn_of_ending
+from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
 from ._core.problem import Problem, in_user_units
 from ._core.threads import Workers
@@ -21,6 +21,7 @@ from .problem.certificate import certify_iterates
 from .problem.grid import user_values
 from .problem.points import SolvedPath
 from .result import Counters, LassoPath
+from .solvers.sample_size import FixedSize, FractionOfColumns, QuantileRule
 from .status import Status
 
 # Memory for fitted values, and as much for residuals, that are multiplied by all columns in one pass, in bytes.
@@ -114,5 +115,27 @@ def warn_unless_converged(path: LassoPath, options: Options) -> None:
         least_squares = options.grid_name == "alphas" and path.alphas[unfinished[0]] == 0.0
         why = _LEAST_SQUARES if least_squares else path.statuses[unfinished[0]].sentence
         what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {why}"
-    gap = "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."
-    warn_of_ending(what + gap)
+    warn_of_ending(what + _largest_gap(path))
+
+
+def warn_of_small_samples(path: LassoPath, options: Options) -> None:
+    """Warn of points that ended on samples, by number or share, of fewer columns than the paper's quantile rule takes.
+
+    The best of kappa columns is among the top `quantile` of all with probability 1 - (1 - quantile)^kappa.
+    """
+    n_ended, p = path.statuses.count(Status.ZERO_STEP), path.coefs.shape[0]
+    rule, paper = options.size_rule, QuantileRule()
+    if n_ended == 0 or not isinstance(rule, FixedSize | FractionOfColumns) or rule(p, 0) >= paper(p, 0):
+        return
+    n_sampled = rule(p, 0)
+    hit = 1.0 - (1.0 - paper.quantile) ** n_sampled
+    warn_of_doubt(
+        f"{n_ended} of {len(path)} points ended by a step of length zero: no column of a sample of {n_sampled} of "
+        f"{p:,} brought descent. Such a sample has one of the best {100 * paper.quantile:g} % of columns with a "
+        f"probability of {100 * hit:.2g} %; for {100 * paper.confidence:g} % the paper's quantile rule takes "
+        f"{paper(p, 0)}: increase sample_size, or leave it out.{_largest_gap(path)}"
+    )
+
+
+def _largest_gap(path: LassoPath) -> str:
+    return "" if np.isnan(path.gaps).all() else f" The largest relative duality gap is {np.nanmax(path.gaps):.2e}."

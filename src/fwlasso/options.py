@@ -26,7 +26,7 @@ from .solvers.frank_wolfe import VARIANTS
 from .solvers.levels import objection
 from .solvers.protocol import SolverSettings
 from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_name
-from .solvers.sample_size import SampleSize, as_sample_size, fewest_columns
+from .solvers.sample_size import ALL_COLUMNS, SampleSize, as_sample_size, fewest_columns
 
 _DEFAULT_POINTS = 100
 _WITH_VARIANTS = ("sfw", "fw")
@@ -94,7 +94,10 @@ class Options:
     tol: float | None = _option(None, _NONNEGATIVE, help=_TOL)
     level: float = _option(0.95, _SHARE, help="Probability of a gap of tol, for stop level.")
     sample_size: Any = _option(
-        None, help="Columns per step: a number, or a share below 1.", kind=float | None, is_drawing=True
+        None,
+        help="Columns per step: a number, or a share below 1. Default: 1 %, at least 194; afw, pfw: all.",
+        kind=float | None,
+        is_drawing=True,
     )
     block_size: int | None = _option(None, _COUNT, help="Neighbouring columns drawn together.", is_drawing=True)
     variant: str = _option("default", _VARIANT, help="paper: sfw and fw to the letter of the paper.", values=VARIANTS)
@@ -137,7 +140,8 @@ class Options:
             )
         if self.variant != "default" and (self.solver not in _WITH_VARIANTS or self.grid_name != "radii"):
             which = " and ".join(_WITH_VARIANTS)
-            raise ValueError(f"variant: the paper's method is that of {which} over radii, got variant={self.variant!r}")
+            got = f"variant={self.variant!r} with solver={self.solver!r} over {self.grid_name}"
+            raise ValueError(f"variant: the paper's method is that of {which} over radii, got {got}")
         if self.rule == "level":
             if self.objection is not None:
                 raise ValueError(self.objection)
@@ -243,6 +247,12 @@ class Options:
 
 #: By name.
 SPECS: dict[str, Spec] = {each.name: each.metadata["spec"] for each in fields(Options)}
+
+
+def draws_columns(settings: dict[str, Any]) -> bool:
+    """Tell by its record whether a path looked at random columns; with away steps only if it was asked to."""
+    solver = settings.get("solver")
+    return solver == "sfw" or (solver in ("afw", "pfw") and settings.get("sample_size") != repr(ALL_COLUMNS))
 
 
 def options_of(caller: str, settings: dict[str, Any]) -> Options:

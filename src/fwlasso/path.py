@@ -18,7 +18,7 @@ from ._core.dense import Dense
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory
-from .assembly import assemble, certify, check_columns, label, warn_unless_converged
+from .assembly import assemble, certify, check_columns, label, warn_of_small_samples, warn_unless_converged
 from .checkpoints.folder import Checkpoint, Grid, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.design import Design
@@ -27,7 +27,7 @@ from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem, GramProblem
 from .gram.subsets import GramSubsets
 from .monitor import Callback, Monitor, Progress
-from .options import Options
+from .options import Options, draws_columns
 from .problem.build import build_problem
 from .problem.grid import log_grid, penalty_grid, radius_excess, radius_grid, user_values
 from .problem.points import SolvedPath, Tell, zero_path
@@ -37,6 +37,7 @@ from .solvers.certified import Certified
 from .solvers.frank_wolfe import VARIANTS
 from .solvers.levels import level_facts
 from .solvers.protocol import SolverSettings
+from .solvers.sample_size import columns_to_draw
 from .status import Status
 
 Mask = NDArray[np.bool_]
@@ -113,17 +114,17 @@ def lasso_path(
         Of ``stop="level"``: a probability over the draws, for every point. See `LassoPath.confidence`.
     sample_size : int, float, rule or None
         How many columns a step of "sfw" looks at: a number, a share of all, or a rule such as `QuantileRule`. By
-        default 1 % of the columns, at least 194. So do "afw" and "pfw", which look at all by default, and at the active
-        columns always.
+        default 1 % of the columns, at least 194: a larger share of fewer than 19,400. So do "afw" and "pfw", which look
+        at all by default, and at the active columns always.
     block_size : int, optional
         Neighbouring columns drawn together. 1 is the paper's sampling, and the default of "afw" and "pfw"; larger
         blocks are faster, since memory is read in a row. For "sfw" by default chosen from the sample size.
     variant : {"default", "paper"}, default="default"
         Of "sfw" and "fw" over radii. "paper" is the method of Frandi and others (2015) to the letter: the warm start is
         always scaled to the new radius, only the sampled columns are looked at, all draws are independent (single
-        columns by default), a step of length zero counts as a small one, and dot products are counted as there. By
-        default the start is scaled only if that lowers the objective, active columns are looked at if a sample shows
-        no descent, and draws go round.
+        columns by default), a step of length zero counts as a small one (the status ``zero_step``), and dot products
+        are counted as there. By default the start is scaled only if that lowers the objective, active columns are
+        looked at if a sample shows no descent, and draws go round.
     standardize : bool, default=False
         Scale the columns to a mean square of one, without a copy. The norm ||b||_1 is then that of the scaled
         coefficients; the coefficients returned are for the columns as given.
@@ -337,24 +338,35 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
     }
     if options.objection is None and isinstance(problem, Problem):
         known |= level_facts(problem, options.size_rule)
+    p, record = problem.shape[1], options.record()
+    if draws_columns(record):
+        known["first_sample"] = columns_to_draw(options.size_rule, p, n_active=0)
+    counters = _count(context, problem, path, grid.n_read, n_certified)
+    return assemble(problem, path, options.grid_name, values, counters, {**record, **known})
+
+
+def _count(
+    context: Context, problem: AnyProblem, path: SolvedPath, n_read_for_grid: int, n_certified: list[int]
+) -> Counters:
+    """Return what a path cost, given how many points every pass of certificates was made for."""
     p = problem.shape[1]
     _, n_dots, n_read, n_multiplied = path.counts.sum(axis=0).tolist()
-    n_dots += 0 if VARIANTS[options.variant].counts_like_paper else p  # z_j'y of every column
-    to_start = (p + grid.n_read) / p
+    n_dots += 0 if VARIANTS[context.options.variant].counts_like_paper else p  # z_j'y of every column
+    to_start = (p + n_read_for_grid) / p
     n_entries = problem.n_entries if isinstance(problem, Problem) else 0
-    counters = Counters(
+    return Counters(
         iterations=path.counts[:, 0].copy(),
         dot_products=n_dots,
         passes=to_start + n_read / p + len(n_certified),
         readings=to_start + n_multiplied / max(1, n_entries) + sum(n_certified),
         seconds=context.seconds,
     )
-    return assemble(problem, path, options.grid_name, values, counters, {**options.record(), **known})
 
 
 def finish(path: LassoPath, context: Context) -> LassoPath:
-    """Return a path with what is known of its data, and warn if it did not come to its end."""
+    """Return a path with what is known of its data, and warn if it did not come to its end, or too easily."""
     warn_unless_converged(path, context.options)
+    warn_of_small_samples(path, context.options)
     return label(path, context.data)
 
 

@@ -15,6 +15,7 @@ class Status(Enum):
     """
 
     SETTLED = "settled"
+    ZERO_STEP = "zero_step"
     CERTIFIED = "certified"
     STALLED = "stalled"
     PRECISION = "precision"
@@ -31,7 +32,7 @@ class Status(Enum):
     @property
     def converged(self) -> bool:
         """Whether the point met its stopping rule."""
-        return self in (Status.SETTLED, Status.CERTIFIED)
+        return self in (Status.SETTLED, Status.ZERO_STEP, Status.CERTIFIED)
 
     @property
     def ends_path(self) -> bool:
@@ -41,6 +42,9 @@ class Status(Enum):
 
 _SENTENCES = {
     Status.SETTLED: "The last step changed no coefficient by more than the tolerance, or the level was reached.",
+    Status.ZERO_STEP: (
+        "A step of length zero met the rule: no column of its sample brought descent. Others may: see the duality gap."
+    ),
     Status.CERTIFIED: "The duality gap over all columns is at most the tolerance.",
     Status.STALLED: (
         "No further progress, although float64 would allow it: increase tol, leave out columns that nearly depend on "

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fwlasso import CrossValidation, Lasso, LassoCV, LinearModel, Status, lasso_cv, lasso_path
+from fwlasso import AdaptiveRule, CrossValidation, Lasso, LassoCV, LinearModel, Status, lasso_cv, lasso_path
 from fwlasso.report import write_report
 from fwlasso.report.call import call_text
 from made_paths import M, P, choose, make_data, solve, synthetic_path
@@ -153,6 +153,23 @@ CALLS = {
     "change": {"solver": "cd", "radii": None, "alphas": 4, "stop": "change", "certify": False},
     "segments": {"radii": None, "alphas": 4, "checkpoint": "run"},
 }
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns"),
+    [
+        ({"solver": "sfw", "sample_size": AdaptiveRule(at_least=9, at_most=0.1)}, f"9 of {P}"),
+        ({"solver": "sfw"}, f"{P} of {P}"),
+        ({"solver": "afw", "sample_size": 0.5}, f"{P // 2} of {P}"),
+        ({"solver": "afw"}, None),
+        ({}, None),
+    ],
+)
+def test_how_many_columns_a_step_looks_at_is_a_number(report, settings, columns):
+    """A share has a least number of columns, and a rule is only a formula."""
+    page = unescape(report(solve(radii=2, random_state=0, **settings)))
+    assert ("columns of the first step" in page) == (columns is not None)
+    assert columns is None or f"<td>{columns}</td>" in page
 
 
 @pytest.mark.parametrize("case", CALLS)

@@ -80,6 +80,7 @@ def test_no_pass_is_made_for_a_level(data, monkeypatch):
     assert known.passes[1] > 10.0
 
 
+@pytest.mark.filterwarnings("ignore:.*ended by a step of length zero:UserWarning")
 def test_bounds_hold_and_cost_more_than_their_proofs(data):
     for seed in range(10):
         path = lasso_path(*data, radii=10, sample_size=20, stop="change", random_state=seed, **PAPER)

@@ -23,7 +23,7 @@ MOST_BYTES, _MOST_OF_MEMORY = 2 << 30, 0.25
 _BYTES_PER_ENTRY = 12
 # Columns that are fuller than this are copied as a whole: so their means are no larger than their variation.
 _FULL = 0.5
-# There is room for so many columns at first, and for so many bytes of dense ones: memory that is not used costs nothing.
+# There is room for so many columns at first, and for so many bytes of dense ones: what is not used costs nothing.
 _FIRST_PLACES, _FIRST_BYTES = 256, 32 << 20
 
 

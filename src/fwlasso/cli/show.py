@@ -204,9 +204,9 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     scaled = "scaled " if result.settings["standardize"] else ""
     console.print(f"largest {scaled}coefficients of the {which}: {escape(strongest) or 'none'}")
     seconds = "  ".join(f"{phase} {value:.2f} s" for phase, value in result.counters.seconds.items())
-    console.print(
-        f"{int(result.counters.iterations.sum()):,} iterations, {result.counters.passes:.1f} passes ({result.counters.readings:.1f} readings); {seconds}"
-    )
+    counters = result.counters
+    cost = f"{counters.passes:.1f} passes ({counters.readings:.1f} readings)"
+    console.print(f"{int(counters.iterations.sum()):,} iterations, {cost}; {seconds}")
     if detail.verbose:
         settings = ", ".join(f"{name}={value}" for name, value in result.settings.items() if value is not None)
         console.print(f"settings: {escape(settings)}", soft_wrap=True)

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..options import SPECS
+from ..options import SPECS, draws_columns
 from ..result import LassoPath
 from ..selection.choice import Choice
-from ..solvers.sample_size import ALL_COLUMNS
 
 # Options that no path needs to be computed again: the end of a given grid, and how long it may take.
 _NOT_NEEDED = {"eps", "time_limit"}
@@ -22,7 +21,7 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     random draws, and the same numbers but for rounding. A comment says so if the draws cannot be made again.
     """
     settings = path.settings
-    is_drawing = _draws(settings)
+    is_drawing = draws_columns(settings)
     names = (name for name, spec in SPECS.items() if (is_drawing if spec.is_drawing else spec.is_recorded))
     wanted = (name for name in names if settings.get(name) not in (None, "default") and name not in _NOT_NEEDED)
     known = {name: settings[name] for name in wanted}
@@ -56,12 +55,6 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
         imports += "\n# The columns were drawn without a seed: other draws give other numbers."
     lines = "".join(f"    {argument},\n" for argument in ("X", "y", *arguments))
     return f"{imports}\n{call}(\n{lines})\n{model}"
-
-
-def _draws(settings: dict[str, Any]) -> bool:
-    """Tell whether a path looked at random columns; with away steps only if it was asked to."""
-    solver = settings.get("solver")
-    return solver == "sfw" or (solver in ("afw", "pfw") and settings.get("sample_size") != repr(ALL_COLUMNS))
 
 
 def _grid_text(grid: np.ndarray[Any, np.dtype[np.float64]]) -> str:

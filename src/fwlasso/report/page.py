@@ -183,10 +183,12 @@ def _summary(path: LassoPath, choice: Choice | None) -> dict[str, str]:
     seconds = ", ".join(f"{phase} {value:.3f}" for phase, value in path.counters.seconds.items())
     ending = path.ending.sentence if path.ending else "complete"
     chosen = {} if choice is None else {"choice": f"point {choice.point + 1} by {choice.rule} ({score_name(choice)})"}
+    n_drawn = path.settings.get("first_sample")
     return {
         "data": f"{path.settings['n_samples']:,} samples, {p:,} features",
         **({} if path.target is None else {"response": path.target}),
         "solver": str(path.settings.get("solver")),
+        **({} if n_drawn is None else {"columns of the first step": f"{n_drawn:,} of {p:,}"}),
         "path": f"{n_points} points; {ending}",
         **chosen,
         "points": path.summary_of_statuses(),

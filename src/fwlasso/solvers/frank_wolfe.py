@@ -140,8 +140,9 @@ class FrankWolfe:
         status = None
         if step.done:
             # Where no column of all brings descent, there is nothing to change: settled.
-            stalled = 0 < step.n_idle < _round_length(problem.xty.size, self.columns_per_step(problem, iterate))
-            status = Status.CERTIFIED if step.gap <= stopping.gap else Status.STALLED if stalled else Status.SETTLED
+            is_part = 0 < step.n_idle < _round_length(problem.xty.size, self.columns_per_step(problem, iterate))
+            idle = Status.ZERO_STEP if variant.longest_round == 0 else Status.STALLED
+            status = Status.CERTIFIED if step.gap <= stopping.gap else idle if is_part else Status.SETTLED
         return Advance(iterate, taken, n_dots, step.gap, status)
 
     def _steps_by_covariates(self, burst: Burst, iterate: Iterate, n_idle: int) -> tuple[Iterate, StepInfo, int, int]:

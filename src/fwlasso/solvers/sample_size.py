@@ -65,12 +65,13 @@ class FractionOfColumns:
 class QuantileRule:
     """The best of the sample is among the top `quantile` of all columns with probability `confidence`.
 
-    kappa = ceil(ln(1 - confidence) / ln(1 - quantile)), whatever p is.
+    kappa = ceil(ln(1 - confidence) / ln(1 - quantile)), whatever p is: 194 columns by default, or all of fewer.
 
     Examples
     --------
-    >>> QuantileRule(quantile=0.02, confidence=0.98)(p=1_000_000, n_active=0)
-    194
+    >>> rule = QuantileRule(quantile=0.02, confidence=0.98)
+    >>> [rule(p, n_active=0) for p in (1_000_000, 500, 100)]
+    [194, 194, 100]
     """
 
     quantile: float = 0.02
@@ -123,14 +124,16 @@ class AdaptiveRule:
     """Large samples while the solution is sparse, smaller ones as it fills up.
 
     kappa = ceil(ln(1 - confidence) / ln(1 - s/p)) with s the number of active features that the step starts with:
-    the sample then contains one of s columns with probability `confidence`. Never below `at_least`, never above
-    `at_most` p.
+    the sample then contains one of s columns with probability `confidence`. At most `at_most` p, but never below
+    `at_least`: at least 194 columns by default, which is more than 10 % of fewer than 1,940, or all of fewer than 194.
 
     Examples
     --------
     >>> rule = AdaptiveRule()
     >>> [rule(p=100_000, n_active=s) for s in (0, 10, 100, 10_000)]
     [10000, 10000, 4603, 194]
+    >>> [rule(p=500, n_active=s) for s in (0, 100)]
+    [194, 194]
     """
 
     confidence: float = 0.99
