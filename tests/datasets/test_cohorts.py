@@ -9,7 +9,7 @@ import pytest
 from bed_reader import to_bed
 
 from cli_cases import BAD_INPUT, call, call_json
-from fwlasso import LassoCV, LinearModel
+from fwlasso import LassoCV, LinearModel, lasso_path
 from fwlasso.datasets import open_bed, read_table
 
 M, P = 40, 9
@@ -130,7 +130,7 @@ def test_who_has_no_match_is_told_and_left_out(file, tmp_path):
         (text(rows(IIDS, FIDS, Y)), None, "no id in it"),
         (text(rows(["z"] * M, IIDS, Y)), None, "no id in it .*; by IID alone 40 would be"),
         (text([*rows(IIDS, Y), [IIDS[3], 1.0]]), None, "the sample f1 s3 has two rows"),
-        (text(rows(IIDS, Y, Y), ["IID", "a", "b"]), None, "there are 2 phenotypes, a, b: target must be one of them"),
+        (text(rows(IIDS, Y, Y), ["IID", "a", "b"]), None, "there are 2 phenotypes, a, b; target .* one of them"),
         (text(rows(IIDS, Y, Y), ["IID", "a", "b"]), "c", "there is no phenotype 'c', but a, b"),
         (text(rows(IIDS, Y), ["IID", "bmi"]) + "s1 2 3\n", None, "line 42: expected 2 columns, found 3"),
         (text(rows(IIDS), ["IID"]), None, "there is no phenotype in it"),
@@ -271,13 +271,21 @@ def test_lists_that_choose_nothing_are_refused(file, chosen, message):
 
 def test_other_files_have_no_ids(tmp_path, call_main):
     pd.DataFrame(X).add_prefix("c").to_csv(tmp_path / "t.csv", index=False)
+    lasso_path(X, Y, alphas=3)[-1].save(model := tmp_path / "model.json")
     for name in ("keep", "remove", "pheno"):
-        with pytest.raises(ValueError, match=rf"{name}: .*t.csv has no ids of samples; genotypes \(.bed\) have"):
+        with pytest.raises(ValueError, match=rf"{name} is of genotypes \(.bed\).* not of .*t.csv"):
             read_table(tmp_path / "t.csv", **{name: ["s1"]})
         (tmp_path / "ids").write_text("s1\n")
         exit_code, _, stderr = call_main("path", tmp_path / "t.csv", f"--{name}", tmp_path / "ids")
         assert exit_code == BAD_INPUT
-        assert f"--{name}: " in stderr
+        assert f"--{name} is of genotypes" in stderr
+    for flags, reason in (
+        (("--exclude", "c1"), "--exclude is of genotypes"),
+        (("--missing", "x"), "--missing must be"),
+    ):
+        exit_code, _, stderr = call_main("predict", model, tmp_path / "t.csv", *flags)
+        assert exit_code == BAD_INPUT
+        assert reason in stderr
 
 
 @pytest.mark.filterwarnings(LEFT_OUT, NO_ROW, UNKNOWN)

@@ -12,6 +12,7 @@ from .._core.columns import Vector
 from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
 from ..data.checks import as_response
 from ..data.genotypes import Genotypes, Samples
+from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
 from ..datasets.compressed import write_text
 from ..datasets.new_rows import Features, read_new_rows
@@ -63,6 +64,7 @@ def predict(
 
     fwlasso predict result new.csv --point 30 --out predictions.csv
     """
+    check_missing(missing)
     fitted = load_model(model, point, alpha)
     response = fitted.about.get("target")
     features = Features(fitted.n_features, fitted.feature_names, fitted.first_index)

@@ -40,7 +40,7 @@ def predict(X: Any, model: Linear) -> NDArray[np.float64]:
 
     Those of a single model, whose coefficients are a vector, are a vector.
     """
-    check("missing", model.missing, model.missing in ("error", "mean"), "'error' or 'mean'")
+    check_missing(model.missing)
     known, coefs, intercepts = model.feature_names, model.coefs, model.intercepts
     used = list(known.values()) if isinstance(known, Mapping) else known
     container = as_container(X)
@@ -66,6 +66,11 @@ def predict(X: Any, model: Linear) -> NDArray[np.float64]:
     if matrix.shape[1] != coefs.shape[0]:
         raise ValueError(f"X has {matrix.shape[1]} features, the model was fitted with {coefs.shape[0]}")
     return multiply(matrix, coefs, intercepts)
+
+
+def check_missing(missing: str) -> None:
+    """Raise a ValueError unless this is a way to treat absent features."""
+    check("missing", missing, missing in ("error", "mean"), "'error' or 'mean'")
 
 
 def multiply(X: Any, coefs: sp.csc_array | Vector, intercepts: Vector | float) -> NDArray[np.float64]:

@@ -228,7 +228,8 @@ def _one_of(records: Records, target: str | None, label: str) -> str:
     if not names:
         raise ValueError(f"{label}: there is no phenotype in it, but FID and IID alone")
     if target is None and len(names) > 1:
-        raise ValueError(f"{label}: there are {len(names)} phenotypes, {first_of(names)}: target must be one of them")
+        there = f"there are {len(names)} phenotypes, {first_of(names)}"
+        raise ValueError(f"{label}: {there}; target (--target) must be one of them")
     if target is not None and target not in names:
         raise ValueError(f"{label}: there is no phenotype {target!r}, but {first_of(names)}")
     return names[0] if target is None else target

@@ -33,7 +33,7 @@ def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based:
     """
     file, target = Path(file), wanted.target
     reader = reader_of(file)
-    check_ids(file, reader, wanted)
+    check_ids(file, reader, wanted, is_new=True)
     if target is None and not file.is_dir() and suffix_of(file) in LIBSVM:
         with naming(file):
             rows = read_libsvm_rows(file, known.first_index, zero_based)

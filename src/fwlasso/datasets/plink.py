@@ -161,7 +161,7 @@ def _with_phenotype(path: Path, kept: NDArray[np.bool_], found: Phenotype, names
     if not known.any():
         if not is_in_fam:
             raise ValueError(f"{found.source}: no sample has a phenotype in it{MISSING_CODES}")
-        raise ValueError(f"{path}: its .fam has no phenotypes; give a file of them as pheno{MISSING_CODES}")
+        raise ValueError(f"{path}: its .fam has no phenotypes; give a file of them as pheno (--pheno){MISSING_CODES}")
     missing = [names[i] for i in np.flatnonzero(kept & ~known)]
     if missing and np.ptp(found.values[known]) == 0.0:
         raise ValueError(

@@ -142,11 +142,15 @@ def _open_bed(file: Path, wanted: Wanted, desk: Desk) -> Table:
     return Table(bed.X, y, bed.feature_names, target)
 
 
-def check_ids(file: Path, reader: "Reader", wanted: Wanted) -> None:
-    """Raise a ValueError if ids of samples are asked for, and the file has none."""
+def check_ids(file: Path, reader: "Reader", wanted: Wanted, *, is_new: bool = False) -> None:
+    """Raise a ValueError if something is asked of the ids of genotypes, and the file is another one.
+
+    Of new rows, the model tells which features are taken, but for variants that may be left out.
+    """
     asked = [name for name in ("pheno", "keep", "remove") if getattr(wanted, name) is not None]
+    asked += ["exclude"] if is_new and len(wanted.exclude) else []
     if asked and reader.open is not _open_bed:
-        raise ValueError(f"{asked[0]}: {file} has no ids of samples; genotypes (.bed) have")
+        raise ValueError(f"{asked[0]} is of genotypes (.bed), whose samples and variants have ids, and not of {file}")
 
 
 def _open_store(folder: Path, wanted: Wanted, _desk: Desk) -> Table:
