@@ -45,8 +45,9 @@ _ = bed_file.with_suffix(".fam").write_text(fam)
 # %%
 # Open
 # ----
-# ``X`` stays in the file. The phenotype is that of the ``.fam`` file; any other array of numbers will do. A missing
-# call counts as the mean of the calls of its variant.
+# ``X`` stays in the file. The phenotype is that of the ``.fam`` file; one of another file is joined by the ids of the
+# samples: ``open_bed(bed_file, "traits.txt", target="height")``. A missing call counts as the mean of the calls of its
+# variant.
 cohort = open_bed(bed_file)
 print(cohort.X)
 print(cohort.feature_names[:3], cohort.sample_ids[:3], cohort.phenotype[:3])
@@ -54,7 +55,8 @@ print(cohort.feature_names[:3], cohort.sample_ids[:3], cohort.phenotype[:3])
 # %%
 # The path
 # --------
-# Variants have different frequencies. ``standardize=True`` gives all of them the same chance.
+# Variants have different frequencies. ``standardize=True`` gives all of them the same chance. ``eps=0.1`` ends the path at
+# a tenth of the largest penalty: beyond it most of what comes in is noise.
 path = lasso_path(cohort.X, cohort.phenotype, standardize=True, eps=0.1)
 print(f"{len(path)} models, {path.n_active[-1]} features in the last")
 print(f"largest gap {path.gaps.max():.0e} in {path.counters.passes:.0f} passes")
@@ -79,7 +81,8 @@ for j in strongest:
 # A polygenic score
 # -----------------
 # Predictions read the selected variants alone. They are found by identifier in another cohort, in any order and among
-# others, and counted as here where A1 and A2 are exchanged.
+# others, and counted as here where A1 and A2 are exchanged. Where some are absent, ``LinearModel.from_estimator(model)``
+# predicts with ``missing="mean"``: they stand at their means here.
 score = model.predict(cohort.X)
 fig, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 ax.plot(score, cohort.phenotype, ".", markersize=3)

@@ -96,8 +96,8 @@ def check_columns(path: SolvedPath, p: int) -> None:
 
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
     """Return a path with what is known of its data: names, the response, the first column, variants of active ones."""
-    known = data.X.variants if isinstance(data, Data) and isinstance(data.X, Genotypes) else None
-    variants = {} if known is None else {j: known.at(j) for j in np.unique(path.coefs.indices).tolist()}
+    known = data.X if isinstance(data, Data) and isinstance(data.X, Genotypes) and data.X.variants else None
+    variants = {} if known is None else {j: known.variant_at(j) for j in np.unique(path.coefs.indices).tolist()}
     settings = {**path.settings, **data.origin}
     return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
 

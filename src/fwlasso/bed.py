@@ -1,5 +1,5 @@
 """Genotypes of PLINK, packed as they lie in the file; `fwlasso.datasets.open_bed` opens one."""
 
-from .data.genotypes import Genotypes, Variant, Variants
+from .data.genotypes import Genotypes, Samples, Variant, Variants
 
-__all__ = ["Genotypes", "Variant", "Variants"]
+__all__ = ["Genotypes", "Samples", "Variant", "Variants"]

@@ -14,7 +14,7 @@ from .data.files import naming
 from .data.genotypes import Variant
 from .data.predict import Linear, predict
 from .datasets.compressed import write_text
-from .datasets.sealed import is_number, seal, unseal
+from .datasets.sealed import is_number, is_variant, seal, unseal
 from .result import LassoPath
 from .selection.choice import Choice
 
@@ -42,7 +42,7 @@ class LinearModel:
     about : dict
         Where the model comes from, as JSON has it: for the record. `target` is the response, if it has a name.
     variants : tuple of Variant or None
-        Of genotypes: chromosome, position, effect allele and other allele of these features.
+        Of genotypes: chromosome, position, effect allele, other allele and mean of these features.
     first_index : int or None
         What LIBSVM text, if the model was fitted to it, calls the first feature: 0 or 1.
 
@@ -114,16 +114,18 @@ class LinearModel:
         names = names.tolist() if names is not None else getattr(path, "feature_names", None)
         return _of_column(coef, float(model.intercept_), names, about, path)
 
-    def predict(self, X: Any) -> Vector:
+    def predict(self, X: Any, *, missing: str = "error") -> Vector:
         """Predict the response of every row.
 
         Parameters
         ----------
         X : array, sparse matrix, frame, Genotypes, store or `fwlasso.datasets.Table`
             If both it and the model have names, the columns are found by name, in any order, among any others.
-            Of genotypes, those with A1 and A2 exchanged are turned; variants that are missing, or that have other
-            alleles, are an error. Otherwise it has as many columns as the data the model was fitted to; of LIBSVM text,
-            any number.
+            Of genotypes, those with A1 and A2 exchanged are turned; variants that have other alleles are an error.
+            Otherwise it has as many columns as the data the model was fitted to; of LIBSVM text, any number.
+        missing : {"error", "mean"}, default="error"
+            What becomes of variants that are not in X, or have no call there. "mean": they stand at their means in the
+            data the model was fitted to, with a warning that names them.
 
         Returns
         -------
@@ -132,7 +134,7 @@ class LinearModel:
         used = self.indices.tolist()
         names = None if self.feature_names is None else dict(zip(used, self.feature_names, strict=True))
         variants = dict(zip(used, self.variants or (), strict=False))
-        return predict(X, Linear(self.dense_coef(), self.intercept, names, variants, self.first_index))
+        return predict(X, Linear(self.dense_coef(), self.intercept, names, variants, self.first_index, missing))
 
     def dense_coef(self) -> Vector:
         """Return all coefficients."""
@@ -159,7 +161,9 @@ class LinearModel:
             intercept=float(record["intercept"]),
             feature_names=tuple(feature["name"] for feature in features) if named else None,
             about=record["about"],
-            variants=tuple(Variant(*(f[name] for name in Variant._fields)) for f in features) if is_genetic else None,
+            variants=tuple(Variant(*(f.get(name) for name in Variant._fields)) for f in features)
+            if is_genetic
+            else None,
             first_index=record.get("first_index"),
         )
 
@@ -209,8 +213,8 @@ def _of_column(
 
 def _has_variant_of(feature: dict[str, Any], first: dict[str, Any]) -> bool:
     """Tell whether all that is told of a variant is there and of its type, or nothing, as in the first feature."""
-    kinds = {name: type(feature[name]) for name in Variant._fields if name in feature}
-    return kinds == ({k: int if k == "position" else str for k in Variant._fields} if "position" in first else {})
+    known = [feature[name] for name in Variant._fields if name in feature]
+    return is_variant(known) if "position" in first else not known
 
 
 def _check_record(record: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from .data.genotypes import Variant
 from .data.predict import Linear, predict
 from .data.scores import r2_scores
 from .data.store import as_container
-from .datasets.sealed import check_supports, is_number, open_arrays, require, write_arrays
+from .datasets.sealed import check_supports, is_number, is_variant, open_arrays, require, write_arrays
 from .solvers.levels import Confidence, bounds_at, objection
 from .solvers.registry import current_name
 from .status import Status
@@ -98,7 +98,7 @@ class LassoPath:
     settings : dict
         The arguments of the call, for the record.
     variants : dict of int to Variant
-        Of genotypes: chromosome, position, effect allele and other allele of every feature that was ever active.
+        Of genotypes: chromosome, position, effect allele, other allele and mean of every feature that was ever active.
 
     Examples
     --------
@@ -420,7 +420,7 @@ def _check_record(record: dict[str, Any]) -> None:
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     require(names is None or named, f"the names are not {p} texts")
     for j, variant in record["variants"].items():
-        fits = isinstance(variant, list) and list(map(type, variant)) == [str, int, str, str] and 0 <= int(j) < p
+        fits = isinstance(variant, list) and is_variant(variant) and 0 <= int(j) < p
         require(fits, f"variant {j} is not of chromosome, position and two alleles")
     cost = counters["dot_products"], counters["passes"], counters.get("readings", 0.0), *counters["seconds"].values()
     require(all(is_number(value) for value in cost), "its counters are not numbers")

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from bed_reader import open_bed as reference_reader
 from bed_reader import to_bed
+from sklearn.model_selection import train_test_split
 from typer.testing import CliRunner
 
 from attack.storages import impute, pack
 from conftest import formed
-from fwlasso import lasso_path
+from fwlasso import Lasso, lasso_path
 from fwlasso._core.columns import nbytes
 from fwlasso._core.threads import Workers, n_chunks
-from fwlasso.bed import Genotypes
+from fwlasso.bed import Genotypes, Samples, Variants
 from fwlasso.cli.app import app
 from fwlasso.data.design import as_design
 from fwlasso.datasets import convert, open_bed, read_table, write_store
@@ -224,7 +225,8 @@ def test_read_table_takes_the_phenotype_or_a_file(tmp_path, rng):
     assert table.y.tolist() == [1.5, 2.0, 3.0, 4.0, 5.0]
     assert table.feature_names == ("a", "b", "c")
     np.save(tmp_path / "other.npy", np.arange(5.0))
-    assert read_table(file, "other.npy").y.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    with pytest.warns(UserWarning, match="by their order"):
+        assert read_table(file, "other.npy").y.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     with pytest.raises(FileNotFoundError, match=r"none\.npy"):
         read_table(file, "none.npy")
 
@@ -233,7 +235,7 @@ def test_read_table_takes_the_phenotype_or_a_file(tmp_path, rng):
     ("codes", "message"),
     [
         (["-9"] * 4, "no phenotypes; give"),
-        (["3", "4", "-9", "-9"], "no phenotype for 2 samples.*'iid3'"),
+        (["3", "3", "-9", "-9"], "no phenotype for 2 samples.*'iid3'"),
         (["0", "1", "0", "1"], "no phenotype for 2 samples.*-9 means missing, and so does 0 beside 1 and 2"),
     ],
 )
@@ -288,3 +290,74 @@ print(hashlib.sha256(problem.xty.tobytes() + problem.X.factors.tobytes()).hexdig
 def test_compiled_again_and_from_the_cache_it_gives_the_same_bits(tmp_path):
     first, second = (run_program(_FIRST_PASS, NUMBA_CACHE_DIR=tmp_path).stdout for _ in range(2))
     assert first == second
+
+
+COLUMNS = {
+    "slice": slice(10, 50, 3),
+    "view": slice(20, 60),
+    "indices": np.array([5, 3, 3, -1]),
+    "list": [7, 0],
+    "mask": np.arange(120) % 7 == 0,
+    "names": ["rs7", "rs3"],
+    "array of names": np.array(["rs0", "rs119"]),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("rows", [slice(None), slice(3, None, 2), np.arange(61) % 3 > 0, [5, 1, 60], np.array([-1, 0])])
+def test_samples_and_variants_are_chosen_and_stay_packed(kind, rows, cohort):
+    values, names = cohort[0], tuple(f"rs{j}" for j in range(120))
+    variants = Variants(("1",) * 120, np.arange(120), ("A",) * 120, ("C",) * 120)
+    samples = Samples(("f",) * 61, tuple(f"s{i}" for i in range(61)))
+    X = Genotypes(pack(values), 61, names, variants, samples)
+    columns = COLUMNS[kind]
+    places = [int(name[2:]) for name in columns] if "names" in kind else np.arange(120)[columns]
+    expected = values[rows][:, places]
+    for found in (X[rows][:, columns], X[:, columns][rows], X[rows, columns]):
+        assert found.packed.shape == (expected.shape[1], -(-len(expected) // 4))
+        np.testing.assert_allclose(found @ np.eye(expected.shape[1]), impute(expected), rtol=1e-15)
+        assert found.feature_names == tuple(names[j] for j in places)
+        assert found.variants.positions.tolist() == list(places)
+        assert found.samples.sample_ids == tuple(f"s{i}" for i in np.arange(61)[rows])
+    if kind == "view":
+        assert np.shares_memory(X.packed, X[:, columns].packed)
+
+
+def test_a_path_on_chosen_genotypes_is_that_on_their_numbers(cohort):
+    values, y = cohort
+    kept, few = np.arange(61) % 4 > 0, np.arange(0, 120, 2)
+    packed = lasso_path(Genotypes(pack(values), 61)[kept, few], y[kept], alphas=5, tol=1e-10)
+    dense = lasso_path(np.asfortranarray(impute(values[kept][:, few])), y[kept], alphas=5, tol=1e-10)
+    np.testing.assert_allclose(packed.coefs.toarray(), dense.coefs.toarray(), rtol=0, atol=1e-9)
+
+
+def test_scikit_learn_splits_genotypes(cohort):
+    values, y = cohort
+    X = Genotypes(pack(values), 61)
+    train, test, y_train, y_test = train_test_split(X, y, random_state=0)
+    assert train.shape == (45, 120)
+    assert Lasso(0.05).fit(train, y_train).score(test, y_test) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "message"),
+    [
+        ((slice(None), [120]), IndexError, "out of bounds"),
+        ((slice(None), ["rs0", "rs999"]), ValueError, "there is no variant 'rs999'"),
+        ((slice(None), ["twice"]), ValueError, "there is more than one variant 'twice'"),
+        ((slice(None), [True, False]), IndexError, "boolean"),
+        ([], ValueError, "no sample"),
+        ((slice(None), []), ValueError, "no variant"),
+        (3, IndexError, "a slice, indices, a mask"),
+        (([1], [1], [1]), IndexError, "samples and variants"),
+    ],
+)
+def test_bad_choices_of_genotypes_are_refused(key, error, message, cohort):
+    names = ("twice", "twice", *(f"rs{j}" for j in range(118)))
+    with pytest.raises(error, match=message):
+        Genotypes(pack(cohort[0]), 61, names)[key]
+
+
+def test_chosen_genotypes_need_names_for_names(cohort):
+    with pytest.raises(ValueError, match="have no names"):
+        Genotypes(pack(cohort[0]), 61)[:, ["rs1"]]

@@ -239,21 +239,23 @@ def test_alleles_must_be_known_on_both_sides(path):
 
 
 def test_paths_models_and_frames_carry_the_variants(path, tmp_path):
-    assert path.variants[3] == Variant("1", 300, "T", "C")
+    assert path.variants[3] == Variant("1", 300, "T", "C", X[:, 3].mean())
     path.save(tmp_path / "path.npz")
     assert LassoPath.load(tmp_path / "path.npz").variants == path.variants
     model = LinearModel.from_path(path, 5)
-    assert model.variants[model.indices.tolist().index(3)] == Variant("1", 300, "T", "C")
+    assert model.variants[model.indices.tolist().index(3)] == path.variants[3]
     model.save(tmp_path / "model.json")
     assert LinearModel.load(tmp_path / "model.json") == model
-    known = {"chromosome": "1", "position": 300, "effect_allele": "T", "other_allele": "C"}
+    known = {"chromosome": "1", "position": 300, "effect_allele": "T", "other_allele": "C", "mean": X[:, 3].mean()}
     (feature,) = (f for f in json.loads(model.to_json())["features"] if f["name"] == "rs3")
     assert known.items() <= feature.items()
     frame = path.to_frame("coefs")
     assert frame[frame["feature"] == "rs3"][list(known)].drop_duplicates().to_dict("records") == [known]
 
 
-@pytest.mark.parametrize("change", [{"position": "300"}, {"other_allele": None}, {"effect_allele": 7}])
+@pytest.mark.parametrize(
+    "change", [{"position": "300"}, {"other_allele": None}, {"effect_allele": 7}, {"mean": "1"}, {"mean": True}]
+)
 def test_a_model_with_other_things_for_a_variant_is_refused(path, change):
     record = json.loads(LinearModel.from_path(path, 5).to_json())
     record["features"][1] |= change
@@ -303,19 +305,88 @@ def test_phenotypes_that_are_missing_are_no_part_of_scores(model_file, tmp_path)
     (notice,) = record["notices"]
     assert notice.endswith("scores are of the 45 of 60 samples with a phenotype in its .fam")
     record = call_json("predict", model_file, write(tmp_path, pheno=["-9"] * M))
-    assert set(record) == {"response", "predictions", "notices"}
+    assert set(record) == {"response", "ids", "predictions", "notices"}
 
 
 def test_a_response_of_text_is_read_and_its_errors_name_its_file(tmp_path, call_main):
     file = write(tmp_path, pheno=["-9"] * M)
     (tmp_path / "y.txt").write_text("".join(f"{value!r}\n" for value in Y.tolist()))
-    np.testing.assert_array_equal(read_table(file, "y.txt").y, Y)
+    with pytest.warns(UserWarning, match="by their order"):
+        np.testing.assert_array_equal(read_table(file, "y.txt").y, Y)
     (tmp_path / "y.txt").write_text("1.5\nx\n")
-    (tmp_path / "y.dat").write_text("1.5\n2.5\n")
-    for name, reason in (("y.txt", "could not convert string 'x'"), ("y.dat", "magic string")):
+    (tmp_path / "y.npy").write_text("1.5\n2.5\n")
+    for name, reason in (("y.txt", "could not convert string 'x'"), ("y.npy", "magic string")):
         exit_code, _, stderr = call_main("cv", file, "--target", name)
         assert exit_code == BAD_INPUT
         assert f"{tmp_path / name}, the response for {file}: " in stderr
         assert reason in stderr
         assert "a .npy file, or a number a line in a .txt" in stderr
         assert "pickle" not in stderr
+
+
+# Absent variants stand at their means ----------------------------------------------------------------------------
+
+ABSENT = {
+    "missing": (pick(range(1, P)), "rs0 .not there."),
+    "missing, others exchanged": (pick(range(P - 1, 0, -1), **exchange([3, 6])), "rs0 .not there."),
+    "no call": ({"values": np.where(np.arange(P) == 0, np.nan, X)}, "rs0 .no call."),
+    "no call, exchanged": (exchange([0], np.where(np.arange(P) == 0, np.nan, X)), "rs0 .no call."),
+}
+
+
+@pytest.mark.parametrize("kind", ABSENT)
+@ignore_turned
+def test_an_absent_variant_stands_at_its_mean(path, tmp_path, call_main, kind):
+    changes, told = ABSENT[kind]
+    file = write(tmp_path, **changes)
+    at_mean = X.copy()
+    at_mean[:, 0] = X[:, 0].mean()
+    path[5].save(tmp_path / "model.json")
+    path.save(tmp_path / "path.npz")
+    notice = rf"1 of the 3 variants of the model stand at their means in the data of the model: {told}"
+    for model in (path[5], LinearModel.load(tmp_path / "model.json"), LassoPath.load(tmp_path / "path.npz")[5]):
+        with pytest.warns(UserWarning, match=notice):
+            same(model.predict(open_bed(file).X, missing="mean"), path.predict(at_mean, point=5))
+    record = call_json("predict", tmp_path / "model.json", file, "--missing", "mean")
+    same(record["predictions"], path.predict(at_mean, point=5))
+    assert any("stand at their means" in it for it in record["notices"])
+    exit_code, _, stderr = call_main("predict", tmp_path / "model.json", file)
+    assert exit_code == BAD_INPUT
+    assert "--missing mean" in stderr
+
+
+def test_a_file_without_any_variant_of_the_model_is_refused_all_the_same(path, tmp_path):
+    """At their means they would all be told the same."""
+    bed = open_bed(write(tmp_path, sid=[f"x{j}" for j in range(P)]))
+    with pytest.raises(ValueError, match="3 of the 3 variants of the model are not there: rs0, rs3, rs6"):
+        path[5].predict(bed.X, missing="mean")
+
+
+def test_other_alleles_are_no_absent_variant(path, tmp_path):
+    file = write(tmp_path, allele_1=["G", *A1[1:]])
+    with pytest.raises(ValueError, match=r"other alleles: rs0 .*exclude"):
+        path[5].predict(open_bed(file).X, missing="mean")
+    with pytest.warns(UserWarning, match="1 of the 3 variants .* stand at their means"):
+        path[5].predict(open_bed(file, exclude=["rs0"]).X, missing="mean")
+    path[5].save(tmp_path / "model.json")
+    call_json("predict", tmp_path / "model.json", file, "--exclude", "rs0", "--missing", "mean")
+
+
+def test_models_of_older_files_have_no_means(path, tmp_path):
+    record = json.loads(path[5].to_json())
+    for feature in record["features"]:
+        del feature["mean"]
+    older = LinearModel.from_json(seal(record))
+    same(older.predict(open_bed(write(tmp_path)).X, missing="mean"), path.predict(X, point=5))
+    with pytest.raises(ValueError, match=r"the model has no mean of its variants .*earlier version.*: rs0; .*again"):
+        older.predict(open_bed(write(tmp_path, name="fewer", **pick(range(1, P)))).X, missing="mean")
+
+
+@pytest.mark.parametrize(
+    ("missing", "kind", "message"),
+    [("median", "bed", "missing must be 'error' or 'mean', got 'median'"), ("mean", "array", "missing: .* genotypes")],
+)
+def test_what_missing_may_be(path, tmp_path, missing, kind, message):
+    given = open_bed(write(tmp_path)).X if kind == "bed" else X
+    with pytest.raises(ValueError, match=message):
+        path[5].predict(given, missing=missing)

@@ -18,6 +18,7 @@ from file_cases import FILES, NAMED, P, X, Y, beside, dense, target_of
 from fwlasso.datasets import convert, read_table
 from fwlasso.datasets.new_rows import Features, read_new_rows
 from fwlasso.datasets.readers import READERS
+from fwlasso.datasets.source import Wanted
 
 
 def read(file, **options):
@@ -47,7 +48,9 @@ def test_every_kind_of_file_is_read_and_predicted(tmp_path, name):
     assert isinstance(table.X, np.memmap) == name.endswith(".npy")
     assert sp.issparse(table.X) or table.X.flags.f_contiguous or name in ("C.npy", "C.npz")
     (tmp_path / "y.npy").unlink(missing_ok=True)
-    rows = read_new_rows(tmp_path / name, None, Features(P, table.feature_names, table.first_index))
+    rows = read_new_rows(
+        tmp_path / name, Wanted(needs_response=False), Features(P, table.feature_names, table.first_index)
+    )
     np.testing.assert_array_equal(dense(rows.X), X)
     assert rows.feature_names == table.feature_names
     assert (rows.y is not None) == (table.first_index is not None or name in ("C.npz", "F.npz", "a store"))

@@ -11,14 +11,17 @@ from rich.markup import escape
 from .._core.columns import Vector
 from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
 from ..data.checks import as_response
-from ..data.genotypes import Genotypes
+from ..data.genotypes import Genotypes, Samples
+from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
 from ..datasets.compressed import write_text
 from ..datasets.new_rows import Features, read_new_rows
+from ..datasets.source import Wanted
 from ..models import LinearModel
 from ..report.page import write_report
 from ..result import LassoPath
 from . import options as given
+from .read import names_in
 from .save import load_choice
 from .show import Detail, noting_warnings, put, put_json
 
@@ -38,6 +41,13 @@ def predict(
     alpha: Annotated[float | None, typer.Option(help="Of a path, a model in between, interpolated.")] = None,
     target: given.Target = None,
     zero_based: given.ZeroBased = None,
+    pheno: given.Pheno = None,
+    keep: given.Keep = None,
+    remove: given.Remove = None,
+    exclude: given.Exclude = None,
+    missing: Annotated[
+        str, typer.Option(metavar="error|mean", help="Variants that are not in DATA: mean, where they stand at theirs.")
+    ] = "error",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the predictions to this csv file.")] = None,
     as_json: given.AsJson = False,
     quiet: Annotated[
@@ -54,6 +64,7 @@ def predict(
 
     fwlasso predict result new.csv --point 30 --out predictions.csv
     """
+    check_missing(missing)
     fitted = load_model(model, point, alpha)
     response = fitted.about.get("target")
     features = Features(fitted.n_features, fitted.feature_names, fitted.first_index)
@@ -62,22 +73,27 @@ def predict(
     if run is not None and not run.is_saved:
         detail.note(f"{model}: this run ended early; --resume goes on", "yellow")
     with noting_warnings(detail):
-        rows = read_new_rows(data, target, features, zero_based)
+        chosen = Wanted(
+            target, None, names_in(exclude) or (), needs_response=False, pheno=pheno, keep=keep, remove=remove
+        )
+        rows = read_new_rows(data, chosen, features, zero_based)
         try:
-            values = fitted.predict(rows)
+            values = fitted.predict(rows, missing=missing)
             scores = {}
             if rows.y is not None:
-                known = ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) and target is None else slice(None)
+                known = ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) else slice(None)
                 scores = _scores(as_response(rows.y[known], values[known].size), values[known])
         except ValueError as error:
             raise ValueError(f"{data}: {error}") from None
+    samples = getattr(rows.X, "samples", None)
+    ids = {} if samples is None else {"ids": list(zip(*samples, strict=True))}
     if out is not None:
-        write_text(out, _as_csv(values))
+        write_text(out, _as_csv(values, samples))
     if as_json:
-        put_json({"response": response, "predictions": values.tolist(), **scores, "notices": detail.notices})
+        put_json({"response": response, **ids, "predictions": values.tolist(), **scores, "notices": detail.notices})
         return
     if out is None:
-        put(_as_csv(values))
+        put(_as_csv(values, samples))
     about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
     place = f" in {escape(str(out))}" if out is not None else ""
     what = f" of {escape(str(response))}" if response else ""
@@ -106,8 +122,10 @@ def report(
     Detail(quiet=quiet).front().print(f"written: {escape(str(file))}", soft_wrap=True)
 
 
-def _as_csv(values: Vector) -> str:
-    return "\n".join(["prediction", *map(repr, values.tolist()), ""])
+def _as_csv(values: Vector, samples: Samples | None) -> str:
+    cells = zip(*(samples or ()), map(repr, values.tolist()), strict=True)
+    names = [*(("FID", "IID") if samples else ()), "prediction"]
+    return "\n".join([*map(",".join, [names, *cells]), ""])
 
 
 def _scores(y: Vector, values: Vector) -> dict[str, float]:

@@ -21,7 +21,9 @@ KINDS = "LIBSVM, npz, npy, csv, tsv, parquet, mtx, h5ad, bed or a store; - is a 
 
 Target = Annotated[
     str | None,
-    typer.Option(help="Response: a column of csv, parquet and h5ad; a file (.npy, .txt) beside npz, npy, mtx and bed."),
+    typer.Option(
+        help="Response: a column of csv, parquet, h5ad and --pheno; a file (.npy, .txt) beside npz, npy, mtx and bed."
+    ),
 ]
 ZeroBased = Annotated[
     bool | None,
@@ -30,9 +32,22 @@ ZeroBased = Annotated[
         help="Indices of LIBSVM text. Default: from 1 unless there is a 0; of new data as in those of the model.",
     ),
 ]
+_NAMES = "names with commas between them, or a file with one a line"
 Exclude = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="Columns of a table to leave out, with commas between them.")
+    str | None,
+    typer.Option(metavar="NAMES|FILE", help=f"Columns of a table, or variants, to leave out: {_NAMES}."),
 ]
+Pheno = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Phenotypes for a bed, joined by FID and IID: lines of FID, IID, value, or a table with names.",
+    ),
+]
+Keep = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Samples of a bed to take: FID and IID, or IID, a line.")
+]
+Remove = Annotated[Path | None, typer.Option(metavar="FILE", help="Samples of a bed to leave out, like --keep.")]
 Threads = Annotated[int | None, typer.Option(SPECS["n_threads"].flag, help=SPECS["n_threads"].help)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON with --json.")]
@@ -45,10 +60,16 @@ class Input(NamedTuple):
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}.")]
     target: Target = None
     columns: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Features of a table to take, with commas between them.")
+        str | None,
+        typer.Option(
+            "--columns", "--extract", metavar="NAMES|FILE", help=f"Features of a table, or variants, to take: {_NAMES}."
+        ),
     ] = None
     exclude: Exclude = None
     zero_based: ZeroBased = None
+    pheno: Pheno = None
+    keep: Keep = None
+    remove: Remove = None
 
 
 class RunFolder(NamedTuple):

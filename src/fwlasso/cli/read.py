@@ -1,6 +1,7 @@
 """Reading data for a command: by its options, and with a word on what may not be meant."""
 
 import csv
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..data.predict import match_columns
 from ..data.store import Store, open_store
 from ..datasets import Table, read_table
 from ..datasets.arrow_files import shortened
+from ..datasets.cohorts import read_names
 from ..datasets.new_rows import read_libsvm_rows
 from ..datasets.readers import LIBSVM, TABLES, suffix_of
 from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
@@ -29,12 +31,12 @@ LARGE_FILE = 0.4
 
 def read_data(source: Input, detail: Detail) -> Store | Table:
     """Open a store, or read a file, and note what is to be known of it."""
-    file, target, columns, exclude, _ = source
+    file = source.file
     with noting_warnings(detail):
-        if file.is_dir() and target is columns is exclude is None:
+        if source == Input(file, zero_based=source.zero_based) and file.is_dir():
             data: Store | Table = open_store(file)
         else:
-            data = read_table(file, target, **_chosen(source))
+            data = read_table(file, source.target, **_chosen(source), **_of_samples(source))
         _warn_of_doubts(data, np.unique(data.y), source)
     note_first_index(data, file, detail, source.zero_based)
     return data
@@ -46,7 +48,7 @@ def read_sums(source: Input, detail: Detail, options: Options) -> SummedTable | 
     A file that is not asked for by solver "gram" is read as others are if it has too many features.
     """
     file = source.file
-    if file.is_dir() or suffix_of(file) not in (*LIBSVM, *TABLES):
+    if file.is_dir() or suffix_of(file) not in (*LIBSVM, *TABLES) or any(_of_samples(source).values()):
         return None
     is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
     if GRAM not in options.entry.routes or not (is_large or options.entry.routes == (GRAM,)):
@@ -70,6 +72,11 @@ def _chosen(source: Input) -> dict[str, Any]:
     return {"zero_based": zero_based, "columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
 
 
+def _of_samples(source: Input) -> dict[str, Any]:
+    """Return what is asked for by the ids of samples."""
+    return {"pheno": source.pheno, "keep": source.keep, "remove": source.remove}
+
+
 def note_first_index(data: Store | Table | SummedTable, file: Path, detail: Detail, zero_based: bool | None) -> None:
     """Note what LIBSVM indices count from, if nobody said so."""
     if data.first_index == 1 and zero_based is None and not file.is_dir():
@@ -89,7 +96,7 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Input
             places = {name: j for j, name in enumerate(found.feature_names or ())}
             held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)
         else:
-            held_out = read_table(file, target)
+            held_out = read_table(file, target, pheno=source.pheno)
         if isinstance(held_out.X, Genotypes):  # whose variants are found by name
             return held_out
         try:
@@ -108,12 +115,19 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Input
 def names_in(text: str | None) -> list[str] | None:
     """Return the names in an option, with commas between them; one with a comma in it stands in double quotes.
 
+    The name of a file stands for its lines.
+
     Examples
     --------
     >>> names_in('age,"body mass, index"')
     ['age', 'body mass, index']
     """
-    return None if text is None else next(csv.reader([text], skipinitialspace=True)) or [""]
+    if text is None:
+        return None
+    with suppress(OSError):  # too long for a name
+        if Path(text).is_file():
+            return read_names(Path(text))
+    return next(csv.reader([text], skipinitialspace=True)) or [""]
 
 
 def _warn_of_doubts(data: Store | Table | SummedTable, responses: NDArray[np.float64], source: Input) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_N_TOLD = 5
+
 
 def frame_names(X: Any) -> tuple[str, ...] | None:
     """Return the names of the columns; None if X is no frame."""
@@ -68,7 +70,7 @@ def frame_values(frame: Any) -> Any:
     if len(set(dtypes)) == 1 and isinstance(dtypes[0], np.dtype) and dtypes[0].kind == "f":
         return frame.to_numpy()  # pandas: a block of floats is not copied
     is_single = [str(dtype).lower() in ("float32", "float") for dtype in dtypes]
-    columns = _columns(frame)
+    columns = all_columns(frame)
     values = np.empty((len(columns[0]) if columns else 0, len(columns)), np.float32 if all(is_single) else float, "F")
     missing = [name for j, name in enumerate(names) if not _fill(values[:, j], columns[j])]
     if missing:
@@ -76,7 +78,8 @@ def frame_values(frame: Any) -> Any:
     return values
 
 
-def _columns(frame: Any) -> Sequence[Any]:
+def all_columns(frame: Any) -> Sequence[Any]:
+    """Return the columns of a frame one by one, as it has them."""
     if hasattr(frame, "iloc"):  # pandas, where names may be repeated
         return [frame.iloc[:, j] for j in range(frame.shape[1])]
     return list(frame.columns if hasattr(frame, "schema") and hasattr(frame, "column_names") else frame.get_columns())
@@ -112,7 +115,12 @@ def _remedy(dtypes: set[str]) -> str:
 
 def listed(names: Sequence[str | int]) -> str:
     """Return the first few names, or numbers, for a message."""
-    return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+    return first_of([repr(name) for name in names])
+
+
+def first_of(texts: Sequence[str]) -> str:
+    """Return the first few texts, for a message."""
+    return ", ".join(texts[:_N_TOLD]) + (", ..." if len(texts) > _N_TOLD else "")
 
 
 def columns_named(names: tuple[str, ...] | None, which: NDArray[np.bool_]) -> str:

@@ -45,6 +45,15 @@ class Data(NamedTuple):
         return marks | {name: str(value) for name, value in self.origin.items()}
 
 
+def _check_order(X: Genotypes, y: Any) -> None:
+    """Raise a ValueError if y is a series that is indexed by the ids of the samples, in another order."""
+    if X.samples is None or not (hasattr(y, "index") and hasattr(y, "to_frame")):
+        return
+    ids = list(map(str, y.index.get_level_values(-1)))
+    if ids != list(X.samples.sample_ids) and sorted(ids) == sorted(X.samples.sample_ids):
+        raise ValueError("y has the ids of the samples in another order: open_bed(file, pheno=y) joins them")
+
+
 def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any = None) -> Data:
     """Validate X and y, on threads if there are any; a store and a table have names, and a response by default.
 
@@ -61,6 +70,8 @@ def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any =
         known = {"target": container.target if y is None else None, "first_index": container.first_index}
         origin = {name: value for name, value in known.items() if value is not None}
         y = container.y if y is None else y
+    if isinstance(X, Genotypes):
+        _check_order(X, y)
     if feature_names is not None:
         p = shape(design.columns)[1]
         if len(feature_names) != p:

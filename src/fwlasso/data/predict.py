@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from .._core.columns import Columns, Vector, column_entries, column_entry, shape
 from .._core.jit import kernel
 from .._core.notices import warn_of_doubt
-from .checks import check_indices
+from .checks import check, check_indices
 from .frames import frame_columns, frame_names, names_beside
 from .genotypes import Genotypes, Variant
 from .store import Store, as_container
@@ -32,6 +32,7 @@ class Linear(NamedTuple):
     feature_names: Sequence[str] | Mapping[int, str] | None = None
     variants: Mapping[int, Variant] = MappingProxyType({})
     first_index: int | None = None
+    missing: str = "error"  # "mean": an absent variant stands at its mean
 
 
 def predict(X: Any, model: Linear) -> NDArray[np.float64]:
@@ -39,11 +40,14 @@ def predict(X: Any, model: Linear) -> NDArray[np.float64]:
 
     Those of a single model, whose coefficients are a vector, are a vector.
     """
+    check_missing(model.missing)
     known, coefs, intercepts = model.feature_names, model.coefs, model.intercepts
     used = list(known.values()) if isinstance(known, Mapping) else known
     container = as_container(X)
     check_indices(X if container is None else container.X)
     matrix = X if container is None else match_columns(container, coefs.shape[0], model.first_index)
+    if model.missing != "error" and not isinstance(matrix, Genotypes):
+        raise ValueError("missing: models keep the means of genotypes alone, and X is of another kind")
     names = None if container is None else container.feature_names
     if names is None:
         names = matrix.feature_names if isinstance(matrix, Genotypes) else names_beside(matrix, used)
@@ -62,6 +66,11 @@ def predict(X: Any, model: Linear) -> NDArray[np.float64]:
     if matrix.shape[1] != coefs.shape[0]:
         raise ValueError(f"X has {matrix.shape[1]} features, the model was fitted with {coefs.shape[0]}")
     return multiply(matrix, coefs, intercepts)
+
+
+def check_missing(missing: str) -> None:
+    """Raise a ValueError unless this is a way to treat absent features."""
+    check("missing", missing, missing in ("error", "mean"), "'error' or 'mean'")
 
 
 def multiply(X: Any, coefs: sp.csc_array | Vector, intercepts: Vector | float) -> NDArray[np.float64]:
@@ -97,7 +106,8 @@ def _carry_over(model: Linear, X: Genotypes) -> tuple[sp.csc_array | Vector, Vec
     """Return coefficients and intercepts for the variants of X."""
     is_one = model.coefs.ndim == 1
     columns = sp.csc_array(model.coefs[:, np.newaxis] if is_one else model.coefs)
-    coefs, offsets = carry_over(columns, model.feature_names or (), model.variants, X)
+    at_means = model.missing == "mean"
+    coefs, offsets = carry_over(columns, model.feature_names or (), model.variants, X, at_means=at_means)
     return (coefs.toarray()[:, 0], model.intercepts + offsets[0]) if is_one else (coefs, model.intercepts + offsets)
 
 

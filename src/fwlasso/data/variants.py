@@ -8,24 +8,38 @@ import scipy.sparse as sp
 
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
+from .frames import first_of
 from .genotypes import Genotypes, Variant
 
 # What stands for an allele that no sample has, and for an identifier that is not there.
 _UNKNOWN, _NAMELESS = ("0", "."), "."
-_N_TOLD = 5
 # On the other strand they read as if they were exchanged.
 _PALINDROMIC = ({"A", "T"}, {"C", "G"})
+_REMEDY = (
+    "impute them, fit again on the variants that both files have (open_bed(columns=), --extract), or let them stand at "
+    "their means (missing='mean' of LinearModel.predict, --missing mean)"
+)
+_STRAND = (
+    "they may be of the other strand (plink --flip), or other variants: left out (open_bed(exclude=), --exclude), they "
+    "can stand at their means (missing='mean' of LinearModel.predict, --missing mean)"
+)
 
 
 def carry_over(
-    coefs: sp.csc_array, names: Mapping[int, str] | Sequence[str], variants: Mapping[int, Variant], X: Genotypes
+    coefs: sp.csc_array,
+    names: Mapping[int, str] | Sequence[str],
+    variants: Mapping[int, Variant],
+    X: Genotypes,
+    *,
+    at_means: bool = False,
 ) -> tuple[sp.csc_array, Vector]:
     """Return coefficients for the columns of X, and what is to be added to every product with them.
 
     A variant is found by its identifier, in any order and among any others; one without (".") by chromosome and
     position, and one whose identifier the model has more than once by all three. Where A1 and A2 are exchanged, b x
     becomes b (2 - x), with a warning. A ValueError counts the variants that are missing in X, have other alleles there,
-    or no call, and names the first of them. Without `variants` the alleles are not known.
+    or no call, and names the first of them; or, with `at_means`, b x becomes b times the mean of x in the data of the
+    model where x is missing or has no call, with a warning. Without `variants` the alleles are not known.
     """
     used = np.unique(coefs.indices[coefs.data != 0.0]).tolist()
     if used and bool(variants) != (X.variants is not None):
@@ -36,37 +50,44 @@ def carry_over(
     keys = {j: _key(names[j], variants.get(j), by_place) for j in used}
     there = _places(X, set(keys.values()), by_place)
     places: dict[int, tuple[int, int]] = {}
-    missing, foreign, uncalled = [], [], []
+    missing, foreign, uncalled, absent = [], [], [], []
     for j in used:
         signs = {k: _sign(variants.get(j), _variant(X, k)) for k in there[keys[j]]}
         fitting = [k for k, sign in signs.items() if sign]
         if not signs:
             missing.append(_told(keys[j]))
+            absent.append(j)
         elif not fitting:
-            now, before = ("/".join(v[2:]) for v in (X.variants.at(next(iter(signs))), variants[j]))  # type: ignore[union-attr]
+            now, before = ("/".join(v.alleles) for v in (X.variants.at(next(iter(signs))), variants[j]))  # type: ignore[union-attr]
             foreign.append(f"{_told(keys[j])} has {now}, and had {before}")
         elif len(fitting) > 1 and j not in fitting:
             raise ValueError(f"X has more than one variant {_told(keys[j])!r} with the same alleles")
         else:
             place = j if j in fitting else fitting[0]  # of copies, the one where it was
-            places[j] = place, signs[place]
-            if not _has_call(X, place):
+            if _has_call(X, place):
+                places[j] = place, signs[place]
+            else:
                 uncalled.append(_told(keys[j]))
-    remedy = "impute them, or fit again on the variants that both files have"
-    _refuse(missing, used, "are not there", remedy)
-    _refuse(uncalled, used, "have no call", remedy)
-    _refuse(foreign, used, "have other alleles", "they may be of the other strand (plink --flip), or other variants")
+                absent.append(j)
+    _refuse(foreign, used, "have other alleles", _STRAND)
+    constants = np.zeros(coefs.shape[0])  # c of b c, which stands for b x or is added to it
+    if at_means and places:
+        constants[absent] = _means(absent, variants, keys)
+        _warn_of_absent(missing, uncalled, len(used))
+    else:
+        _refuse(missing, used, "are not there", _REMEDY)
+        _refuse(uncalled, used, "have no call", _REMEDY)
     rows, signs_of = np.array(list(places.values()), dtype=np.int64).reshape(-1, 2).T
-    turn = sp.csc_array((signs_of.astype(float), (rows, used)), shape=(X.shape[1], coefs.shape[0]))
-    exchanged = np.zeros(coefs.shape[0])
-    exchanged[[j for j in used if places[j][1] < 0]] = 2.0
-    if exchanged.any():
-        n_unsure = sum({allele.upper() for allele in variants[j][2:]} in _PALINDROMIC for j in used)
+    turn = sp.csc_array((signs_of.astype(float), (rows, list(places))), shape=(X.shape[1], coefs.shape[0]))
+    exchanged = [j for j, (_, sign) in places.items() if sign < 0]
+    constants[exchanged] = 2.0
+    if exchanged:
+        n_unsure = sum({allele.upper() for allele in variants[j].alleles} in _PALINDROMIC for j in used)
         warn_of_doubt(
-            f"of the {len(used)} variants of the model {np.count_nonzero(exchanged)} are turned, as A1 and A2 are "
+            f"of the {len(used)} variants of the model {len(exchanged)} are turned, as A1 and A2 are "
             f"exchanged; {n_unsure} are A/T or C/G, which read the same on the other strand: labels cannot tell"
         )
-    return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ exchanged)
+    return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ constants)
 
 
 def _key(name: str, variant: Variant | None, by_place: set[str]) -> tuple[str, ...]:
@@ -113,7 +134,23 @@ def _same(known: str, found: str) -> bool:
     return known.upper() == found.upper() or known in _UNKNOWN or found in _UNKNOWN
 
 
+def _means(absent: list[int], variants: Mapping[int, Variant], keys: Mapping[int, tuple[str, ...]]) -> list[float]:
+    """Return the means of variants in the data of the model."""
+    means = {j: variants[j].mean if j in variants else None for j in absent}
+    unknown = [_told(keys[j]) for j, mean in means.items() if mean is None]
+    if unknown:
+        what = "has no mean of its variants (it is of an earlier version, or of genotypes without alleles)"
+        raise ValueError(f"missing: the model {what}: {first_of(unknown)}; fit it again")
+    return [mean for mean in means.values() if mean is not None]
+
+
+def _warn_of_absent(missing: list[str], uncalled: list[str], n_used: int) -> None:
+    told = [f"{name} (not there)" for name in missing] + [f"{name} (no call)" for name in uncalled]
+    if told:
+        what = "variants of the model stand at their means in the data of the model"
+        warn_of_doubt(f"{len(told)} of the {n_used} {what}: {first_of(told)}")
+
+
 def _refuse(which: list[str], used: list[int], what: str, remedy: str) -> None:
     if which:
-        told = ", ".join(which[:_N_TOLD]) + (", ..." if len(which) > _N_TOLD else "")
-        raise ValueError(f"{len(which)} of the {len(used)} variants of the model {what}: {told}; {remedy}")
+        raise ValueError(f"{len(which)} of the {len(used)} variants of the model {what}: {first_of(which)}; {remedy}")

@@ -28,8 +28,13 @@ def response_beside(file: Path, wanted: Wanted) -> Any:
     beside = file.parent / (wanted.target or BESIDE)
     if not beside.is_file():
         raise FileNotFoundError(f"{beside}: no such file; it should hold the response for {file.name}")
+    return numbers_in(beside, file, is_text=beside.suffix == ".txt")
+
+
+def numbers_in(beside: Path, file: Path, *, is_text: bool) -> NDArray[Any]:
+    """Return the response for a file: an array, or numbers in text."""
     try:
-        if beside.suffix == ".txt":
+        if is_text:
             return np.loadtxt(beside, ndmin=1)
         with beside.open("rb") as stream:
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))

@@ -12,7 +12,7 @@ from ..data.genotypes import Genotypes
 from ..data.predict import fit_columns, match_columns
 from ..data.table import Table
 from .libsvm import read_libsvm
-from .readers import LIBSVM, read, reader_of, suffix_of
+from .readers import LIBSVM, check_ids, read, reader_of, suffix_of
 from .source import Wanted
 
 
@@ -24,25 +24,26 @@ class Features(NamedTuple):
     first_index: int | None = None  # what its data called the first one, if they were LIBSVM text
 
 
-def read_new_rows(file: str | Path, target: str | None, known: Features, zero_based: bool | None = None) -> Table:
-    """Read rows for a model, which has their columns then.
+def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based: bool | None = None) -> Table:
+    """Read what is wanted of the rows for a model, which has their columns then.
 
     Of tables, the columns that the model uses are read, if it knows their names. Without a `target`, tables, arrays and
     matrices need no response; what a file has of it in any case (LIBSVM, stores, the y of an npz, the phenotypes of a
     bed, which may be NaN) is read.
     """
-    file = Path(file)
+    file, target = Path(file), wanted.target
     reader = reader_of(file)
+    check_ids(file, reader, wanted, is_new=True)
     if target is None and not file.is_dir() and suffix_of(file) in LIBSVM:
         with naming(file):
             rows = read_libsvm_rows(file, known.first_index, zero_based)
         is_foreign = known.first_index is None and rows.X.shape[1] > known.n_features
         return Table(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
-    columns = (known.names or None) if reader.has_names else None
-    rows = read(file, Wanted(target, columns, needs_response=False))
-    if isinstance(rows.X, Genotypes) and rows.y is not None and target is None and np.isnan(rows.y).any():
+    rows = read(file, wanted._replace(columns=(known.names or None) if reader.has_names else None))
+    if isinstance(rows.X, Genotypes) and rows.y is not None and np.isnan(rows.y).any():
         n_known = np.count_nonzero(~np.isnan(rows.y))
-        warn_of_doubt(f"{file}: scores are of the {n_known} of {rows.y.size} samples with a phenotype in its .fam")
+        what = "a phenotype in its .fam" if target is wanted.pheno is None else rows.target
+        warn_of_doubt(f"{file}: scores are of the {n_known} of {rows.y.size} samples with {what}")
     with naming(file):
         return Table(match_columns(rows, known.n_features, known.first_index), rows.y, rows.feature_names)
 

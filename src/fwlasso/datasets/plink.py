@@ -5,12 +5,23 @@ import sys
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.genotypes import Genotypes, Variants
+from .._core.notices import warn_of_doubt
+from ..data.frames import first_of
+from ..data.genotypes import Genotypes, Samples, Variants
+from .cohorts import (
+    MISSING_CODES,
+    Phenotype,
+    choose_samples,
+    choose_variants,
+    read_phenotype,
+    without_codes,
+)
+from .source import Wanted
 
 # Of every .bed file with one variant after the other. With 0 in the last place it is one sample after the other.
 _MAGIC, _SAMPLE_MAJOR = b"\x6c\x1b\x01", b"\x6c\x1b\x00"
@@ -28,7 +39,16 @@ class BedFile(NamedTuple):
     phenotype: NDArray[np.float64] | None
 
 
-def open_bed(path: str | Path) -> BedFile:
+def open_bed(
+    path: str | Path,
+    pheno: Any = None,
+    *,
+    target: str | None = None,
+    keep: Any = None,
+    remove: Any = None,
+    columns: Any = None,
+    exclude: Any = None,
+) -> BedFile:
     r"""Open a PLINK .bed file, with its .bim and .fam beside it.
 
     The genotypes are mapped, not read, and stay packed. Their numbers are copies of the allele A1, as PLINK counts
@@ -39,6 +59,20 @@ def open_bed(path: str | Path) -> BedFile:
     Parameters
     ----------
     path : path of the .bed file
+    pheno : path, frame, series or array, optional
+        Phenotypes in place of those in the .fam file, joined by the ids of samples, in any order: lines of FID, IID and
+        phenotypes, or of IID and one phenotype, or a table (also csv, tsv) with names above its columns, one of them
+        IID; or a frame with such a column, or indexed by IID. Samples without a phenotype (no row, NA or -9) are left
+        out. Warnings count and name them, and rows of no sample. Numbers without ids (.npy, a column, an array) are
+        taken in the order of the samples, with a warning.
+    target : str, optional
+        Of several phenotypes, the name of the one to take; PHENO1, PHENO2, ... where they have none. Without `pheno`,
+        a file in the folder of the .bed file that stands for it.
+    keep, remove : path or sequence, optional
+        Samples to take, or to leave out: a file with FID and IID, or IID, a line; or IIDs, or pairs of both.
+    columns, exclude : path or sequence of str, optional
+        Variants to take, or to leave out: a file with an identifier a line, or identifiers. Samples and variants keep
+        their order. What is chosen stays packed; unless it is all, it is copied to memory.
 
     Returns
     -------
@@ -46,6 +80,7 @@ def open_bed(path: str | Path) -> BedFile:
         `X`, the genotypes for `lasso_path` and `Lasso`; `sample_ids` and `phenotype` of the .fam file;
         `feature_names`, the identifiers of the .bim file. Missing phenotypes are NaN: -9, what is not a number, and
         0 where all are of 0, 1 and 2, the codes of cases and controls. Where all are missing, `phenotype` is None.
+        With `pheno` or `target` none is missing.
 
     Examples
     --------
@@ -58,15 +93,92 @@ def open_bed(path: str | Path) -> BedFile:
     ...     _ = file.with_suffix(".bim").write_text("1 rs10 0 100 A C\n1 rs20 0 200 A G\n")
     ...     _ = file.with_suffix(".fam").write_text("".join(f"f s{i} 0 0 0 {i + 0.5}\n" for i in range(4)))
     ...     bed = open_bed(file)
+    ...     other = Path(folder, "trait.txt")
+    ...     _ = other.write_text("s3 9\ns1 7\ns2 NA\ns0 6\n")
+    ...     chosen = open_bed(file, other, remove=["s0", "s2"], columns=["rs20"])
     >>> bed.X, bed.feature_names, bed.phenotype
     (<Genotypes: 4 samples, 2 variants, 2 bytes>, ('rs10', 'rs20'), array([0.5, 1.5, 2.5, 3.5]))
     >>> lasso_path(bed.X, bed.phenotype, alphas=5).feature_names
     ('rs10', 'rs20')
+    >>> chosen.X, chosen.sample_ids, chosen.phenotype
+    (<Genotypes: 2 samples, 1 variants, 1 bytes>, ('s1', 's3'), array([7., 9.]))
     """
-    path = Path(path)
+    needs_response = pheno is not None or target is not None
+    chosen = {"pheno": pheno, "keep": keep, "remove": remove}
+    return open_cohort(Path(path), Wanted(target, columns, exclude, needs_response=needs_response, **chosen))[0]
+
+
+def open_cohort(path: Path, wanted: Wanted) -> tuple[BedFile, str]:
+    """Open what is wanted of a file and of those beside it; return where the phenotype comes from, too.
+
+    If a response is needed, samples without a phenotype are left out; else they have NaN.
+    """
+    fam, bim = path.with_suffix(".fam"), path.with_suffix(".bim")
+    X, ids, identifiers, in_fam = _open(path)
+    rows, columns = np.ones(X.shape[0], np.bool_), np.ones(X.shape[1], np.bool_)
+    if wanted.keep is not None:
+        rows &= choose_samples("keep", wanted.keep, ids, fam)
+    if wanted.remove is not None:
+        rows &= ~choose_samples("remove", wanted.remove, ids, fam)
+    if wanted.columns is not None:
+        columns &= choose_variants("columns", wanted.columns, identifiers, bim)
+    if wanted.exclude is not None and np.size(wanted.exclude):
+        columns &= ~choose_variants("exclude", wanted.exclude, identifiers, bim)
+    if not (rows.any() and columns.any()):
+        raise ValueError(f"{path}: no {'variant' if rows.any() else 'sample'} is left")
+    found = _phenotype(path, wanted, ids, in_fam)
+    names = ids.names()
+    without_row = [names[i] for i in np.flatnonzero(rows & ~found.has_row)]
+    if without_row:
+        of = f"{found.source}: of the {np.count_nonzero(rows)} samples {len(without_row)}"
+        warn_of_doubt(f"{of} have no row in it: {first_of(without_row)}")
+    if wanted.needs_response:
+        rows = _with_phenotype(path, rows, found, names)
+    y = found.values[rows]
+    if not (rows.all() and columns.all()):
+        X = X[slice(None) if rows.all() else rows, slice(None) if columns.all() else columns]
+    assert X.samples is not None
+    assert X.feature_names is not None
+    phenotype = None if np.isnan(y).all() else y
+    return BedFile(X, X.samples.sample_ids, X.feature_names, phenotype), found.target
+
+
+def _phenotype(path: Path, wanted: Wanted, samples: Samples, in_fam: tuple[str, ...]) -> Phenotype:
+    """Return the phenotype that is wanted."""
+    fam, pheno, target = path.with_suffix(".fam"), wanted.pheno, wanted.target
+    if pheno is None and target is None:
+        values = without_codes(np.array([_number(text) for text in in_fam]))
+        return Phenotype(values, str(fam), f"the phenotype in {fam.name}", np.ones(values.size, np.bool_))
+    if pheno is None:
+        pheno, target = path.parent / str(target), None
+    return read_phenotype(pheno, target, samples, fam)
+
+
+def _with_phenotype(path: Path, kept: NDArray[np.bool_], found: Phenotype, names: list[str]) -> NDArray[np.bool_]:
+    """Return which of the samples that are kept have a phenotype; warn of the others."""
+    known = kept & ~np.isnan(found.values)
+    is_in_fam = found.source == str(path.with_suffix(".fam"))
+    if not known.any():
+        if not is_in_fam:
+            raise ValueError(f"{found.source}: no sample has a phenotype in it{MISSING_CODES}")
+        raise ValueError(f"{path}: its .fam has no phenotypes; give a file of them as pheno (--pheno){MISSING_CODES}")
+    missing = [names[i] for i in np.flatnonzero(kept & ~known)]
+    if missing and np.ptp(found.values[known]) == 0.0:
+        raise ValueError(
+            f"{found.source}: there is no phenotype for {len(missing)} samples, of which the first is {missing[0]!r}, "
+            f"and the same one for all others{MISSING_CODES}"
+        )
+    if missing:
+        of = f"{path}: of the {np.count_nonzero(kept)} samples {len(missing)}"
+        warn_of_doubt(f"{of} have no phenotype, and are left out: {first_of(missing)}")
+    return known
+
+
+def _open(path: Path) -> tuple[Genotypes, Samples, tuple[str, ...], tuple[str, ...]]:
+    """Return all genotypes of a file, mapped, ids of samples and of variants, and phenotypes as its .fam has them."""
     _check_magic(path)
-    samples = [(fields[1], fields[5]) for fields in _lines(path.with_suffix(".fam"))]
-    sample_ids, phenotypes = zip(*samples, strict=True)
+    records = [(fields[0], fields[1], fields[5]) for fields in _lines(path.with_suffix(".fam"))]
+    family_ids, sample_ids, phenotypes = zip(*records, strict=True)
     feature_names, variants = _read_variants(path.with_suffix(".bim"))
     m, p = len(sample_ids), len(feature_names)
     n_bytes = -(-m // 4)
@@ -78,7 +190,8 @@ def open_bed(path: str | Path) -> BedFile:
             f"of its .bim: it is {how}, or they belong to another file"
         )
     packed = np.memmap(path, np.uint8, "r", offset=len(_MAGIC), shape=(p, n_bytes))
-    return BedFile(Genotypes(packed, m, feature_names, variants), sample_ids, feature_names, _numbers(phenotypes))
+    samples = Samples(family_ids, sample_ids)
+    return Genotypes(packed, m, feature_names, variants, samples), samples, feature_names, phenotypes
 
 
 def _check_magic(path: Path) -> None:
@@ -121,16 +234,9 @@ def _lines(file: Path) -> Iterator[list[str]]:
         raise ValueError(f"{file} is empty")
 
 
-def _numbers(phenotypes: tuple[str, ...]) -> NDArray[np.float64] | None:
-    values = np.array([_number(text) for text in phenotypes])
-    if np.isin(values[~np.isnan(values)], (0.0, 1.0, 2.0)).all():
-        values[values == 0.0] = np.nan
-    return None if np.isnan(values).all() else values
-
-
 def _number(text: str) -> float:
+    """Return a phenotype of a .fam file, where anything that is not a number is missing."""
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
         return math.nan
-    return math.nan if number == -9.0 else number

@@ -15,14 +15,12 @@ from ..data.progress import ProgressCallback, silent
 from ..data.store import open_store
 from ..data.table import Table
 from .arrow_files import STDIN, choose, open_csv, open_parquet
-from .binary_files import open_h5ad, open_npy, open_npz, response_beside
+from .binary_files import open_h5ad, open_npy, open_npz
 from .compressed import is_packed
 from .fill import Selection, fill
-from .plink import open_bed
+from .plink import open_cohort
 from .source import NO_STORE, Desk, Source, Wanted, from_table
 from .text_files import open_libsvm, open_matrix_market
-
-_MISSING_CODES = " (in a .fam -9 means missing, and so does 0 beside 1 and 2: controls are 1, cases 2)"
 
 
 def read_table(
@@ -32,6 +30,9 @@ def read_table(
     zero_based: bool | Literal["auto"] = "auto",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    pheno: Any = None,
+    keep: Any = None,
+    remove: Any = None,
 ) -> Table:
     r"""Read a design matrix and a response.
 
@@ -50,13 +51,16 @@ def read_table(
     target : str, optional
         For csv, tsv and parquet, the column of the response; the last one by default. For h5ad, the column of obs. For
         npz, npy and mtx, the file of the response in the same folder, ``y.npy`` by default: an array, or a ``.txt``
-        with a number a line. For bed, such a file to take in place of the phenotype.
+        with a number a line. For bed, a file of phenotypes in the same folder, or one of those in `pheno`.
     zero_based : bool or "auto"
         Whether the indices of LIBSVM text count from 0. "auto": they count from 1 unless there is a 0. Other rows of
         the same kind are read by what was found: ``zero_based=table.first_index == 0``.
     columns, exclude : sequences of str, optional
         Names of the features to take, or to leave out; of csv, tsv and parquet the others are not read, and need not be
         numbers.
+    pheno, keep, remove : optional
+        Of bed, phenotypes in another file, samples to take and samples to leave out, as in `open_bed`. Samples without
+        a phenotype are left out, with a warning.
 
     Returns
     -------
@@ -73,13 +77,14 @@ def read_table(
     >>> table.feature_names, table.y
     (('age', 'dose'), array([3., 6.]))
     """
-    return read(Path(file), Wanted(target, columns, exclude, zero_based))
+    return read(Path(file), Wanted(target, columns, exclude, zero_based, pheno=pheno, keep=keep, remove=remove))
 
 
 def read(file: Path, wanted: Wanted) -> Table:
     """Read a file into memory, or map it. If no response is wanted, that of the table may be None."""
     with naming(file), ExitStack() as stack:
         reader = reader_of(file)
+        check_ids(file, reader, wanted)
         found = reader.open(file, wanted, Desk(None, silent, stack))
         table = _in_memory(found) if isinstance(found, Source) else found
         if table.y is not None and table.X.shape[:1] != (np.size(table.y),):
@@ -99,9 +104,9 @@ def _in_memory(source: Source) -> Table:
 def _select(table: Table, file: Path, wanted: Wanted) -> Table:
     """Return some of the columns of a table."""
     names = table.feature_names
-    if wanted.columns is None and not wanted.exclude:
+    if isinstance(table.X, Genotypes) or (wanted.columns is None and not wanted.exclude):
         return table
-    if names is None or isinstance(table.X, Genotypes):
+    if names is None:
         raise ValueError(f"{file}: columns are chosen by name, in tables; fwlasso convert --columns takes numbers, too")
     features = choose(file, names, wanted)
     places = [j for j, name in enumerate(names) if name in features]
@@ -132,20 +137,20 @@ class Reader(NamedTuple):
 def _open_bed(file: Path, wanted: Wanted, desk: Desk) -> Table:
     if desk.scratch is not None:
         raise ValueError(f"{file}: {NO_STORE}")
-    bed = open_bed(file)
+    bed, target = open_cohort(file, wanted)
     y: Any = bed.phenotype
-    if wanted.target is not None:
-        return Table(bed.X, response_beside(file, wanted), bed.feature_names, wanted.target)
-    if wanted.needs_response and y is None:
-        raise ValueError(
-            f"{file}: its .fam has no phenotypes; give a .npy or .txt file of them as target{_MISSING_CODES}"
-        )
-    if wanted.needs_response and (is_missing := np.isnan(y)).any():
-        raise ValueError(
-            f"{file}: its .fam has no phenotype for {is_missing.sum()} samples, of which the first is "
-            f"{bed.sample_ids[is_missing.argmax()]!r}; leave them out with plink --prune{_MISSING_CODES}"
-        )
-    return Table(bed.X, y, bed.feature_names, f"the phenotype in {file.with_suffix('.fam').name}")
+    return Table(bed.X, y, bed.feature_names, target)
+
+
+def check_ids(file: Path, reader: "Reader", wanted: Wanted, *, is_new: bool = False) -> None:
+    """Raise a ValueError if something is asked of the ids of genotypes, and the file is another one.
+
+    Of new rows, the model tells which features are taken, but for variants that may be left out.
+    """
+    asked = [name for name in ("pheno", "keep", "remove") if getattr(wanted, name) is not None]
+    asked += ["exclude"] if is_new and len(wanted.exclude) else []
+    if asked and reader.open is not _open_bed:
+        raise ValueError(f"{asked[0]} is of genotypes (.bed), whose samples and variants have ids, and not of {file}")
 
 
 def _open_store(folder: Path, wanted: Wanted, _desk: Desk) -> Table:

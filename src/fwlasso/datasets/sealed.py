@@ -11,7 +11,7 @@ import math
 import os
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,12 @@ def check_supports(indptr: NDArray[np.int64], columns: NDArray[np.int64], p: int
 def is_number(value: Any) -> bool:
     """Tell whether a value of JSON is a number that a float can be."""
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def is_variant(known: Sequence[Any]) -> bool:
+    """Tell whether values of JSON are those of a `Variant`; files of earlier versions have no mean."""
+    *kinds, mean = *map(type, known[:4]), known[4] if len(known) == 5 else None
+    return kinds == [str, int, str, str] and len(known) <= 5 and (mean is None or is_number(mean))
 
 
 def require(holds: bool, what: str) -> None:

@@ -29,7 +29,7 @@ BLOCK_ENTRIES = 1 << 21
 #: Why genotypes are not made a store.
 NO_STORE = (
     "packed genotypes need no store, which would be 32 times as large: they are used where they lie; "
-    "to take a part of them, write it with plink --make-bed"
+    "open_bed(keep=, columns=), or --keep and --extract, take a part of them"
 )
 
 #: Rows, columns and values of some entries.
@@ -71,6 +71,9 @@ class Wanted(NamedTuple):
     exclude: Sequence[str] = ()
     zero_based: bool | Literal["auto"] = "auto"
     needs_response: bool = True  # rows to predict need none
+    pheno: Any = None  # of genotypes: phenotypes in another file, and lists of samples
+    keep: Any = None
+    remove: Any = None
 
     @property
     def response(self) -> bool:
