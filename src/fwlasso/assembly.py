@@ -19,8 +19,8 @@ from .gram.problem import AnyProblem
 from .options import Options
 from .problem.certificate import certify_iterates
 from .problem.grid import user_values
-from .problem.points import SolvedPath
-from .result import Counters, LassoPath
+from .problem.points import Counters, SolvedPath
+from .result import LassoPath
 from .status import Status
 
 # Memory for fitted values, and as much for residuals, that are multiplied by all columns in one pass, in bytes.
