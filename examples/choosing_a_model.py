@@ -80,7 +80,7 @@ from sklearn.model_selection import GroupKFold
 
 patients = np.repeat(np.arange(30), 5)
 model = LassoCV(cv=GroupKFold(5), rule="1se").fit(X, y, groups=patients)
-print(f"{np.count_nonzero(model.coef_)} features, gap {model.dual_gap_:.1e}")
+print(f"{np.count_nonzero(model.coef_)} features, gap {model.relative_gap_:.1e}")
 
 # %%
 # Stability

@@ -11,13 +11,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Lasso as ReferenceLasso
 from sklearn.linear_model import LassoCV as ReferenceLassoCV
 from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import lasso_path as reference_path
 from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fwlasso import Lasso, LassoCV, Status, lasso_path
+from fwlasso import Lasso, LassoCV, Status, lasso_cv, lasso_path
 from fwlasso.datasets import Table
 
 # Some of the data of the checks are sorted by their response, and `LassoCV` says so.
@@ -51,14 +52,14 @@ def test_it_is_scikit_learns_lasso(alpha, wrap, data):
     np.testing.assert_allclose(ours.coef_, reference.coef_, atol=1e-4)
     assert ours.intercept_ == pytest.approx(reference.intercept_, abs=1e-4)
     np.testing.assert_allclose(ours.predict(wrap(X)), reference.predict(X), atol=1e-3)
-    assert ours.dual_gap_ <= 1e-10
+    assert ours.relative_gap_ <= 1e-10
 
 
 def test_a_radius_bounds_the_l1_norm_in_place_of_alpha(data):
     models = [Lasso(alpha, radius=3.0, random_state=0).fit(*data) for alpha in (1.0, 0.01)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
     assert np.abs(models[0].coef_).sum() <= 3.0 * (1 + 1e-12)
-    assert models[0].dual_gap_ <= 1e-4
+    assert models[0].relative_gap_ <= 1e-4
 
 
 # Options are refused in test_options.py.
@@ -261,7 +262,7 @@ def test_a_refit_at_the_solution_changes_nothing(form, fit, wrap, data):
         model.fit(wrap(X), y)
         assert model.coef_.tobytes() == first.tobytes()
         assert model.intercept_ == pytest.approx(intercept, rel=1e-12)
-        assert model.dual_gap_ <= FITS[fit].get("tol", 1e-4)
+        assert model.relative_gap_ <= FITS[fit].get("tol", 1e-4)
         assert model.path_.counters.iterations[0] == 0
 
 
@@ -273,7 +274,7 @@ def test_a_warm_start_from_elsewhere_ends_at_the_solution(form, other, data):
     model.set_params(**{name: value}).fit(*data)
     cold = Lasso(**{name: value}, tol=1e-10).fit(*data)
     np.testing.assert_allclose(model.coef_, cold.coef_, atol=1e-4)
-    assert model.dual_gap_ <= 1e-10
+    assert model.relative_gap_ <= 1e-10
 
 
 def test_a_warm_start_on_other_data_ends_at_their_solution(data):
@@ -303,7 +304,7 @@ def test_a_warm_start_on_a_column_that_became_constant_forgets_it(settings, stan
     model.fit(X, y)
     fresh = Lasso(**settings, standardize=standardize, tol=1e-6).fit(X, y)
     assert model.coef_[1] == 0.0
-    assert model.dual_gap_ <= 1e-6 * 0.5 * ((y - y.mean()) ** 2).sum() or model.path_.gaps[0] <= 1e-6
+    assert model.relative_gap_ <= 1e-6
     np.testing.assert_allclose(model.predict(X), fresh.predict(X), atol=1e-2)
 
 
@@ -317,3 +318,97 @@ def test_a_refit_reads_fewer_columns_than_a_path(form, rng):
     assert single < whole.counters.passes
     assert model.fit(X, y).path_.counters.passes < single
     assert model.path_.counters.passes < 4  # one to set up, one to correlate, and some survivors
+
+
+def gap_of(X, y, coef, alpha):
+    """Return the gap of centred data in scikit-learn's units, with r scaled to be a dual point."""
+    m, r = len(y), y - X @ coef
+    scale = min(1.0, m * alpha / np.abs(X.T @ r).max())
+    return (0.5 * r @ r + m * alpha * np.abs(coef).sum() - scale * r @ y + 0.5 * scale**2 * r @ r) / m
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 2.0**-600])
+@pytest.mark.parametrize("solver", ["gram", "working-set", "cd"])
+def test_a_dual_gap_is_in_the_units_of_scikit_learn(scale, solver, data):
+    X, y = data[0] - data[0].mean(axis=0), data[1] - data[1].mean()
+    alpha = 0.1
+    reference = ReferenceLasso(alpha, tol=1e-2, fit_intercept=False).fit(X, y)
+    assert reference.dual_gap_ == pytest.approx(gap_of(X, y, reference.coef_, alpha), rel=1e-6)
+    null, ours = 0.5 * y @ y / len(y), Lasso(alpha * scale, tol=1e-2, solver=solver).fit(X, scale * y)
+    assert ours.dual_gap_ == pytest.approx(ours.relative_gap_ * null * scale * scale, rel=1e-12)
+    gap = gap_of(X, y, ours.coef_ / scale, alpha)
+    assert gap / null <= 1e-2
+    if solver == "cd":  # whose dual point is the residual
+        assert ours.relative_gap_ == pytest.approx(gap / null, rel=1e-9)
+    beyond = Lasso(1e199, tol=1e-2, solver=solver).fit(X, 1e200 * y)  # whose objective float64 does not hold
+    assert (np.isnan(beyond.dual_gap_), beyond.path_.settings["null_objective"]) == (True, None)
+    chosen = LassoCV(alphas=[alpha], cv=2, solver=solver, tol=1e-2).fit(X, y)
+    assert chosen.dual_gap_ == pytest.approx(chosen.relative_gap_ * null, rel=1e-12)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("settings", [{}, {"alphas": 7, "eps": 0.01}, {"alphas": [0.5, 1.0]}, {"n_alphas": 5}])
+def test_path_is_scikit_learns(settings, wrap, data):
+    X, y = data
+    theirs = {name.removeprefix("n_"): value for name, value in settings.items()}
+    tight = {"tol": 1e-9, "precompute": False, "coef_init": None, "verbose": False, "return_n_iter": True}
+    expected = reference_path(X, y, **theirs, **{**tight, "max_iter": 100_000})
+    for kind in (Lasso, LassoCV(), LassoCV):
+        alphas, coefs, gaps, n_iters = kind.path(wrap(X), y, **settings, **tight)
+        np.testing.assert_allclose(alphas, expected[0], rtol=1e-12)
+        np.testing.assert_allclose(coefs, expected[1], atol=1e-4)
+        assert (gaps <= 1e-9 * 0.5 * y @ y / len(y)).all()
+        assert len(n_iters) == len(alphas) == gaps.size
+    alphas, coefs, gaps = Lasso.path(X, y, **settings)
+    with pytest.raises(ValueError, match=r"positive: .* not supported yet"):
+        Lasso.path(X, y, positive=True)
+    with pytest.raises(ValueError, match="selection must be cyclic or random"):
+        Lasso.path(X, y, selection="no")
+
+
+def test_the_default_grid_is_scikit_learns(data):
+    for X, y in (data, (data[0][:20], data[1][:20])):  # tall, and wide
+        ours, reference = LassoCV().fit(X, y), ReferenceLassoCV().fit(X, y)
+        np.testing.assert_allclose(ours.alphas_, reference.alphas_, rtol=1e-10)
+    with pytest.warns(UserWarning, match="did not meet"):
+        by_shape = LassoCV(eps=None, alphas=5, max_iter=1, cv=2).fit(*data)
+    assert by_shape.path_.settings["eps"] == 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:The mean squared error is best at the last point")
+@pytest.mark.parametrize(
+    ("older", "same"),
+    [
+        ({"n_alphas": 5}, {"alphas": 5}),
+        ({"n_alphas": 5, "alphas": None}, {"alphas": 5}),
+        ({"n_alphas": 5, "alphas": [0.3, 0.01]}, {"alphas": [0.3, 0.01]}),
+        ({"n_alphas": "deprecated", "alphas": "warn"}, {"alphas": 100}),
+        ({"n_alphas": "deprecated", "alphas": 7}, {"alphas": 7}),
+    ],
+)
+def test_older_words_for_a_grid_are_understood(older, same, data):
+    model = clone(LassoCV(cv=2, **older)).fit(*data)
+    np.testing.assert_array_equal(model.alphas_, LassoCV(cv=2, **same).fit(*data).alphas_)
+    for bad in (0, "many", 2.5):
+        with pytest.raises(ValueError, match="n_alphas must be an integer >= 1 or None"):
+            LassoCV(n_alphas=bad).fit(*data)
+        with pytest.raises(ValueError, match="n_alphas must be an integer >= 1 or None"):
+            Lasso.path(*data, n_alphas=bad)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_frame_of_a_model_has_the_intercept_and_the_largest_coefficients_first(named, data):
+    X = pd.DataFrame(data[0], columns=[f"f{j}" for j in range(30)]) if named else data[0]
+    found, path = lasso_cv(X, data[1], cv=3, alphas=20), lasso_path(X, data[1], alphas=20)
+    models = Lasso(0.1).fit(X, data[1]), LassoCV(cv=3, alphas=20).fit(X, data[1]), found, path[9]
+    for model in models:
+        frame = model.to_frame()
+        assert list(frame) == ["feature", "coef"]
+        own = model.model if model is found else model
+        assert frame["feature"][0] == "(intercept)"
+        assert frame["coef"][0] == getattr(own, "intercept_", None) or own.intercept
+        coef = own.coef_ if hasattr(own, "coef_") else own.dense_coef()
+        places = [int(name[1:]) if named else name for name in frame["feature"][1:]]
+        assert sorted(places) == np.flatnonzero(coef).tolist()
+        np.testing.assert_array_equal(frame["coef"][1:], coef[places])
+        assert (np.diff(np.abs(frame["coef"][1:])) <= 0.0).all()

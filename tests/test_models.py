@@ -16,6 +16,7 @@ from attack.storages import pack
 from cli_cases import call
 from fwlasso import Lasso, LinearModel, lasso_path
 from fwlasso.bed import Genotypes
+from fwlasso.data.genotypes import Variant
 from fwlasso.datasets import Table
 from fwlasso.selection.choice import Choice
 from model_cases import M, P, X, Y
@@ -149,3 +150,16 @@ def test_json_is_sparse():
     wide = LinearModel(10**9, np.array([7, 10**8]), np.array([1.0, -2.0]), 0.5)
     assert len(wide.to_json()) < 500
     assert LinearModel.from_json(wide.to_json()) == wide
+
+
+def test_a_frame_of_genotypes_has_their_alleles():
+    variants = Variant("1", 100, "A", "C"), Variant("X", 200, "G", "T")
+    model = LinearModel(9, np.array([2, 5]), np.array([0.5, -1.0]), 3.0, ("rs2", "rs5"), variants=variants)
+    frame = model.to_frame()
+    assert list(frame) == ["feature", "coef", *Variant._fields]
+    assert frame["feature"].tolist() == ["(intercept)", "rs5", "rs2"]
+    assert frame["coef"].tolist() == [3.0, -1.0, 0.5]
+    assert frame["position"][1:].tolist() == [200, 100]
+    assert frame["effect_allele"].isna().tolist() == [True, False, False]
+    empty = LinearModel(9, np.array([], int), np.array([]), 3.0, ())
+    assert empty.to_frame().to_numpy().tolist() == [["(intercept)", 3.0]]

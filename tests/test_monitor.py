@@ -343,6 +343,19 @@ def test_an_error_of_the_callback_ends_all_paths_that_share_a_monitor():
         lasso_cv(X, Y, alphas=5, callback=broken)
 
 
+def raise_stop(*_told):
+    raise StopIteration
+
+
+@pytest.mark.parametrize("solver", ["certified", "cd", "sfw"])
+def test_a_stop_iteration_of_the_users_ends_no_iterator_of_ours(solver):
+    for call in (lasso_path, lasso_cv):
+        with pytest.raises(RuntimeError, match=r"^callback raised StopIteration$"):
+            call(X, Y, callback=raise_stop, solver=solver)
+    with pytest.raises(RuntimeError, match=r"^sample_size raised StopIteration$"):
+        lasso_path(X, Y, sample_size=raise_stop, solver="sfw")
+
+
 def test_every_status_has_a_sentence():
     for status in Status:
         assert status.sentence.endswith(".")

@@ -27,7 +27,7 @@ def parameters_of(function):
     [
         (lasso_path, {"in_segments"}, {}),
         (Lasso, {*FOR_PATHS, "alphas", "radii", "eps"}, {"stop": "gap", "max_iter": 100_000}),
-        (LassoCV, FOR_PATHS, {}),
+        (LassoCV, FOR_PATHS, {"eps": 1e-3}),
     ],
     ids=["lasso_path", "Lasso", "LassoCV"],
 )
@@ -140,6 +140,11 @@ def test_what_a_solver_cannot_do_is_named(solver):
         ({"tol": np.nan}, "tol must be a number"),
         ({"tol": True}, "tol must be a number"),
         ({"tol": "1e-3"}, "tol must be a number"),
+        ({"tol": 10**400}, "tol must be a number >= 0 or None, got 1000"),
+        ({"time_limit": 10**400}, "time_limit must be seconds > 0 or None"),
+        ({"level": 10**400}, "level must be a number in (0, 1)"),
+        ({"alphas": 10**30}, f"alphas: {10**30} points are more than memory holds"),
+        ({"radii": 10**30}, f"radii: {10**30} points are more than memory holds"),
         ({"eps": 0.0}, "eps must be a number in (0, 1) or None"),
         ({"eps": 1.0}, "eps must be"),
         ({"max_iter": None}, "max_iter must be an integer >= 1"),
@@ -176,3 +181,10 @@ def test_a_bad_argument_is_named(bad, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 -- the message is looked at below
         Options(**bad)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("solver", ["certified", "gram", "working-set"])
+def test_more_iterations_than_can_be_counted_are_no_limit(solver, rng):
+    rows = rng.standard_normal((20, 5))
+    path = lasso_path(rows, rows[:, 0], alphas=3, max_iter=10**30, solver=solver)
+    assert path.summary_of_statuses() == "3 certified"

@@ -62,6 +62,33 @@ def test_predict_and_score_by_every_point_and_by_one(path):
     np.testing.assert_allclose(path.predict(X, alpha=between.about["alpha"]), between.predict(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["alpha", "radius", "point"])
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_predict_and_score_by_several_models(path, name, kind):
+    grid = {"alpha": path.alphas, "radius": path.radii, "point": np.arange(6)}[name]
+    asked = [4, -1, 0] if name == "point" else [0.3 * grid[2] + 0.7 * grid[3], grid[5], grid[0]]
+    each = [path.predict(X, **{name: value}) for value in asked]
+    np.testing.assert_allclose(path.predict(X, **{name: kind(asked)}), np.column_stack(each), rtol=1e-12)
+    np.testing.assert_allclose(path.predict(X, **{name: kind(asked[:1])}), each[0][:, np.newaxis], rtol=1e-12)
+    expected = [r2_score(Y, column) for column in each]
+    np.testing.assert_allclose(path.score(X, Y, **{name: kind(asked)}), expected, rtol=1e-12, atol=1e-12)
+    if name != "point":
+        coefs, intercepts = path.at(**{name: kind(asked)})
+        for k, value in enumerate(asked):
+            coef, intercept = at(path, name, value)
+            np.testing.assert_array_equal(coefs.toarray()[:, k], coef)
+            assert intercepts[k] == intercept
+
+
+def test_cross_validation_predicts_by_other_models_of_its_path():
+    found = lasso_cv(X, Y, alphas=6, cv=3)
+    asked = found.path.alphas[[1, 4]].tolist()
+    np.testing.assert_array_equal(found.predict(X, alpha=asked), found.path.predict(X, alpha=asked))
+    np.testing.assert_array_equal(found.predict(X, alpha=asked[0]), found.path.predict(X, alpha=asked[0]))
+    with pytest.raises(TypeError, match="keyword argument 's': here it is alpha="):
+        found.predict(X, s=0.1)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 def test_score_takes_responses_as_scikit_learn_does(path):
     np.testing.assert_array_equal(no_active().score(X, np.ones(M)), [r2_score(np.ones(M), np.ones(M))] * 3)
@@ -79,6 +106,16 @@ def test_score_takes_responses_as_scikit_learn_does(path):
         (lambda path: path.predict(np.full((1, P), np.nan)), ValueError, "X contains NaN"),
         (lambda path: path.predict(X, 4, alpha=0.1), ValueError, "point, alpha or radius, one of them"),
         (lambda path: path.score(X, Y[1:]), ValueError, rf"\b{M - 1}\b"),
+        (lambda path: path.predict(X, alpha="x"), ValueError, "alpha must be a number or a list of numbers, got 'x'"),
+        (lambda path: path.predict(X, radius=[[1.0]]), ValueError, "radius must be a number or a list of numbers"),
+        (lambda path: path.predict(X, alpha=[]), ValueError, "alpha must be a number or a list"),
+        (
+            lambda path: path.predict(X, alpha=[path.alphas[1], 1e9]),
+            ValueError,
+            "alpha=1000000000.0 is outside",
+        ),
+        (lambda path: path.predict(X, point=[0, 6]), IndexError, "point must be from 0 to 5"),
+        (lambda path: LinearModel.from_path(path, alpha=[0.1, 0.2]), ValueError, "alpha must be one number"),
         (lambda path: path.at(), ValueError, "radius or alpha"),
         (lambda path: path.at(radius=1.0, alpha=1.0), ValueError, "radius or alpha"),
         (lambda path: path.to_frame("lines"), ValueError, r"kind must be .*'lines'"),

@@ -12,7 +12,8 @@ with QuietImports():
     from .models import LinearModel
     from .monitor import Progress
     from .path import lasso_path
-    from .result import Counters, LassoPath
+    from .problem.points import Counters
+    from .result import LassoPath
     from .selection.choice import Choice
     from .selection.cross_validation import CrossValidation, lasso_cv
     from .selection.stability import Stability, stability_selection

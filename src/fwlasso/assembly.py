@@ -19,8 +19,8 @@ from .gram.problem import AnyProblem
 from .options import Options
 from .problem.certificate import certify_iterates
 from .problem.grid import user_values
-from .problem.points import SolvedPath
-from .result import Counters, LassoPath
+from .problem.points import Counters, SolvedPath
+from .result import LassoPath
 from .solvers.sample_size import FixedSize, FractionOfColumns, QuantileRule
 from .status import Status
 

@@ -1,9 +1,8 @@
 """scikit-learn estimators: validate, solve, set attributes."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import cache
-from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,27 +17,21 @@ from .data.checks import check, check_indices
 from .data.design import is_plain
 from .data.frames import names_beside
 from .data.genotypes import Genotypes
+from .data.keywords import explain_unknown
 from .data.predict import Linear, multiply, predict
 from .data.store import as_container
+from .models import LinearModel
 from .options import Options
 from .path import solve_path
 from .result import LassoPath
+from .scikit import EPS, alphas_of, path, without_tuning
 from .selection.cross_validation import cross_validate
 from .selection.folds import SelectionOptions
 from .selection.scoring import make_scoring
 from .status import Status
 
-# What scikit-learn's keywords may be that tune the speed of its own solver: they have no effect here.
-_TUNING: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "precompute": (
-        lambda value: isinstance(value, bool) or np.ndim(value) == 2 or value == "auto",
-        "True, False, auto or a matrix",
-    ),
-    "copy_X": (lambda value: isinstance(value, bool), "True or False"),
-    "selection": (lambda value: value in ("cyclic", "random"), "cyclic or random"),
-    "n_jobs": (lambda value: value is None or isinstance(value, Integral), "an integer or None"),
-    "verbose": (lambda value: isinstance(value, Integral), "a flag or an integer"),
-}
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @cache
@@ -51,6 +44,8 @@ def _param_names(kind: Hashable) -> list[str]:
 class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
 
+    path = staticmethod(path)
+
     def _set_arguments(self, arguments: dict[str, Any]) -> None:
         """Set every argument of a constructor as an attribute of its name, as it is."""
         self.__dict__.update((name, value) for name, value in arguments.items() if name != "self")
@@ -60,13 +55,7 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         `get_params` would return those of a subclass, which may have a signature of its own.
         """
-        settings = {name: getattr(self, name) for name in _param_names(kind)}  # type: ignore[arg-type]
-        for name, (is_valid, what) in _TUNING.items():
-            value = settings.pop(name, None)
-            check(name, value, value is None or is_valid(value), what)
-        if settings.pop("positive"):
-            raise ValueError("positive: coefficients that are all nonnegative are not supported yet")
-        return settings
+        return without_tuning({name: getattr(self, name) for name in _param_names(kind)})  # type: ignore[arg-type]
 
     def _take_names(self, X: Any) -> Any:
         """Note the features of X and their names; return X, as a store or a table if it is one."""
@@ -86,8 +75,12 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return sp.csr_array(self.coef_[np.newaxis])
 
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the intercept and the nonzero coefficients as a pandas frame: see `LinearModel.to_frame`."""
+        return LinearModel.from_estimator(self).to_frame()
+
     def predict(self, X: Any) -> Vector:
-        """Predict the response of every row of X."""
+        """Predict the response of every row of X; ``path_.predict`` does by other models of a path."""
         check_is_fitted(self)
         # scikit-learn compares names that are texts only.
         path, has_texts = self.path_, hasattr(self, "feature_names_in_")
@@ -138,7 +131,9 @@ class Lasso(_LinearModel):
     sparse_coef_ : scipy.sparse.csr_array of shape (1, n_features)
     intercept_ : float
     dual_gap_ : float
-        Duality gap over all columns relative to 1/2 ||y||^2.
+        Duality gap over all columns of the objective above: in its units, as scikit-learn has it.
+    relative_gap_ : float
+        The same relative to 1/(2m) ||y||^2 (y centred if there is an intercept): what `tol` bounds.
     n_iter_ : int
         Iterations, counted up to `max_iter`. "certified" may solve for other penalties on its way, with as many each:
         `path_` says whether the model converged.
@@ -163,6 +158,7 @@ class Lasso(_LinearModel):
     __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
 
     # So many parameters: scikit-learn's estimators have every setting in their signature.
+    @explain_unknown()
     def __init__(
         self,
         alpha: float = 1.0,
@@ -229,7 +225,7 @@ class Lasso(_LinearModel):
         unchanged = start is not None and path.counters.iterations[0] == 0 and np.allclose(coef, start, 1e-14, 0.0)
         self.coef_ = start if unchanged else coef
         self.intercept_ = float(path.intercepts[0])
-        self.dual_gap_ = float(path.gaps[0])
+        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[0]), float(path.gaps[0])
         self.n_iter_ = min(int(path.counters.iterations[0]), self.max_iter)
         return self
 
@@ -237,21 +233,26 @@ class Lasso(_LinearModel):
 class LassoCV(_LinearModel):
     """The best model of a path, chosen by cross-validation or by an information criterion.
 
-    The folds share X, and all of them are certified, by default to 1e-6: on the same folds and grid the choice is that
-    of scikit-learn's LassoCV with exact solutions.
+    The folds share X, and all of them are certified: the choice is that of scikit-learn's LassoCV with exact solutions.
+    The folds and the grid are its defaults, 100 alphas down to 1e-3 of the largest; `lasso_path` and `lasso_cv` end
+    a grid by shape. Two defaults differ: `tol` is 1e-6 of 1/2 ||y||^2 for 1e-4 of ||y||^2, `max_iter` 10,000 for 1,000.
 
     Parameters
     ----------
     cv, rule, scoring, relax, validation
         As in `lasso_cv`.
-    alphas, radii, eps, solver, stop, tol, level
+    alphas, radii, solver, stop, tol, level
         As in `lasso_path`.
+    eps : float or None, default=1e-3
+        Ratio of the ends of an automatic grid; None ends it by shape, as `lasso_path` does.
     sample_size, block_size, variant, standardize, fit_intercept, random_state
         As in `lasso_path`.
     max_iter, time_limit, n_threads
         As in `lasso_path`; the time limit is for all folds together.
     positive : bool, default=False
         True is not supported yet.
+    n_alphas : int, optional
+        Number of alphas if these are None, as scikit-learn calls it before 1.9.
     precompute, copy_X, selection, n_jobs, verbose
         Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed, and how many
         threads there are is `n_threads`.
@@ -274,8 +275,8 @@ class LassoCV(_LinearModel):
     path_ : LassoPath
         On all samples.
     fold_paths_ : tuple of LassoPath
-    dual_gap_ : float
-        Duality gap of the chosen point over all columns, relative to 1/2 ||y||^2.
+    dual_gap_, relative_gap_ : float
+        Duality gap of the chosen point over all columns, as in `Lasso`.
     n_iter_ : int
         The most iterations that a point of the path took, counted up to `max_iter`, as in `Lasso`.
     n_features_in_ : int
@@ -297,6 +298,7 @@ class LassoCV(_LinearModel):
     __metadata_request__fit = {"groups": UNUSED, "sample_weight": None}  # noqa: RUF012
 
     # So many parameters: those of a path, and of a choice on it.
+    @explain_unknown()
     def __init__(
         self,
         *,
@@ -307,7 +309,7 @@ class LassoCV(_LinearModel):
         validation: Any = None,
         alphas: Any = None,
         radii: Any = None,
-        eps: float | None = None,
+        eps: float | None = EPS,
         solver: str = Options.solver,
         stop: str | None = None,
         tol: float | None = None,
@@ -327,6 +329,7 @@ class LassoCV(_LinearModel):
         selection: str = "cyclic",
         n_jobs: int | None = None,
         verbose: bool | int = False,
+        n_alphas: int | None = None,
     ) -> None:
         self._set_arguments(locals())
 
@@ -350,7 +353,7 @@ class LassoCV(_LinearModel):
         params = _without_weights(params)
         settings = self._settings(LassoCV)
         selected_by = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
-        options = Options(**settings)
+        options = Options(**settings | {"alphas": alphas_of(settings["alphas"], settings.pop("n_alphas"))})
         split_params, score_params = self._routed(groups, params)
         selection = SelectionOptions(**selected_by, split_params=split_params, score_params=score_params)
         found = cross_validate(self._take_names(X), y, options, selection)
@@ -364,7 +367,7 @@ class LassoCV(_LinearModel):
             self.mse_path_ = choice.fold_scores
         self.coef_ = choice.coef.toarray()[:, 0]
         self.intercept_ = choice.intercept
-        self.dual_gap_ = float(path.gaps[choice.point])
+        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[choice.point]), float(path.gaps[choice.point])
         self.n_iter_ = min(int(path.counters.iterations.max()), self.max_iter)
         return self
 

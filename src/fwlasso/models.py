@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._core.columns import Vector
+from .data.checks import check
 from .data.files import naming
 from .data.genotypes import Variant
 from .data.predict import Linear, predict
@@ -19,12 +20,15 @@ from .result import LassoPath
 from .selection.choice import Choice
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .estimators import Lasso, LassoCV
 
 _FORMAT, _VERSION = "fwlasso-model", 2
+_IN_A_REPR = 3  # coefficients
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LinearModel:
     """The nonzero coefficients of a model, with their names, and the intercept.
 
@@ -80,6 +84,8 @@ class LinearModel:
         """Return the model at a point, counted from 0, or anywhere between two points: at an alpha or at a radius."""
         if sum(given is not None for given in (point, alpha, radius)) != 1:
             raise ValueError("give point, alpha or radius, one of them")
+        for name, value in {"alpha": alpha, "radius": radius}.items():
+            check(name, value, np.ndim(value) == 0, "one number")  # type: ignore[arg-type]
         if point is None:
             coef, intercept = path.at(radius=radius, alpha=alpha)
             given = {"alpha": alpha, "radius": radius}
@@ -135,6 +141,38 @@ class LinearModel:
         names = None if self.feature_names is None else dict(zip(used, self.feature_names, strict=True))
         variants = dict(zip(used, self.variants or (), strict=False))
         return predict(X, Linear(self.dense_coef(), self.intercept, names, variants, self.first_index, missing))
+
+    def __repr__(self) -> str:
+        largest = self._by_size()[:_IN_A_REPR].tolist()
+        names = self.feature_names or self.indices.tolist()
+        coefs = [f"{names[k]}: {self.coefs[k]:.4g}" for k in largest] + ["..."] * (self.indices.size > len(largest))
+        return (
+            f"<LinearModel: {self.indices.size:,} of {self.n_features:,} features, intercept {self.intercept:.4g}"
+            + "".join(f", {coef}" for coef in coefs)
+            + ">"
+        )
+
+    def _by_size(self) -> NDArray[np.int64]:
+        """Return the places of the coefficients, the largest first."""
+        return np.argsort(-np.abs(self.coefs), kind="stable")
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a pandas frame of the intercept, in the first row, and the nonzero coefficients, the largest first.
+
+        A feature has its name there, or its column of X, from 0. Genotypes have the columns of `variants`, too.
+        Coefficients are for the columns as given: their sizes compare features of one unit.
+        """
+        import pandas as pd
+
+        order = self._by_size()
+        names = self.indices.tolist() if self.feature_names is None else self.feature_names
+        columns = {"feature": ["(intercept)", *(names[k] for k in order)], "coef": [self.intercept, *self.coefs[order]]}
+        frame = pd.DataFrame(columns)
+        if self.variants:
+            known = zip(*(self.variants[k] for k in order), strict=True)
+            for name, values in zip(Variant._fields, known, strict=True):
+                frame[name] = pd.array([pd.NA, *values], dtype="Int64" if name == "position" else "string")
+        return frame
 
     def dense_coef(self) -> Vector:
         """Return all coefficients."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .data.checks import ask
 from .status import Status
 
 
@@ -74,7 +75,7 @@ class Monitor:
         with self._lock:
             self._is_reporting = threading.current_thread() is threading.main_thread()
             try:
-                answer = self._callback(self._of_all(progress, path)) if self._callback is not None else None
+                answer = self._ask(self._of_all(progress, path))
             except KeyboardInterrupt:
                 self._interrupted = True
             except BaseException:
@@ -85,6 +86,10 @@ class Monitor:
             finally:
                 self._is_reporting = False
             return self.check()
+
+    def _ask(self, progress: Progress) -> Any:
+        """Return the answer of the callback, if there is one."""
+        return None if self._callback is None else ask("callback", self._callback, progress)
 
     def _of_all(self, progress: Progress, path: int) -> Progress:
         """Return the progress of a path as a part of all."""

@@ -29,6 +29,7 @@ from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_nam
 from .solvers.sample_size import ALL_COLUMNS, SampleSize, as_sample_size, fewest_columns
 
 _DEFAULT_POINTS = 100
+_MOST_ITERATIONS = int(np.iinfo(np.int64).max)  # that kernels count to: no limit, as any larger number
 _WITH_VARIANTS = ("sfw", "fw")
 _FORMS = {"alphas": "penalized", "radii": "constrained"}
 _BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
@@ -60,7 +61,10 @@ def _option(default: Any, check: Check | None = None, **known: Any) -> Any:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    except OverflowError:  # an integer beyond float64
+        return False
 
 
 _BOOL = Check("True or False", lambda value: isinstance(value, bool | np.bool_))
@@ -223,7 +227,7 @@ class Options:
 
     def solver_settings(self, seed: int) -> SolverSettings:
         """Return what a solver is told."""
-        rule = SolverSettings(self.rule, self.tolerance, self.max_iter, seed)
+        rule = SolverSettings(self.rule, self.tolerance, min(self.max_iter, _MOST_ITERATIONS), seed)
         rule = rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
         return rule._replace(level=self.level)
 
@@ -253,14 +257,6 @@ def draws_columns(settings: dict[str, Any]) -> bool:
     """Tell by its record whether a path looked at random columns; with away steps only if it was asked to."""
     solver = settings.get("solver")
     return solver == "sfw" or (solver in ("afw", "pfw") and settings.get("sample_size") != repr(ALL_COLUMNS))
-
-
-def options_of(caller: str, settings: dict[str, Any]) -> Options:
-    """Return the options of a path that a function of another name was given."""
-    unknown = sorted(settings.keys() - SPECS.keys())
-    if unknown:
-        raise TypeError(f"{caller}() got an unexpected keyword argument {unknown[0]!r}")
-    return Options(**settings)
 
 
 def check_seeded(options: Options, what: str) -> None:

@@ -23,16 +23,17 @@ from .checkpoints.folder import Checkpoint, Grid, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.design import Design
 from .data.inputs import Data, as_data
+from .data.keywords import explain_unknown
 from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem, GramProblem
 from .gram.subsets import GramSubsets
 from .monitor import Callback, Monitor, Progress
 from .options import Options, draws_columns
 from .problem.build import build_problem
-from .problem.grid import log_grid, penalty_grid, radius_excess, radius_grid, user_values
-from .problem.points import SolvedPath, Tell, zero_path
+from .problem.grid import log_grid, null_objective, penalty_grid, radius_excess, radius_grid, user_values
+from .problem.points import Counters, SolvedPath, Tell, zero_path
 from .problem.route import GRAM, WORKING_SET, choose_route
-from .result import Counters, LassoPath
+from .result import LassoPath
 from .solvers.certified import Certified
 from .solvers.frank_wolfe import VARIANTS
 from .solvers.levels import level_facts
@@ -47,6 +48,7 @@ _RADIUS_GAP, _RADIUS_ROUNDS = 1e-6, 1000
 
 
 # So many parameters: whatever users of glmnet and scikit-learn ask of a path is one keyword.
+@explain_unknown()
 def lasso_path(
     X: Any,
     y: Any = None,
@@ -76,7 +78,8 @@ def lasso_path(
 
     Over radii, min 1/(2m) ||y - X b - b0||^2 subject to ||b||_1 <= radius; over alphas, scikit-learn's
     min 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1. Points are solved from the sparsest on, each from the one before.
-    Unlike scikit-learn's function of this name it fits an intercept, and returns an object in place of a tuple.
+    Unlike scikit-learn's function of this name it fits an intercept, and returns an object in place of a tuple; that is
+    `Lasso.path`.
 
     Parameters
     ----------
@@ -126,8 +129,9 @@ def lasso_path(
         are counted as there. By default the start is scaled only if that lowers the objective, active columns are
         looked at if a sample shows no descent, and draws go round.
     standardize : bool, default=False
-        Scale the columns to a mean square of one, without a copy. The norm ||b||_1 is then that of the scaled
-        coefficients; the coefficients returned are for the columns as given.
+        Scale the columns to a mean square of one, without a copy: as they are if there is no intercept, where
+        glmnet takes the deviation from the mean. The norm ||b||_1 is then that of the scaled coefficients; the
+        coefficients returned are for the columns as given.
     fit_intercept : bool, default=True
         Centre the columns and y, without a copy.
     random_state : int, RandomState or None
@@ -332,6 +336,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         # Of an automatic grid, which `eps` gives the end of; values are not repeated, they are those of the points.
         "points": options.grid if isinstance(options.grid, int) and cut is None else None,
         "n_samples": problem.shape[0],
+        "null_objective": null_objective(problem),  # what relative gaps are relative to
         "in_segments": in_segments,
         "route": GRAM if isinstance(problem, GramProblem) else options.entry.routes[-1],
         "conversion": context.data.conversion,

@@ -1,10 +1,11 @@
 """The result: a complete path, its certificates and what it cost."""
 
 import operator
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 from ._core.columns import Vector
 from .data.checks import as_response, check
 from .data.genotypes import Variant
+from .data.keywords import explain_unknown
 from .data.predict import Linear, predict
 from .data.scores import r2_scores
 from .data.store import as_container
 from .datasets.sealed import check_supports, is_number, is_variant, open_arrays, require, write_arrays
+from .problem.grid import interpolation
+from .problem.points import Counters
 from .solvers.levels import Confidence, bounds_at, objection
 from .solvers.registry import current_name
 from .status import Status
@@ -31,37 +35,10 @@ if TYPE_CHECKING:
     from .selection.choice import Choice
     from .selection.cross_validation import CrossValidation
 
+Where = float | Sequence[float] | None  # a place on a path, or several
 _FORMAT, _VERSION = "fwlasso-path", 2  # of saved paths
 _OF_POINTS, _MAY_BE_NAN = ("alphas", "radii", "intercepts", "gaps", "r2"), ("gaps", "r2")
 _MOST = np.iinfo(np.int64).max  # features, or points, that an index can count
-
-
-@dataclass(frozen=True, eq=False)
-class Counters:
-    """What a path cost."""
-
-    iterations: NDArray[np.int64]  # of every point
-    dot_products: int  # z_j'v asked for by the solver, the z_j'y included: the paper's count
-    passes: float  # columns read by setup, grid, solver and certificates over all columns, a working set left out
-    seconds: dict[str, float]  # by phase: setup, grid, solve, certify; compile, if kernels had to be
-    # Entries multiplied by residuals in these passes, in numbers of a pass for one residual: what passes take goes with
-    # these. Zero for paths that were saved before they were counted.
-    readings: float = 0.0
-
-    @property
-    def total_seconds(self) -> float:
-        """Seconds of all phases."""
-        return sum(self.seconds.values())
-
-    @property
-    def solving_seconds(self) -> float:
-        """Seconds of all phases but compiling, which only the first call of a kind does."""
-        return self.total_seconds - self.compile_seconds
-
-    @property
-    def compile_seconds(self) -> float:
-        """Seconds of compiling kernels."""
-        return self.seconds.get("compile", 0.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -131,6 +108,11 @@ class LassoPath:
     def __len__(self) -> int:
         return len(self.statuses)
 
+    def __iter__(self) -> NoReturn:
+        # scikit-learn's function returns a tuple.
+        what = "path.alphas, path.coefs and path.gaps, or the models path[k] for k in range(len(path))"
+        raise TypeError(f"a LassoPath is no tuple: take {what}; Lasso.path(X, y) returns a tuple as scikit-learn does")
+
     def __getitem__(self, point: int) -> "LinearModel":
         """Return the model at a point, counted from the end if it is negative."""
         from .models import LinearModel
@@ -169,6 +151,12 @@ class LassoPath:
             f"({self.counters.readings:.1f} readings), "
             f"{self.counters.solving_seconds:.3f} s{compiled}{ending}>"
         )
+
+    @property
+    def dual_gaps(self) -> Vector:
+        """Duality gaps of 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1, in the units of y^2: as scikit-learn has them."""
+        null_objective = self.settings.get("null_objective")
+        return self.gaps * (np.nan if null_objective is None else null_objective)
 
     @property
     def n_active(self) -> NDArray[np.int64]:
@@ -229,36 +217,41 @@ class LassoPath:
         names = [status.value for status in self.statuses]
         return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
+    @explain_unknown()
     def predict(
-        self, X: Any, point: int | None = None, *, alpha: float | None = None, radius: float | None = None
+        self, X: Any, point: int | Sequence[int] | None = None, *, alpha: Where = None, radius: Where = None
     ) -> Vector:
-        """Predict by every point, or by one model.
+        """Predict by every point, or by some models.
 
         Parameters
         ----------
         X : array, sparse matrix, frame, Genotypes, store or table of shape (n_samples, n_features), as in `lasso_path`
             Genotypes with names may have other variants, too, in any order: see `fwlasso.datasets.open_bed`.
-        point : index of a point
-        alpha, radius : where on the path the model is, as in `at`
+        point : index of a point, or several
+        alpha, radius : where on the path the model is, as in `at`, or several such places
             One of the three, or none of them for all points.
 
         Returns
         -------
-        array of shape (n_samples, n_points), or (n_samples,) for one model
+        array of shape (n_samples, n_models), or (n_samples,) for a single number
         """
         if sum(given is not None for given in (point, alpha, radius)) > 1:
             raise ValueError("give point, alpha or radius, one of them")
         model = Linear(self.coefs, self.intercepts, self.feature_names, self.variants, self.first_index)
-        if alpha is not None or radius is not None:
-            coef, intercept = self.at(alpha=alpha, radius=radius)
-            model = model._replace(coefs=coef.toarray()[:, 0], intercepts=intercept)
-        elif point is not None:
-            place = self._place(point)
-            model = model._replace(coefs=self.coefs[:, [place]].toarray()[:, 0], intercepts=self.intercepts[place])
+        asked = next((given for given in (alpha, radius, point) if given is not None), None)
+        if asked is not None:
+            if point is None:
+                coefs, intercepts = self.at(alpha=alpha, radius=radius)
+            else:
+                places = [self._place(k) for k in np.atleast_1d(point)]
+                coefs, intercepts = self.coefs[:, places], self.intercepts[places]
+            if np.ndim(asked) == 0:
+                coefs, intercepts = coefs.toarray()[:, 0], np.ravel(intercepts)[0]
+            model = model._replace(coefs=coefs, intercepts=intercepts)
         return predict(X, model)
 
-    def score(self, X: Any, y: Any = None, point: int | None = None, **where: float) -> Vector | float:
-        """Return the coefficient of determination R^2 on (X, y) of every point, or of one model, as in `predict`.
+    def score(self, X: Any, y: Any = None, point: int | Sequence[int] | None = None, **where: Where) -> Vector | float:
+        """Return the coefficient of determination R^2 on (X, y) of every point, or of some models, as in `predict`.
 
         By default y is that of the store or the table that X is.
         """
@@ -275,34 +268,23 @@ class LassoPath:
         dense[coefs.indices[part]] = coefs.data[part]
         return dense
 
-    def at(self, *, radius: float | None = None, alpha: float | None = None) -> tuple[sp.csc_array, float]:
-        """Interpolate to any radius or alpha within the path.
+    def at(self, *, radius: Where = None, alpha: Where = None) -> tuple[sp.csc_array, Any]:
+        """Interpolate to any radius or alpha within the path, or to several.
 
         The model is a mix of its two neighbours on the grid, and has no certificate: it is as exact as they are if
         no feature comes or goes between them, and less so on a coarse grid. For the exact one, put it into the grid.
 
         Returns
         -------
-        coef : scipy.sparse.csc_array of shape (n_features, 1)
-        intercept : float
+        coef : scipy.sparse.csc_array of shape (n_features, n_models)
+        intercept : float, or array of shape (n_models,) if several are asked for
         """
         if (radius is None) == (alpha is None):
             raise ValueError("give radius or alpha, one of them")
-        grid = self.radii if alpha is None else self.alphas
-        value = float(radius if alpha is None else alpha)  # type: ignore[arg-type]
-        order = np.argsort(grid, kind="stable")
-        known = grid[order]
-        first, last = known[0] - 4.0 * np.spacing(known[0]), known[-1] + 4.0 * np.spacing(known[-1])
-        if not first <= value <= last:
-            name = "radius" if alpha is None else "alpha"
-            raise ValueError(f"{name}={value} is outside the path, [{known[0]:.6g}, {known[-1]:.6g}]")
-        value = min(max(value, known[0]), known[-1])
-        right = int(np.clip(np.searchsorted(known, value), 1, known.size - 1)) if known.size > 1 else 0
-        left = max(right - 1, 0)
-        width = known[right] - known[left]
-        share = (value - known[left]) / width if width > 0.0 else 1.0
-        mix = sp.csc_array(([1.0 - share, share], ([order[left], order[right]], [0, 0])), shape=(len(self), 1))
-        return self.coefs @ mix, float((self.intercepts @ mix)[0])
+        name, grid, asked = ("radius", self.radii, radius) if alpha is None else ("alpha", self.alphas, alpha)
+        mix = interpolation(name, grid, asked)
+        intercepts = self.intercepts @ mix
+        return self.coefs @ mix, float(intercepts[0]) if np.ndim(asked) == 0 else intercepts  # type: ignore[arg-type]
 
     def point_columns(self) -> dict[str, list[Any]]:
         """Return what is known of every point as columns of plain numbers."""
@@ -425,9 +407,10 @@ def _check_record(record: dict[str, Any]) -> None:
     cost = counters["dot_products"], counters["passes"], counters.get("readings", 0.0), *counters["seconds"].values()
     require(all(is_number(value) for value in cost), "its counters are not numbers")
     solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))
-    known = isinstance(solver, str) and (tol is None or is_number(tol)) and type(m) is int
+    numbers = [number for number in (tol, settings.get("null_objective")) if number is not None]
+    known = isinstance(solver, str) and all(map(is_number, numbers)) and type(m) is int
     known = known and settings.get("first_index") in (None, 0, 1) and isinstance(settings.get("target"), str | None)
-    require(known, "solver, tol, n_samples, first_index or target are not as they were written")
+    require(known, "solver, tol, n_samples, null_objective, first_index or target are not as they were written")
 
 
 def _current(settings: dict[str, Any]) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def test_the_choice_of_another_path_is_refused(report, path):
 
 def test_what_holds_a_path_and_a_choice_stands_for_both(report, path):
     X, y = make_data()
-    estimator = LassoCV(alphas=9, rule="bic")
+    estimator = LassoCV(alphas=9, rule="bic", eps=None)
     with pytest.raises(TypeError, match=r"^path must be a LassoPath, the result of lasso_cv or a fitted LassoCV, got"):
         report(estimator)
     found = lasso_cv(X, y, alphas=9, rule="bic")

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import sklearn
-from sklearn.metrics import make_scorer, mean_absolute_error, mean_squared_error, r2_score
+from sklearn.metrics import get_scorer, get_scorer_names, make_scorer, mean_absolute_error, mean_squared_error, r2_score
 from sklearn.model_selection import GroupKFold, KFold
 
 from conftest import dense_problem
 from fwlasso import LassoCV, lasso_cv
 from fwlasso.datasets import Table
+from fwlasso.selection.scoring import make_scoring
 
 SCORERS = {
     "r2": (r2_score, 1.0),
@@ -65,3 +66,20 @@ def test_metadata_is_routed_to_splitter_and_scorer(rng):
 def test_metadata_needs_routing(rng):
     with pytest.raises(ValueError, match=r"cost: metadata is passed .*enable_metadata_routing is set"):
         LassoCV().fit(*dense_problem(rng), cost=np.ones(60))
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "accuracy", "neg_log_loss", get_scorer("f1")], ids=str)
+def test_scorers_of_classifiers_are_refused_before_work_starts(scoring):
+    with pytest.raises(ValueError, match=r"^scoring=.*classes or the probabilities of a classifier.*'r2'") as caught:
+        lasso_cv(np.full((2, 2), np.nan), [0, 1], scoring=scoring)  # data are not looked at
+    assert "_Predicted" not in str(caught.value)
+
+
+REGRESSION = [
+    name for name in get_scorer_names() if name.startswith(("neg_m", "neg_root", "r2", "d2_abs", "explained"))
+]
+
+
+@pytest.mark.parametrize("scoring", REGRESSION)
+def test_scorers_of_regressors_pass(scoring):
+    assert make_scoring(scoring).name == scoring

@@ -57,7 +57,7 @@ def test_an_early_end_keeps_the_subsamples_that_are_complete(data):
 
 
 def test_bad_arguments_are_named(data):
-    for name, value in (("n_subsamples", 0), ("fraction", 1.0), ("fraction", 0.001)):
+    for name, value in (("n_subsamples", 0), ("n_subsamples", 10**30), ("fraction", 1.0), ("fraction", 0.001)):
         with pytest.raises(ValueError, match=name):
             stability_selection(*data, **{name: value})
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_splits'"):

@@ -60,7 +60,8 @@ class Survived(NamedTuple):
 
     def with_more(self, other: "Survived") -> "Survived":
         """Return the larger ones of both."""
-        return Survived(*map(max, self, other))
+        n_columns, cost, n_anchors = map(max, zip(self, other, strict=True))
+        return Survived(int(n_columns), cost, int(n_anchors))
 
 
 class Pace:

@@ -1,5 +1,6 @@
 """Checks of arguments: each raises a ValueError that names what is wrong."""
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
@@ -47,6 +48,14 @@ def check(name: str, value: Any, valid: bool, what: str) -> None:
     """Raise a ValueError that names an argument which is not what it must be."""
     if not valid:
         raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def ask(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the answer of a function of the user's; its StopIteration would end an iterator of ours, not the call."""
+    try:
+        return function(*arguments)
+    except StopIteration as error:
+        raise RuntimeError(f"{name} raised StopIteration") from error
 
 
 def is_count(value: Any) -> bool:

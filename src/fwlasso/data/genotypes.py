@@ -42,6 +42,9 @@ class Variants(NamedTuple):
     effect_alleles: tuple[str, ...]
     other_alleles: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<Variants: {len(self.positions):,}>"
+
     def at(self, j: int) -> Variant:
         """Return what is known of a column."""
         return Variant(self.chromosomes[j], int(self.positions[j]), self.effect_alleles[j], self.other_alleles[j])

@@ -1,7 +1,10 @@
 """How far a long work on data is: the record that callbacks named `progress` are told."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, TypeAlias
+
+from .checks import ask
 
 
 class Step(NamedTuple):
@@ -29,3 +32,8 @@ ProgressCallback: TypeAlias = Callable[[Step], object]
 
 def silent(_step: Step) -> None:
     """Tell nobody."""
+
+
+def telling(progress: ProgressCallback | None) -> ProgressCallback:
+    """Return what tells the user's callback, if there is one."""
+    return silent if progress is None else partial(ask, "progress", progress)

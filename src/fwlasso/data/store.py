@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.threads import lazy
-from .progress import ProgressCallback, Step, silent
-from .table import Table
+from .progress import ProgressCallback, Step, telling
+from .table import Table, described
 
 FORMAT, VERSION = "fwlasso-store", 1
 MANIFEST = "manifest.json"
@@ -32,7 +32,7 @@ _LARGEST_MANIFEST = 1 << 20  # bytes; a real one has some thousand
 _CHUNK = 1 << 22  # bytes read at a time for a digest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Store:
     """A store that is open for reading: its arrays lie in their files.
 
@@ -56,6 +56,9 @@ class Store:
     target: str | None
     first_index: int | None
     digests: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"<Store: {self.folder}, X of shape {self.shape}{described(None, self.target)}>"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -145,7 +148,7 @@ def verify_store(folder: str | Path, progress: ProgressCallback | None = None) -
     """
     store = open_store(folder)
     files = {name: store.folder / file_name(name) for name in store.digests}
-    for name, found in digests_of(files, progress or silent, "verifying").items():
+    for name, found in digests_of(files, telling(progress), "verifying").items():
         if found != store.digests[name]:
             _refuse(store.folder, f"{files[name].name} was altered: its SHA-256 is not that of the manifest")
     _ = store.feature_names

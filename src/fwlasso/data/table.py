@@ -1,5 +1,6 @@
 """A design matrix with its response and its names: what a file holds."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,3 +32,12 @@ class Table(NamedTuple):
     feature_names: tuple[str, ...] | None = None
     target: str | None = None
     first_index: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<Table: X of shape {getattr(self.X, 'shape', 'unknown')}{described(self.feature_names, self.target)}>"
+
+
+def described(names: Sequence[str] | None, target: str | None) -> str:
+    """Return what is known of the features and the response by name, for the end of a line."""
+    features = "" if names is None else ", ".join(["", *map(str, names[:3])]) + ", ..." * (len(names) > 3)
+    return features + ("" if target is None else f"; response {target}")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data.files import replacing_folder
-from ..data.progress import ProgressCallback, silent
+from ..data.progress import ProgressCallback, telling
 from ..data.store import Store, open_store
 from .fill import Indices, Selection
 from .readers import open_source
@@ -71,7 +71,7 @@ def convert(
     ([[5.0], [8.0]], [6.0, 9.0], ('dose',))
     """
     file, folder, dtype = Path(source), require_free(folder), as_float_type(dtype)
-    tell = progress or silent
+    tell = telling(progress)
     with replacing_folder(folder) as draft:
         scratch = draft / "scratch"
         scratch.mkdir()

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from .._core.jit import kernel
 from .._core.threads import Workers, physical_memory, resolve_threads
 from ..data.checks import check, is_count
-from ..data.progress import ProgressCallback, silent
+from ..data.progress import ProgressCallback, silent, telling
 from ..data.table import Table
 from .libsvm_faults import Expected
 from .libsvm_rows import TextRows, changed, first_index, stream_rows
@@ -99,7 +99,7 @@ def load_libsvm(
     if n_features is not None and n_features > _most_columns():
         raise MemoryError(f"n_features: there is no memory for {n_features:,} columns")
     table, queries = _read(
-        file, zero_based, n_features, dtype, with_queries=query_id, n_threads=n_threads, tell=progress or silent
+        file, zero_based, n_features, dtype, with_queries=query_id, n_threads=n_threads, tell=telling(progress)
     )
     return (table.X, table.y, queries) if query_id else (table.X, table.y)
 

@@ -38,6 +38,10 @@ class BedFile(NamedTuple):
     feature_names: tuple[str, ...]
     phenotype: NDArray[np.float64] | None
 
+    def __repr__(self) -> str:
+        known = "no phenotype" if self.phenotype is None else "a phenotype"
+        return f"<BedFile: {len(self.sample_ids):,} samples, {len(self.feature_names):,} variants, {known}>"
+
 
 def open_bed(
     path: str | Path,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..data.checks import as_response
 from ..data.files import replacing_folder, sync
-from ..data.progress import ProgressCallback, silent
+from ..data.progress import ProgressCallback, telling
 from ..data.store import FORMAT, MANIFEST, NAMES, VERSION, Store, digests_of, file_name, is_store, open_store
 from .fill import Selection, fill
 from .source import Source, from_matrix
@@ -62,7 +62,7 @@ def write_store(
     folder = require_free(folder)
     source = from_matrix(X, y, None if feature_names is None else tuple(feature_names))
     with replacing_folder(folder) as draft:
-        build(draft, source, Selection(), dtype, progress or silent)
+        build(draft, source, Selection(), dtype, telling(progress))
     return open_store(folder)
 
 

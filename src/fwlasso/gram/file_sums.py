@@ -10,7 +10,8 @@ import numpy as np
 
 from .._core.threads import Workers, resolve_threads
 from ..data.files import naming
-from ..data.progress import ProgressCallback, silent
+from ..data.progress import ProgressCallback, telling
+from ..data.table import described
 from ..datasets.arrow_files import STDIN, stream_csv, stream_parquet
 from ..datasets.libsvm_faults import Expected
 from ..datasets.libsvm_rows import TextRows, first_index, stream_rows
@@ -54,6 +55,9 @@ class SummedTable(NamedTuple):
     target: str | None
     first_index: int | None
     y_values: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<SummedTable: X of shape {self.shape}{described(self.feature_names, self.target)}>"
 
     @property
     def conversion(self) -> None:
@@ -163,10 +167,10 @@ def sum_table(
             if suffix in LIBSVM:
                 lowest = 1 if zero_based is False else 0
                 names = origin = None
-                batches: Iterator[Batch] = stream_rows(file, Expected(lowest, _MOST_INDEX), 1, progress or silent)
+                batches: Iterator[Batch] = stream_rows(file, Expected(lowest, _MOST_INDEX), 1, telling(progress))
             else:
                 stream = stream_parquet if suffix == ".parquet" else stream_csv
-                (names, origin), batches = stack.enter_context(stream(file, wanted, progress or silent))
+                (names, origin), batches = stack.enter_context(stream(file, wanted, telling(progress)))
             found = Stream(fit_intercept, coordinates)
             found.add(rows.watch(batches), workers)
         base = first_index(zero_based, rows.lowest) if suffix in LIBSVM else None

@@ -4,14 +4,17 @@ from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._core.columns import Vector
 from .._core.problem import Units, in_user_units
+from ..data.checks import check
 
 #: Stands for all numbers beyond float64.
 LARGEST = float(np.finfo(np.float64).max)
 # A ball that is smaller has room for no coefficient that float64 holds exactly: it is one point.
 _LEAST_RADIUS = 1e-290
+_MOST_POINTS = 10**9
 
 
 class Scaled(Protocol):
@@ -20,6 +23,10 @@ class Scaled(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """The number of samples and of features."""
+
+    @property
+    def null_loss(self) -> float:
+        """1/2 ||y||^2, the loss of the model without features."""
 
     @property
     def lambda_max(self) -> float:
@@ -44,6 +51,8 @@ def as_grid(values: Any, name: str) -> int | Vector:
     if isinstance(values, Integral):
         if isinstance(values, bool) or values < 1:
             raise ValueError(f"{wanted}, got {values!r}")
+        if int(values) > _MOST_POINTS:
+            raise ValueError(f"{name}: {values} points are more than memory holds")
         return int(values)
     try:
         given = np.atleast_1d(np.asarray(values))
@@ -99,3 +108,30 @@ def user_values(problem: Scaled, grid_name: str, values: Vector) -> Vector:
     if grid_name == "alphas":
         return in_user_units(values / problem.shape[0], -problem.units.penalty_power)
     return in_user_units(values, problem.units.coef_power)
+
+
+def null_objective(problem: Scaled) -> float | None:
+    """Return 1/(2m) ||y||^2 as users have y, the objective of the empty model; None if it is beyond float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        found = float(np.ldexp(problem.null_loss / problem.shape[0], -2 * problem.units.y_power))
+    return found if found <= LARGEST else None
+
+
+def interpolation(name: str, grid: Vector, asked: Any) -> sp.csc_array:
+    """Return the shares of the points of a grid, in columns, that make what is asked for: a value, or several."""
+    values = np.atleast_1d(np.asarray(asked))
+    are_numbers = values.ndim == 1 and values.dtype.kind in "iuf" and values.size > 0
+    check(name, asked, are_numbers, "a number or a list of numbers")
+    order = np.argsort(grid, kind="stable")
+    known = grid[order]
+    first, last = known[0] - 4.0 * np.spacing(known[0]), known[-1] + 4.0 * np.spacing(known[-1])
+    outside = values[~((first <= values) & (values <= last))]
+    if outside.size:
+        raise ValueError(f"{name}={float(outside[0])} is outside the path, [{known[0]:.6g}, {known[-1]:.6g}]")
+    values = np.clip(values, known[0], known[-1])
+    right = np.clip(np.searchsorted(known, values), min(1, known.size - 1), known.size - 1)
+    left = np.maximum(right - 1, 0)
+    width = known[right] - known[left]
+    share = np.divide(values - known[left], width, out=np.ones(values.size), where=width > 0.0)
+    places = order[np.concatenate([left, right])], np.tile(np.arange(values.size), 2)
+    return sp.csc_array((np.concatenate([1.0 - share, share]), places), shape=(grid.size, values.size))

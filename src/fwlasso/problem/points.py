@@ -1,6 +1,7 @@
 """Solved points of a path, and what solvers share."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -122,3 +123,35 @@ def zero_path(n_points: int) -> SolvedPath:
         Solution(np.empty(0, np.int64), np.empty(0), 0.0, 0.0, 0.0), Status.CERTIFIED, 0.0, 0, 0, 0, 0
     )
     return solved_path([nothing] * n_points)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counters:
+    """What a path cost."""
+
+    iterations: NDArray[np.int64]  # of every point
+    dot_products: int  # z_j'v asked for by the solver, the z_j'y included: the paper's count
+    passes: float  # columns read by setup, grid, solver and certificates over all columns, a working set left out
+    seconds: dict[str, float]  # by phase: setup, grid, solve, certify; compile, if kernels had to be
+    # Entries multiplied by residuals in these passes, in numbers of a pass for one residual: what passes take goes with
+    # these. Zero for paths that were saved before they were counted.
+    readings: float = 0.0
+
+    def __repr__(self) -> str:
+        n_iter, n_dots = int(self.iterations.sum()), self.dot_products
+        return f"<Counters: {n_iter:,} iterations, {n_dots:,} dot products, {self.passes:.1f} passes>"
+
+    @property
+    def total_seconds(self) -> float:
+        """Seconds of all phases."""
+        return sum(self.seconds.values())
+
+    @property
+    def solving_seconds(self) -> float:
+        """Seconds of all phases but compiling, which only the first call of a kind does."""
+        return self.total_seconds - self.compile_seconds
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds of compiling kernels."""
+        return self.seconds.get("compile", 0.0)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,12 @@ from .._core.notices import warn_of_doubt
 from .._core.threads import one_blas_thread
 from ..data.checks import as_response
 from ..data.inputs import Data
+from ..data.keywords import explain_unknown
 from ..data.predict import predict_rows
 from ..models import LinearModel
-from ..options import Options, check_seeded, options_of
+from ..options import SPECS, Options, check_seeded
 from ..path import solve_context
-from ..result import LassoPath
+from ..result import LassoPath, Where
 from ..status import Status
 from .choice import Choice, choice_of_point, choose_by_information, choose_by_scores
 from .criteria import INFORMATION_RULES, SCORE_RULES, Rule, best_point
@@ -26,6 +27,9 @@ from .folds import SelectionOptions, Split
 from .refit import relax
 from .scoring import Scoring, make_scoring
 from .together import SubsetPaths, solve_paths
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Correlation of neighbouring responses from which on samples seem to be sorted.
 _MUCH_ALIKE = 0.5
@@ -75,9 +79,18 @@ class CrossValidation:
         """The chosen model by itself."""
         return LinearModel.from_choice(self.choice, path=self.path)
 
-    def predict(self, X: Any) -> Vector:
-        """Predict the response of every row of X by the chosen model; see `LinearModel.predict`."""
-        return self.model.predict(X)
+    @explain_unknown()
+    def predict(self, X: Any, *, alpha: Where = None, radius: Where = None) -> Vector:
+        """Predict the response of every row of X by the chosen model; see `LinearModel.predict`.
+
+        With `alpha` or `radius`, a number or several, by other models of the path: see `LassoPath.predict`.
+        """
+        is_chosen = alpha is None and radius is None
+        return self.model.predict(X) if is_chosen else self.path.predict(X, alpha=alpha, radius=radius)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the coefficients of the chosen model as a pandas frame: see `LinearModel.to_frame`."""
+        return self.model.to_frame()
 
     def choose(self, rule: str | Rule) -> "CrossValidation":
         """Return the same paths with the model that another rule chooses: nothing is solved or scored again.
@@ -115,6 +128,7 @@ class CrossValidation:
         return next((path.ending for path in (self.path, *self.fold_paths) if path.ending is not None), None)
 
 
+@explain_unknown(SPECS)
 def lasso_cv(
     X: Any,
     y: Any = None,
@@ -172,7 +186,7 @@ def lasso_cv(
     >>> found.choice.coef.indices[:3].tolist(), found.choice.fold_scores.shape
     ([0, 1, 2], (100, 5))
     """
-    options = options_of("lasso_cv", path_options)
+    options = Options(**path_options)
     split_params = {} if groups is None else {"groups": groups}
     return cross_validate(X, y, options, SelectionOptions(cv, rule, scoring, relax, validation, split_params))
 

@@ -70,7 +70,23 @@ def make_scoring(scoring: Any, params: dict[str, Any] | None = None) -> Scoring:
         raise ValueError(f"scoring: {error}") from None
     if not callable(scorer):
         raise ValueError(f"scoring must be the name of a scorer or a function, got {scoring!r}")
+    _check_for_predictions(scoring, scorer)
     name = (
         scoring if isinstance(scoring, str) else getattr(getattr(scoring, "_score_func", scoring), "__name__", "score")
     )
     return Scoring(name, True, scorer, params or {})
+
+
+def _check_for_predictions(scoring: Any, scorer: Any) -> None:
+    """Raise a ValueError if a scorer of scikit-learn's own wants classes, by a trial on some positive numbers."""
+    if not getattr(getattr(scorer, "_score_func", None), "__module__", "").startswith("sklearn."):
+        return
+    truth = np.array([0.5, 1.5, 1.0])
+    try:
+        scorer(_Predicted(truth[::-1]), np.empty((3, 0)), truth)
+    except (ValueError, AttributeError):
+        raise ValueError(
+            f"scoring={scoring!r} is for the classes or the probabilities of a classifier. Regressors predict numbers: "
+            "take 'r2', 'neg_mean_absolute_error', 'neg_root_mean_squared_error' or another scorer of regressors, or "
+            "make_scorer(function) with a function of the response and the predictions"
+        ) from None

@@ -10,13 +10,17 @@ from sklearn.utils import check_random_state
 
 from .._core.columns import Vector
 from ..data.checks import check, is_count
-from ..options import check_seeded, options_of
+from ..data.keywords import explain_unknown
+from ..options import SPECS, Options, check_seeded
 from ..path import Mask, solve_context
 from ..result import LassoPath
 from .together import solve_paths
 
+# Subsamples, whose masks take a byte per sample each.
+_MOST = 1_000_000
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Stability:
     """How often features are selected along a path.
 
@@ -35,6 +39,13 @@ class Stability:
     frequencies: sp.csc_array
     n_subsamples: int
     mean_selected: float
+
+    def __repr__(self) -> str:
+        p, n_points = self.frequencies.shape
+        return (
+            f"<Stability: {n_points} points on {p:,} features, {self.n_subsamples} subsamples that select "
+            f"{self.mean_selected:.1f} on average, {self.selected().size:,} features at least 60 % of the time>"
+        )
 
     @property
     def max_frequencies(self) -> Vector:
@@ -58,6 +69,7 @@ class Stability:
         return float(self.mean_selected**2 / ((2.0 * threshold - 1.0) * self.frequencies.shape[0]))
 
 
+@explain_unknown(SPECS)
 def stability_selection(
     X: Any, y: Any = None, *, n_subsamples: int = 100, fraction: float = 0.5, **path_options: Any
 ) -> Stability:
@@ -91,8 +103,13 @@ def stability_selection(
     >>> sorted(found.selected(0.9).tolist())[:3]
     [0, 1, 2]
     """
-    options = options_of("stability_selection", path_options)
-    check("n_subsamples", n_subsamples, is_count(n_subsamples), "an integer >= 1")
+    options = Options(**path_options)
+    check(
+        "n_subsamples",
+        n_subsamples,
+        is_count(n_subsamples) and n_subsamples <= _MOST,
+        f"an integer from 1 to {_MOST:,}",
+    )
     check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
     check_seeded(options, "the subsamples")
     with solve_context(X, y, options, for_parts=True) as context:

@@ -67,6 +67,12 @@ class OnSimplices(NamedTuple):
     n_iter: int
     n_dots: int
 
+    def __repr__(self) -> str:
+        return (
+            f"<OnSimplices: value {self.value:.6g}, gap {self.gap:.2g}, {self.status.value}, "
+            f"{np.count_nonzero(self.u):,} of {self.u.size:,} vertices, {self.n_iter:,} steps>"
+        )
+
 
 def minimise_on_simplices(
     X: Any,

@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..data.checks import ask
+
 
 class SampleSize(Protocol):
     """A rule for the number of columns a step looks at: a function of the two numbers and of nothing else."""
@@ -162,7 +164,7 @@ def _log_ratio(confidence: float, share: float) -> int:
 
 def columns_to_draw(rule: SampleSize, p: int, n_active: int) -> int:
     """Return what a rule says of p columns, at most p, or raise a ValueError if it says no such thing."""
-    n_sampled = rule(p, n_active)
+    n_sampled = ask("sample_size", rule, p, n_active)
     if not isinstance(n_sampled, Integral) or n_sampled < 1:
         raise ValueError(f"sample_size: the rule gave {n_sampled!r}, not a number of columns of at least 1")
     return min(int(n_sampled), p)

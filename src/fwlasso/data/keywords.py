@@ -1,0 +1,84 @@
+"""Words of glmnet and of scikit-learn for what is called otherwise here."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PENALTY = "alphas=... (penalties)", "alpha=... (a penalty)"
+_POINTS = ("alphas=50 (a number of points)",)
+_FOLDS, _SCORING = ("cv=... (folds)",), ("scoring=...",)
+_ELASTIC_NET = "an elastic net is not supported yet"
+_WEIGHTS = "weighted samples are not supported yet"
+_FACTORS = "factors of single columns are not supported yet"
+_LOSS = "the loss is the squared error (gaussian), others are not supported yet"
+_BOUNDS = "bounds of coefficients, and positive=True, are not supported yet"
+_TUNING = "it tunes another solver, leave it out"
+_LIMIT = "callback=lambda now: now.n_active > 50 ends a path"
+
+# Our keywords in order of preference, of which a function may have the first or the second; or a sentence. Words are
+# without what R and Python have to add: `lambda.min.ratio` and `lambda_` are here as lambda_min_ratio and lambda.
+_ANSWERS: dict[str, tuple[str, ...] | str] = {
+    **dict.fromkeys(("lambda", "lam", "lambdas", "lambda_path", "s"), _PENALTY),
+    "alpha": ("alphas=[...] (penalties; a mixing parameter of an elastic net is not supported yet)",),
+    **dict.fromkeys(("n_alphas", "n_lambda", "nlambda"), _POINTS),
+    **dict.fromkeys(("lambda_min_ratio", "min_lambda_ratio"), ("eps=...",)),
+    "foldid": ("cv=PredefinedSplit(foldid)",),
+    **dict.fromkeys(("nfolds", "n_folds", "n_splits"), _FOLDS),
+    **dict.fromkeys(("type_measure", "metric"), _SCORING),
+    "thresh": ("tol=...",),
+    **dict.fromkeys(("maxit", "n_iter"), ("max_iter=...",)),
+    "intercept": ("fit_intercept=...",),
+    **dict.fromkeys(("normalize", "standardise"), ("standardize=...",)),
+    **dict.fromkeys(("cores", "n_jobs", "parallel", "nthreads"), ("n_threads=...",)),
+    "seed": ("random_state=...",),
+    "newx": ("X",),
+    "l1_ratio": _ELASTIC_NET,
+    **dict.fromkeys(("weights", "sample_weight"), _WEIGHTS),
+    **dict.fromkeys(("penalty_factor", "relative_penalties"), _FACTORS),
+    **dict.fromkeys(("family", "loss"), _LOSS),
+    **dict.fromkeys(("positive", "lower_limits", "upper_limits"), _BOUNDS),
+    **dict.fromkeys(("precompute", "copy_X", "selection", "Xy", "coef_init"), _TUNING),
+    **dict.fromkeys(("dfmax", "pmax"), _LIMIT),
+    "verbose": "callback=... of lasso_path and lasso_cv is told how far a path is",
+    "return_n_iter": "path.counters.iterations has them",
+}
+# What not every function takes.
+_ELSEWHERE = {"cv": "lasso_cv and LassoCV", "scoring": "lasso_cv and LassoCV"}
+
+
+def explain_unknown(*more: Iterable[str]) -> Callable[[F], F]:
+    """Decorate a function: the TypeError on a keyword of glmnet's or scikit-learn's says what it is called here.
+
+    `more` are keywords that the function takes by ``**options``.
+    """
+
+    def decorate(function: F) -> F:
+        parameters = inspect.signature(function).parameters.values()
+        known = {it.name for it in parameters if it.kind is not it.VAR_KEYWORD}.union(*more)
+
+        @wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name in given.keys() - known:
+                raise TypeError(
+                    f"{function.__qualname__}() got an unexpected keyword argument {name!r}{_answer(name, known)}"
+                )
+            return function(*args, **given)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def _answer(name: str, known: set[str]) -> str:
+    """Return what a keyword is called here, as the end of a sentence; nothing if no one knows it."""
+    answer = _ANSWERS.get(name.replace(".", "_").rstrip("_"))
+    if answer is None:
+        return ""
+    if isinstance(answer, str):
+        return f": {answer}"
+    ours = next((it for it in answer if it.partition("=")[0] in known), answer[0])
+    elsewhere = _ELSEWHERE.get(ours.partition("=")[0]) if ours.partition("=")[0] not in known else None
+    return f": here it is {ours}" + (f" of {elsewhere}" if elsewhere else "")
