@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import certified, choosing, genotypes, loading, memory, pyrim, scans, shapes, startup, store
+from . import before_after, certified, choosing, genotypes, loading, memory, pyrim, scans, shapes, startup, store
 from .equal import NAMES
 from .measure import Results
 
@@ -13,11 +13,25 @@ from .measure import Results
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", default=os.environ.get("FWLASSO_DATA"), help="folder of the real data sets")
-    parts = ["startup", "scans", "memory", "loading", "store", "genotypes", "pyrim", "certified", "choosing", "shapes"]
+    parts = [
+        "startup",
+        "scans",
+        "memory",
+        "loading",
+        "store",
+        "genotypes",
+        "pyrim",
+        "certified",
+        "choosing",
+        "shapes",
+        "before",
+    ]
     parser.add_argument("--only", choices=parts, help="run one part")
     parser.add_argument("--megabytes", type=int, default=1000, help="of the part loading: the size of its file")
     parser.add_argument(
-        "--problem", default="", help="of the parts certified, choosing and shapes: problems whose names begin so"
+        "--problem",
+        default="",
+        help="of the parts certified, choosing, shapes and before: problems whose names begin so",
     )
     parser.add_argument(
         "--peers",
@@ -26,6 +40,7 @@ def main() -> int:
     )
     parser.add_argument("--store-gb", type=float, default=4.0, help="of the part store: size of the data")
     parser.add_argument("--variants", type=int, default=500_000, help="of the part genotypes: columns of the matrix")
+    parser.add_argument("--rounds", type=int, default=9, help="of the part before: turns, of which the best counts")
     parser.add_argument("--out", type=Path, default=Path("bench-results"), help="folder for results.json")
     arguments = parser.parse_args()
     data = None if arguments.data is None else Path(arguments.data)
@@ -51,6 +66,8 @@ def main() -> int:
         choosing.run(results, data, arguments.problem, [name for name in names if name in ("celer", "sklearn")])
     if arguments.only in (None, "shapes"):
         shapes.run(results, arguments.problem, names, shapes.Settings())
+    if arguments.only in (None, "before"):
+        before_after.run(results, data, arguments.problem, arguments.rounds)
     results.write(arguments.out)
     missed = sum(line["holds"] is False for line in results.lines)
     print(f"\n{missed} of {sum(line['holds'] is not None for line in results.lines)} figures are not as asked")

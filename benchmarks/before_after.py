@@ -1,69 +1,106 @@
-"""One checkout against another, in turns: how many times as fast paths are after a change as before it.
+"""This tree against named commits, in turns: a path may not become slower, not by steps that each look like noise.
 
-python -m benchmarks.before_after ../before --data folder
+python -m benchmarks --only before --data folder
 """
 
-import argparse
-import os
-from contextlib import ExitStack
+import pickle
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from .checkout import HERE, Checkout
+from .measure import Results
+from .problems import SHAPES, SOURCES, Source
 
-# What is solved, beside the certified path at 1e-4 and 1e-6: a solver, on a set.
-_OTHERS: dict[str, dict[str, object]] = {"pyrim": {"solver": "sfw", "radii": 100, "random_state": 0}}
-PROBLEMS = ("synthetic-10000-32", "synthetic-50000-158", "pyrim", "dorothea", "news20", "e2006-tfidf-standin")
-# Reads a problem's name, then a line for every run; answers with its seconds and passes.
+Setting = dict[str, Any]
+_CERTIFIED: tuple[Setting, ...] = ({"tol": 1e-4}, {"tol": 1e-6})
+_SFW: Setting = {"solver": "sfw", "radii": 100, "random_state": 0}
+
+
+class Asked(NamedTuple):
+    """At least so many times as fast as a commit, for every setting."""
+
+    commit: str
+    times: float
+    settings: tuple[Setting, ...] = _CERTIFIED
+
+
+# The fastest commits that there were, on wide data and on tall: the one before is never what counts.
+_WIDE, _TALL = "ef902ab", "44e7b98"
+ASKED = {
+    **dict.fromkeys(
+        ("synthetic-10000-32", "synthetic-50000-158", "dorothea", "news20", "e2006-tfidf-standin"), Asked(_WIDE, 0.98)
+    ),
+    "pyrim": Asked(_WIDE, 0.98, (*_CERTIFIED, _SFW)),
+    "text-51000": Asked(_WIDE, 1.25),
+    **dict.fromkeys(("50000x300", "10000x1000", "1000x1000", "442x64"), Asked(_TALL, 0.97)),
+}
+# Reads a file of X, y and settings, then a line for every run; answers with its seconds, passes and largest gap.
 _SERVE = """
-import json, sys, time, warnings
-from pathlib import Path
+import json, pickle, sys, time, warnings
 import fwlasso
-from benchmarks.problems import SOURCES
 warnings.simplefilter("ignore")
-folder = sys.argv[1] and Path(sys.argv[1])
+X, y, settings = pickle.load(open(sys.argv[1], "rb"))
 for line in sys.stdin:
-    asked = json.loads(line)
-    if "problem" in asked:
-        problem = SOURCES[asked["problem"]].problem(folder)
-        print(json.dumps(fwlasso.__file__), flush=True)
-        continue
-    started = time.perf_counter()
-    path = fwlasso.lasso_path(problem.X, problem.y, standardize=problem.standardize, eps=problem.eps, **asked)
-    print(json.dumps([time.perf_counter() - started, path.counters.passes]), flush=True)
+    asked, seconds = json.loads(line), []
+    for _ in range(asked.pop("calls")):
+        started = time.perf_counter()
+        path = fwlasso.lasso_path(X, y, **settings, **asked)
+        seconds.append(time.perf_counter() - started)
+    print(json.dumps([min(seconds), path.counters.passes, float(path.gaps.max())]), flush=True)
 """
+_SECONDS_OF_A_TURN = 0.3
 
 
-def main() -> None:
-    """Print a line for every problem and setting."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.before_after", description=__doc__)
-    parser.add_argument("before", type=Path, help="a checkout of the code before")
-    parser.add_argument("--data", default=os.environ.get("FWLASSO_DATA", ""), help="folder of the real data sets")
-    parser.add_argument("--problem", default="", help="problems whose names begin so")
-    parser.add_argument("--rounds", type=int, default=7)
-    arguments = parser.parse_args()
-    for name in PROBLEMS:
-        if not name.startswith(arguments.problem):
-            continue
-        program = ["-c", _SERVE, arguments.data]
-        with ExitStack() as stack:
-            both = [stack.enter_context(Checkout(folder, program)) for folder in (arguments.before, HERE)]
-            _compare(name, both, arguments.rounds)
+def run(results: Results, data: Path | None, problem: str, rounds: int) -> None:
+    """Measure all problems whose names begin so, on one thread and on two."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        trees: dict[str, Path] = {}
+        for name, source in (SOURCES | SHAPES).items():
+            if name not in ASKED or not name.startswith(problem) or (source.is_real and data is None):
+                continue
+            commit = ASKED[name].commit
+            if commit not in trees:
+                trees[commit] = stack.enter_context(_tree_of(commit, folder / commit))
+            _compare(results, name, _written(source, data, folder / "problem"), trees[commit], rounds)
 
 
-def _compare(name: str, both: list[Checkout], rounds: int) -> None:
-    for checkout in both:
-        checkout.ask(problem=name)
-    settings: list[dict[str, object]] = [{"tol": 1e-4}, {"tol": 1e-6}]
-    for setting in settings + ([_OTHERS[name]] if name in _OTHERS else []):
-        runs = [[checkout.ask(**setting) for checkout in both] for _ in range(1 + rounds)][1:]
-        before, after = (min(run[k][0] for run in runs) for k in (0, 1))
-        passes = " -> ".join(f"{run[1]:.1f}" for run in runs[0])
-        print(
-            f"{name:<22} {setting!s:<32.32} before {before:8.4f} s, after {after:8.4f} s: "
-            f"{before / after:5.2f} times as fast; passes {passes}",
-            flush=True,
-        )
+@contextmanager
+def _tree_of(commit: str, folder: Path) -> Iterator[Path]:
+    """Check a commit out for the time of the context."""
+    git = ["git", "-C", str(HERE), "worktree"]
+    subprocess.run([*git, "add", "--quiet", "--detach", str(folder), commit], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run([*git, "remove", "--force", str(folder)], check=True)
 
 
-if __name__ == "__main__":
-    main()
+def _written(source: Source, data: Path | None, file: Path) -> Path:
+    X, y, standardize, eps = source.problem(data)
+    with file.open("wb") as stream:
+        pickle.dump((X, y, {"standardize": standardize, "eps": eps}), stream, protocol=5)
+    return file
+
+
+def _compare(results: Results, name: str, file: Path, before: Path, rounds: int) -> None:
+    commit, times, settings = ASKED[name]
+    results.section(f"{name}, beside commit {commit}")
+    with ExitStack() as stack:
+        both = [stack.enter_context(Checkout(tree, ["-c", _SERVE, str(file)])) for tree in (before, HERE)]
+        for n_threads in (1, 2):
+            for setting in settings:
+                asked = setting | {"n_threads": n_threads, "calls": 1}
+                first = max(checkout.ask(**asked)[0] for checkout in both for _ in range(2))  # the first may compile
+                asked["calls"] = max(1, int(_SECONDS_OF_A_TURN / first))
+                runs = np.array([[checkout.ask(**asked) for checkout in both] for _ in range(rounds)])
+                (old, new), (passes, gap) = runs[:, :, 0].min(axis=0), runs[0, 1, 1:]
+                what = ", ".join(f"{key} {value}" for key, value in setting.items() if key != "random_state")
+                line = f"{what}, {n_threads} threads: {old:.4f} s -> {new:.4f} s, {passes:.1f} passes, gap {gap:.1e}"
+                results.add(line, old / new, "times", f">= {times:g}", bool(old / new >= times))

@@ -107,6 +107,24 @@ def _neighbours(m: int, p: int, k: int, rho: float, eps: float) -> Source:
     return _made(make, eps)
 
 
+def _text(m: int, p: int, words: int, k: int, eps: float) -> Source:
+    """Counts of words by Zipf's law, log(1 + count) in columns of norm one; k of the 3,000 commonest matter a little."""
+
+    def load(_: Path) -> tuple[Any, Vector]:
+        rng = np.random.default_rng(0)
+        rows = np.repeat(np.arange(m), rng.poisson(words, m))
+        ranks = ((p + 2.7) / 2.7) ** rng.random(rows.size) * 2.7 - 2.7  # as often as 1 / (rank + 2.7)
+        columns = np.minimum(ranks.astype(np.int64), p - 1)
+        X = sp.csc_array(sp.coo_array((np.ones(rows.size), (rows, columns)), shape=(m, p)))
+        X.data = np.log1p(X.data)
+        norms = np.sqrt(np.asarray((X * X).sum(axis=0)).ravel())
+        X.data /= np.repeat(norms, np.diff(X.indptr))
+        fit = X[:, rng.choice(3_000, k, replace=False)] @ rng.standard_normal(k)
+        return X, fit + 3.0 * fit.std() * rng.standard_normal(m)
+
+    return Source(load, standardize=False, is_real=False, eps=eps)
+
+
 def _relevant(rng: np.random.Generator, p: int, k: int) -> Vector:
     coefs = np.zeros(p)
     coefs[rng.choice(p, k, replace=False)] = rng.standard_normal(k)
@@ -125,6 +143,7 @@ SOURCES = {
     "news20": _sparse("news20", standardize=False),
     "news20-standardized": _sparse("news20", standardize=True),
     "e2006-tfidf-standin": _standin(standins.tfidf, eps=0.01),
+    "text-51000": _text(51_000, 1_300_000, 120, 300, eps=0.1),
     "e2006-log1p-standin": _standin(standins.log1p, eps=0.1),
 }
 # Tall, small, and with many active features.
