@@ -48,7 +48,7 @@ def test_commands_have_every_option_with_its_default(command):
 
 
 def test_the_old_name_of_the_certified_path_is_understood():
-    with pytest.warns(FutureWarning, match="solver='corrective' is called 'certified' now") as warned:
+    with pytest.warns(FutureWarning, match="solver='corrective' is now called 'certified'") as warned:
         options = Options(solver="corrective")
     assert (options.solver, options.record()["solver"], len(warned)) == ("certified", "certified", 1)
 
