@@ -94,7 +94,9 @@ def test_pages_claim_the_speed_of_the_table():
     assert quoted == " | ".join([name, gap, ours, peer.removeprefix("glmnet, "), ratio])
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/FIRST_HOUR.md", "docs/guide/speed.md", "src/fwlasso/_core/notices.py"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/FIRST_HOUR.md", "docs/guide/speed.md", "src/fwlasso/_core/notices.py"]
+)
 def test_pages_agree_on_the_time_of_compiling(page):
     said = [line for line in re.split(r"(?<=[.]) ", read(page)) if re.search(r"compil.* (seconds|minute)", line)]
     assert said

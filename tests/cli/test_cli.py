@@ -94,7 +94,7 @@ def test_points_short_of_the_tolerance_are_told(table, options, advice):
 @pytest.mark.filterwarnings("default::FutureWarning")
 def test_the_old_name_of_a_solver_is_told_in_a_line(table, call_main):
     ended = call_main("path", table, "--solver", "corrective", "--alphas", 2, "--quiet")
-    assert ended == (COMPLETE, "", "fwlasso: solver='corrective' is now called 'certified'; a later version will not accept the old name")
+    assert ended == (COMPLETE, "", "fwlasso: solver='corrective' is now called 'certified', and will be removed")
 
 
 @pytest.mark.parametrize("name", ["[/f0]", "[bold]"])

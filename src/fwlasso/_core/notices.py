@@ -19,7 +19,7 @@ def say_compiling(cached: bool) -> None:
     later = (
         "Later calls and processes load them from a cache. fwlasso.warm_up() compiles ahead of time."
         if cached
-        else "No cache directory is writable, so every process compiles again: set NUMBA_CACHE_DIR to a writable folder."
+        else "No cache folder is writable, so every process compiles: set NUMBA_CACHE_DIR to a writable folder."
     )
     _log.warning("fwlasso is compiling its kernels for this kind of data, once: ten to twenty seconds. %s", later)
 
@@ -50,7 +50,7 @@ def warn_of_doubt(text: str) -> None:
 
 def warn_of_old_name(old: str, new: str) -> None:
     """Warn that something has another name now."""
-    warnings.warn(f"{old} is now called {new}; a later version will not accept the old name", FutureWarning, stacklevel=_level_of_user())
+    warnings.warn(f"{old} is now called {new}, and will be removed", FutureWarning, stacklevel=_level_of_user())
 
 
 def _level_of_user() -> int:
