@@ -79,7 +79,7 @@ class LinearModel:
     ) -> "LinearModel":
         """Return the model at a point, counted from 0, or anywhere between two points: at an alpha or at a radius."""
         if sum(given is not None for given in (point, alpha, radius)) != 1:
-            raise ValueError("give point, alpha or radius, one of them")
+            raise ValueError("give one of point, alpha and radius")
         if point is None:
             coef, intercept = path.at(radius=radius, alpha=alpha)
             given = {"alpha": alpha, "radius": radius}
@@ -95,7 +95,7 @@ class LinearModel:
     def from_choice(
         cls, choice: Choice, feature_names: Sequence[str] | None = None, *, path: LassoPath | None = None
     ) -> "LinearModel":
-        """Return the model that was chosen on a path; the path tells what is known of the features."""
+        """Return the model that was chosen on a path; the path has what is known of the features."""
         if path is not None and feature_names is None:
             feature_names = path.feature_names
         about = {"rule": choice.rule, "criterion": choice.criterion, "point": int(choice.point), "blend": choice.blend}
@@ -146,7 +146,7 @@ class LinearModel:
 
     @classmethod
     def from_json(cls, text: str) -> "LinearModel":
-        """Return the model that `to_json` wrote; raise a ValueError that tells what is wrong with any other text."""
+        """Return the model that `to_json` wrote; raise a ValueError that says what is wrong with any other text."""
         record = unseal(text, _FORMAT, _VERSION)
         _check_record(record)
         features = record["features"]

@@ -138,7 +138,7 @@ def test_signal_keeps_what_is_solved(table, tmp_path, do_after, call_main, solve
     arguments = ("path", table, "--solver", solver, "--radii", 4, "--out", tmp_path / "out")
     exit_code, _, told = call_main(*arguments)
     assert exit_code == INCOMPLETE
-    assert "--resume goes on from here" in told
+    assert "--resume continues from here" in told
     path, report = saved_in(tmp_path / "out")
     assert (path.ending, len(path)) == (Status.INTERRUPTED, 2)
     assert np.isnan(path.gaps).all() == (solver == "sfw")  # no closing pass

@@ -30,7 +30,7 @@ def carry_over(
     used = np.unique(coefs.indices[coefs.data != 0.0]).tolist()
     if used and bool(variants) != (X.variants is not None):
         which, remedy = ("X", "read it with open_bed") if variants else ("model", "fit it again")
-        raise ValueError(f"the {which} does not tell the alleles of its variants, and may count others: {remedy}")
+        raise ValueError(f"the {which} does not record the alleles of its variants, and may count others: {remedy}")
     counts = Counter(names[j] for j in variants)
     by_place = {_NAMELESS, *(name for name, count in counts.items() if count > 1)}
     keys = {j: _key(names[j], variants.get(j), by_place) for j in used}
@@ -55,7 +55,7 @@ def carry_over(
     remedy = "impute them, or fit again on the variants that both files have"
     _refuse(missing, used, "are not there", remedy)
     _refuse(uncalled, used, "have no call", remedy)
-    _refuse(foreign, used, "have other alleles", "they may be of the other strand (plink --flip), or other variants")
+    _refuse(foreign, used, "have other alleles", "they may be on the other strand (plink --flip), or be other variants")
     rows, signs_of = np.array(list(places.values()), dtype=np.int64).reshape(-1, 2).T
     turn = sp.csc_array((signs_of.astype(float), (rows, used)), shape=(X.shape[1], coefs.shape[0]))
     exchanged = np.zeros(coefs.shape[0])
@@ -63,8 +63,8 @@ def carry_over(
     if exchanged.any():
         n_unsure = sum({allele.upper() for allele in variants[j][2:]} in _PALINDROMIC for j in used)
         warn_of_doubt(
-            f"of the {len(used)} variants of the model {np.count_nonzero(exchanged)} are turned, as A1 and A2 are "
-            f"exchanged; {n_unsure} are A/T or C/G, which read the same on the other strand: labels cannot tell"
+            f"{np.count_nonzero(exchanged)} of the {len(used)} variants of the model are turned, since A1 and A2 are "
+            f"exchanged; {n_unsure} are A/T or C/G, whose alleles cannot distinguish the strands"
         )
     return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ exchanged)
 

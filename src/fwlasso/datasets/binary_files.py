@@ -36,7 +36,7 @@ def response_beside(file: Path, wanted: Wanted) -> Any:
     except ValueError as error:
         raise ValueError(
             f"{beside}, the response for {file}: {error}; expected "
-            "an array in a .npy file, or a number a line in a .txt"
+            "an array in a .npy file, or one number per line in a .txt"
         ) from None
 
 

@@ -42,7 +42,7 @@ def read_new_rows(file: str | Path, target: str | None, known: Features, zero_ba
     rows = read(file, Wanted(target, columns, needs_response=False))
     if isinstance(rows.X, Genotypes) and rows.y is not None and target is None and np.isnan(rows.y).any():
         n_known = np.count_nonzero(~np.isnan(rows.y))
-        warn_of_doubt(f"{file}: scores are of the {n_known} of {rows.y.size} samples with a phenotype in its .fam")
+        warn_of_doubt(f"{file}: scores cover the {n_known} of {rows.y.size} samples with a phenotype in its .fam")
     with naming(file):
         return Table(match_columns(rows, known.n_features, known.first_index), rows.y, rows.feature_names)
 
@@ -56,15 +56,15 @@ def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | Non
         if zero_based is not None or "an index of at least 1" not in str(error):
             raise
         remedy = (
-            "if this file alone counts from 0, fwlasso predict --zero-based reads it; "
-            "if they do, too, fit again with --zero-based (zero_based=True)"
+            "if only this file counts from 0, fwlasso predict --zero-based reads it; "
+            "if those data do, too, fit again with --zero-based (zero_based=True)"
         )
         raise ValueError(
-            f"{error}: indices count from 1, as there is no 0 in the data of the model; {remedy}"
+            f"{error}: indices count from 1, since there is no 0 in the data of the model; {remedy}"
         ) from None
     if known is None and rows.first_index == 1:
         raise ValueError(
-            f"{file}: there is no index 0, and the model was not fitted to LIBSVM text: tell whether indices count "
+            f"{file}: there is no index 0, and the model was not fitted to LIBSVM text: say whether indices count "
             "from 0 or 1 by --zero-based or --one-based"
         )
     return rows if first_index is None else rows._replace(first_index=first_index)

@@ -102,7 +102,7 @@ def _select(table: Table, file: Path, wanted: Wanted) -> Table:
     if wanted.columns is None and not wanted.exclude:
         return table
     if names is None or isinstance(table.X, Genotypes):
-        raise ValueError(f"{file}: columns are chosen by name, in tables; fwlasso convert --columns takes numbers, too")
+        raise ValueError(f"{file}: columns are chosen by name, in tables only; fwlasso convert --columns takes numbers")
     features = choose(file, names, wanted)
     places = [j for j, name in enumerate(names) if name in features]
     return table._replace(X=table.X[:, places], feature_names=tuple(names[j] for j in places))
@@ -150,7 +150,7 @@ def _open_bed(file: Path, wanted: Wanted, desk: Desk) -> Table:
 
 def _open_store(folder: Path, wanted: Wanted, _desk: Desk) -> Table:
     if wanted.target is not None:
-        raise ValueError(f"target: {folder} is a store, which has its response")
+        raise ValueError(f"target: {folder} is a store, which contains its response")
     store = open_store(folder)
     return Table(store.X, store.y, store.feature_names, store.target, store.first_index)
 
@@ -189,5 +189,5 @@ def suffix_of(file: Path) -> str:
     name, packed = Path(file.name.lower()), is_packed(file)
     suffix = Path(name.stem).suffix if packed else name.suffix
     if suffix not in READERS or (packed and not READERS[suffix].may_be_packed):
-        raise ValueError(f"{file}: the ending of the name must be one of {', '.join(READERS)}")
+        raise ValueError(f"{file}: the file extension must be one of {', '.join(READERS)}")
     return suffix

@@ -28,8 +28,8 @@ BLOCK_ENTRIES = 1 << 21
 
 #: Why genotypes are not made a store.
 NO_STORE = (
-    "packed genotypes need no store, which would be 32 times as large: they are used where they lie; "
-    "to take a part of them, write it with plink --make-bed"
+    "packed genotypes need no store, which would be 32 times as large: they are used in place; "
+    "to take a part of them, extract it with plink --make-bed"
 )
 
 #: Rows, columns and values of some entries.
