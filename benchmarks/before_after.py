@@ -1,4 +1,4 @@
-"""This tree against named commits, in turns: a path may not become slower, not by steps that each look like noise.
+"""Paths of the tree beside those of named commits, in turns: slower by steps that each look like noise is slower.
 
 python -m benchmarks --only before --data folder
 """

@@ -108,7 +108,7 @@ def _neighbours(m: int, p: int, k: int, rho: float, eps: float) -> Source:
 
 
 def _text(m: int, p: int, words: int, k: int, eps: float) -> Source:
-    """Counts of words by Zipf's law, log(1 + count) in columns of norm one; k of the 3,000 commonest matter a little."""
+    """Columns of norm one of log(1 + count), counts by Zipf's law; k of the 3,000 commonest matter a little."""
 
     def load(_: Path) -> tuple[Any, Vector]:
         rng = np.random.default_rng(0)

@@ -1,5 +1,7 @@
-"""Every command line of README.md and docs/CLI.md runs, and does what it says."""
+"""Every command line of README.md and docs/CLI.md runs, and does what it says; pages make the same claims."""
 
+import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,9 @@ from fwlasso.cli import app as cli
 pytestmark = pytest.mark.long
 
 PAGES = ("README.md", "docs/CLI.md")
+
+#: How long the first call compiles: in the same words wherever it is said.
+COMPILING = "ten to twenty seconds"
 
 #: Lines that are not run here, by how they begin, and why.
 LEFT_OUT = {
@@ -68,3 +73,31 @@ def test_layout_of_a_run_is_that_on_the_page(tmp_path, monkeypatch):
     assert {"subsets/5/settings.json", "subsets/5/segments/3.npz"} < there
     there = {"subsets/1/" if name.startswith("subsets/") else name for name in there}
     assert told == {name for name in there if not name.startswith("segments/") or name == "segments/1.npz"}
+
+
+def read(page):
+    """The text of a page, on one line."""
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+def test_pages_claim_the_speed_of_the_table():
+    table, _ = (ROOT / "docs/BENCHMARKS.md").read_text(encoding="utf-8").split("## How it is measured")
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
+    ratios = [float(bound) for row in rows for bound in row[-1].split(" to ")]
+    claim = f"{math.floor(min(ratios))} to {math.ceil(max(ratios))} times faster than the fastest alternative"
+    for page in ("README.md", "docs/index.md", "docs/BENCHMARKS.md"):
+        said = re.findall(r"\d+ to \d+ times (?:less|faster)[\w ]*", read(page))
+        assert {words[: len(claim)] for words in said} == {claim}, page
+    (quoted,) = re.findall(r"\| (dorothea.*) \|", (ROOT / "README.md").read_text(encoding="utf-8"))
+    (measured,) = (row for row in rows if row[0].startswith("dorothea"))
+    name, _, gap, ours, _, peer, ratio = measured
+    assert quoted == " | ".join([name, gap, ours, peer.removeprefix("glmnet, "), ratio])
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/FIRST_HOUR.md", "docs/guide/speed.md", "src/fwlasso/_core/notices.py"]
+)
+def test_pages_agree_on_the_time_of_compiling(page):
+    said = [line for line in re.split(r"(?<=[.]) ", read(page)) if re.search(r"compil.* (seconds|minute)", line)]
+    assert said
+    assert all(COMPILING in line for line in said)

@@ -22,7 +22,7 @@ from fwlasso import Lasso, LassoCV, Status, lasso_cv, lasso_path
 from fwlasso.datasets import Table
 
 # Some of the data of the checks are sorted by their response, and `LassoCV` says so.
-SORTED = pytest.mark.filterwarnings("ignore:Neighbouring responses are much alike")
+SORTED = pytest.mark.filterwarnings("ignore:Neighbouring responses are very similar")
 
 
 @SORTED

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from code_blocks import ROOT, run_commands, run_python
+from code_blocks import ROOT, blocks, run_commands, run_python
 
 pytestmark = pytest.mark.long
 
@@ -54,6 +54,16 @@ def test_python_of_a_page_runs(page, tmp_path):
     values = rng.standard_normal((40, 9))
     dump_svmlight_file(values, values[:, 0] - values[:, 1], str(tmp_path / "train.svm"))  # README speaks of it
     run_python(page, {})
+
+
+@pytest.mark.compiled
+def test_readme_prints_what_it_says(tmp_path, capsys):
+    first = blocks("README.md", "python")[0]
+    run_python("README.md", {}, slice(1))
+    printed = capsys.readouterr().out.splitlines()
+    said = re.findall(r"^print\(.*\)  # (.*)$", first, re.MULTILINE)
+    assert len(printed) == len(said) >= 3
+    assert [text[: len(line)] for line, text in zip(printed, said, strict=True)] == printed
 
 
 @pytest.mark.compiled

@@ -216,7 +216,7 @@ def test_interrupt_ahead_of_the_first_point(solver, name):
     assert handler() is signal.default_int_handler
 
 
-@pytest.mark.filterwarnings("ignore:The path has", "ignore:Nothing was solved")
+@pytest.mark.filterwarnings("ignore:The path has", "ignore:No point was solved")
 @pytest.mark.parametrize(
     "model",
     [Lasso(0.1), GridSearchCV(Lasso(), {"alpha": [0.1, 1.0]}, cv=2), LassoCV(cv=2, alphas=5)],

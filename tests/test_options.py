@@ -54,7 +54,7 @@ def test_where_the_share_of_columns_is_told_so_is_the_least_number():
 
 
 def test_the_old_name_of_the_certified_path_is_understood():
-    with pytest.warns(FutureWarning, match="solver='corrective' is called 'certified' now") as warned:
+    with pytest.warns(FutureWarning, match="solver='corrective' is now called 'certified'") as warned:
         options = Options(solver="corrective")
     assert (options.solver, options.record()["solver"], len(warned)) == ("certified", "certified", 1)
 
@@ -131,8 +131,8 @@ def test_what_a_solver_cannot_do_is_named(solver):
         ({"stop": "level", "solver": "fw"}, "stop: solver='fw' stops on the change or paper or gap, got stop='level'"),
         ({"stop": "level", "solver": "sfw"}, "variant: a level is for independent draws, give variant='paper'"),
         ({"stop": "level", "solver": "sfw", "alphas": 3}, "alphas: a level is for the constrained form"),
-        (LEVEL | {"block_size": 4}, "block_size: blocks go round, and are no independent draws"),
-        (LEVEL | {"sample_size": lambda p, n_active: 5}, "sample_size: how few columns a function may draw"),
+        (LEVEL | {"block_size": 4}, "block_size: blocks cycle, and are not independent draws"),
+        (LEVEL | {"sample_size": lambda p, n_active: 5}, "sample_size: how few columns a function draws"),
         (LEVEL | {"tol": 0}, "tol must be a number > 0 with stop='level', got 0"),
         ({"level": 1.0}, "level must be a number in (0, 1), got 1.0"),
         ({"tol": -1e-9}, "tol must be a number >= 0 or None, got -1e-09"),

@@ -104,7 +104,7 @@ def test_score_takes_responses_as_scikit_learn_does(path):
         (lambda path: path.predict(sp.csr_array(np.ones((2, P + 1))), 0), ValueError, f"X has {P + 1} features"),
         (lambda path: path.predict(X[0]), ValueError, "2D"),
         (lambda path: path.predict(np.full((1, P), np.nan)), ValueError, "X contains NaN"),
-        (lambda path: path.predict(X, 4, alpha=0.1), ValueError, "point, alpha or radius, one of them"),
+        (lambda path: path.predict(X, 4, alpha=0.1), ValueError, "one of point, alpha and radius"),
         (lambda path: path.score(X, Y[1:]), ValueError, rf"\b{M - 1}\b"),
         (lambda path: path.predict(X, alpha="x"), ValueError, "alpha must be a number or a list of numbers, got 'x'"),
         (lambda path: path.predict(X, radius=[[1.0]]), ValueError, "radius must be a number or a list of numbers"),

@@ -91,7 +91,7 @@ def check_columns(path: SolvedPath, p: int) -> None:
     """Raise a RuntimeError unless all columns are of X. Compiled code is not taken at its word: -1 is no column."""
     columns = path.columns
     if columns.size and not 0 <= columns.min() <= columns.max() < p:
-        raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a fault of fwlasso's own")
+        raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
 
 
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:

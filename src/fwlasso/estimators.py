@@ -116,10 +116,10 @@ class Lasso(_LinearModel):
     tol, level, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
         As in `lasso_path`.
     max_iter : int, default=100_000
-        As in `lasso_path`, but ten times as many: one point is all there is.
+        As in `lasso_path`, but ten times as many, since there is only one point.
     warm_start : bool, default=False
-        Start from the coefficients of the last fit, which stay if they are a solution already. The other
-        solvers than "certified" start from zero.
+        Start from the coefficients of the last fit, which stay if they are a solution already. Solvers other
+        than "certified" start from zero.
     positive : bool, default=False
         True is not supported yet.
     precompute, copy_X, selection
@@ -194,7 +194,7 @@ class Lasso(_LinearModel):
         y : array of shape (n_samples,)
             By default that of the store or the table.
         **params
-            ``sample_weight=None``, as whoever knows scikit-learn's Lasso may pass. Weights are not supported yet.
+            ``sample_weight`` must be None: weights are not supported yet.
 
         Returns
         -------
@@ -254,8 +254,8 @@ class LassoCV(_LinearModel):
     n_alphas : int, optional
         Number of alphas if these are None, as scikit-learn calls it before 1.9.
     precompute, copy_X, selection, n_jobs, verbose
-        Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed, and how many
-        threads there are is `n_threads`.
+        Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed, and
+        `n_threads` sets the number of threads.
 
     Attributes
     ----------
@@ -376,7 +376,7 @@ class LassoCV(_LinearModel):
         given = params if groups is None else {**params, "groups": groups}
         if not params or not get_config()["enable_metadata_routing"]:
             if params:
-                raise ValueError(f"{', '.join(params)}: metadata is passed if enable_metadata_routing is set")
+                raise ValueError(f"{', '.join(params)}: metadata can only be passed if enable_metadata_routing is set")
             return given, {}
         routed = process_routing(self, "fit", **given)
         return routed.splitter.split, routed.scorer.score if "scorer" in routed else {}

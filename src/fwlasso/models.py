@@ -101,7 +101,7 @@ class LinearModel:
     def from_choice(
         cls, choice: Choice, feature_names: Sequence[str] | None = None, *, path: LassoPath | None = None
     ) -> "LinearModel":
-        """Return the model that was chosen on a path; the path tells what is known of the features."""
+        """Return the model that was chosen on a path; the path has what is known of the features."""
         if path is not None and feature_names is None:
             feature_names = path.feature_names
         about = {"rule": choice.rule, "criterion": choice.criterion, "point": int(choice.point), "blend": choice.blend}
@@ -186,7 +186,7 @@ class LinearModel:
 
     @classmethod
     def from_json(cls, text: str) -> "LinearModel":
-        """Return the model that `to_json` wrote; raise a ValueError that tells what is wrong with any other text."""
+        """Return the model that `to_json` wrote; raise a ValueError that says what is wrong with any other text."""
         record = unseal(text, _FORMAT, _VERSION)
         _check_record(record)
         features = record["features"]

@@ -16,7 +16,7 @@ from .status import Status
 
 
 class Progress(NamedTuple):
-    """Where a path is, for the callback."""
+    """The progress of a path, for the callback."""
 
     point: int  # from 0
     n_points: int

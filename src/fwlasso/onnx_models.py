@@ -15,7 +15,7 @@ from .models import LinearModel
 def to_onnx(model: LinearModel) -> Any:
     """Return a model as an ONNX graph, in double precision: input X of n_features columns, output of one.
 
-    Coefficients are dense in it: for millions of features keep the JSON of `LinearModel.save`.
+    Coefficients are dense in it: for millions of features use the JSON of `LinearModel.save`.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def save_onnx(model: LinearModel, file: str | Path) -> None:
 
 
 def register_estimators() -> None:
-    """Teach skl2onnx our estimators: after it, ``skl2onnx.to_onnx(Lasso().fit(X, y), X)`` works, in pipelines, too."""
+    """Register the estimators with skl2onnx: ``skl2onnx.to_onnx(Lasso().fit(X, y), X)`` works, also in pipelines."""
     skl2onnx, _ = _skl2onnx()
     from skl2onnx.common.shape_calculator import calculate_linear_regressor_output_shapes
     from skl2onnx.operator_converters.linear_regressor import convert_sklearn_linear_regressor

@@ -112,7 +112,7 @@ class Options:
     )
     max_iter: int = _option(10_000, _COUNT, help="Iterations per point.")
     time_limit: float | None = _option(
-        None, _SECONDS, help="Seconds for the solver; what is solved by then is returned."
+        None, _SECONDS, help="Seconds for the solver; the points solved by then are returned."
     )
     callback: Callback | None = _option(None, Check("callable", callable), is_recorded=False)
     certify: bool = _option(True, _BOOL)
@@ -262,7 +262,7 @@ def draws_columns(settings: dict[str, Any]) -> bool:
 def check_seeded(options: Options, what: str) -> None:
     """Raise a ValueError if a run would draw other samples when it is resumed."""
     if options.checkpoint is not None and options.random_state is None:
-        raise ValueError(f"random_state must be given with a checkpoint: {what} must be drawn again as they were")
+        raise ValueError(f"random_state must be given with a checkpoint: a resumed call must draw the same {what}")
 
 
 def _plain(value: Any) -> Any:

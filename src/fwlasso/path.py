@@ -85,8 +85,8 @@ def lasso_path(
     ----------
     X : array, sparse matrix, pandas, polars or pyarrow table, or Genotypes, of shape (n_samples, n_features), or store
         Column-major arrays and CSC matrices of float64 or float32, and the packed genotypes of
-        `fwlasso.datasets.open_bed`, are used where they lie; anything else is copied once. A store, open or as the path
-        of its folder, is read from the disk: it may be larger than memory. So may a tall file be: `sum_table` reads it.
+        `fwlasso.datasets.open_bed`, are used in place, without a copy; anything else is copied once. A store, open or
+        as the path of its folder, is read from the disk and may be larger than memory. For tall files: `sum_table`.
     y : array of shape (n_samples,)
         By default that of the store, or of the `fwlasso.datasets.Table` that X is.
     alphas, radii : int or array, optional
@@ -98,18 +98,18 @@ def lasso_path(
         Ratio of the ends of an automatic grid. By default 1e-2 if there are more features than samples, else 1e-4.
     solver : str, default="certified"
         "certified" is the certified path: exact solutions, interpolation between them, and a duality gap over all
-        columns for every point. It goes one of two ways, told in ``settings["route"]``: "gram", one pass over the rows
-        and a path on the Gram matrix of all columns, or "working-set", some 15 passes over the columns. Either name
-        asks for that way. "sfw" is stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve both forms.
-        Over radii only: "afw" and "pfw", Frank-Wolfe with away steps and with pairwise steps. Over alphas only: "cd",
-        cyclic coordinate descent with the strong rule.
+        columns for every point. It takes one of two routes, recorded in ``settings["route"]``: "gram", one pass over
+        the rows and a path on the Gram matrix of all columns, or "working-set", about 15 passes over the columns.
+        Either name selects that route. "sfw" is stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve
+        both forms. Over radii only: "afw" and "pfw", Frank-Wolfe with away steps and with pairwise steps. Over alphas
+        only: "cd", cyclic coordinate descent with the strong rule.
     stop : {"gap", "change", "paper", "level"}, optional
         When a point is done. "gap": the duality gap over all columns is at most tol / 2 ||y||^2: a proof. "change": a
         step changes no coefficient by more than tol ||y|| / (root mean square of the column norms). "paper": by more
         than tol, in absolute terms. These two are weak evidence of a solution. "level", of "sfw" with
-        ``variant="paper"`` over radii: so many columns were drawn that the objective is at most tol / 2 ||y||^2 above
-        its minimum with the probability `level`. No pass over all columns is made but the first, if radii and
-        ``certify=False`` are given; that is far more work than a proof. By default "change" for "sfw" and "fw", and
+        ``variant="paper"`` over radii: enough columns were drawn that the objective is at most tol / 2 ||y||^2 above
+        its minimum with the probability `level`. With given radii and ``certify=False`` the only pass over all columns
+        is the first; the draws are far more work than a proof. By default "change" for "sfw" and "fw", and
         "gap" for the others; "certified" has no other.
     tol : float, optional
         By default 1e-4 for "gap", 1e-2 for "level" and 1e-3 for the other rules.
@@ -121,7 +121,7 @@ def lasso_path(
         at all by default, and at the active columns always.
     block_size : int, optional
         Neighbouring columns drawn together. 1 is the paper's sampling, and the default of "afw" and "pfw"; larger
-        blocks are faster, since memory is read in a row. For "sfw" by default chosen from the sample size.
+        blocks are faster, since memory is read contiguously. For "sfw" by default chosen from the sample size.
     variant : {"default", "paper"}, default="default"
         Of "sfw" and "fw" over radii. "paper" is the method of Frandi and others (2015) to the letter: the warm start is
         always scaled to the new radius, only the sampled columns are looked at, all draws are independent (single
@@ -148,9 +148,9 @@ def lasso_path(
     n_threads : int, optional
         Threads for scans of large data. By default all cores this process may use.
     checkpoint : path, optional
-        Folder that the path is kept in while it is computed, in three segments. If the process is killed, or the
-        path ended early, the same call goes on from the last whole segment, and gives the same bits as one that was
-        never stopped. Other data or other settings are refused. Segments cost one to two passes more each.
+        Folder that the path is saved in as it is computed, in three segments. If the process is killed, or the
+        path ended early, the same call resumes from the last whole segment; the result is bit-identical to that of
+        an uninterrupted call. Other data or settings are rejected. Each segment costs one to two extra passes.
     feature_names : sequence of str, optional
         For X without names, such as a sparse matrix; a frame, a store and a table have their own.
 
@@ -232,9 +232,9 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
 def _as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:
     """Check that a table without rows does for what is asked."""
     if y is not None:
-        raise ValueError("y: X was summed up together with its response; leave y out")
+        raise ValueError("y: X was summed together with its response; leave y out")
     if GRAM not in options.entry.routes:
-        raise ValueError(f"solver={options.solver!r} looks at columns, and X was summed up while it was read")
+        raise ValueError(f"solver={options.solver!r} looks at columns, but X was summed as it was read")
     names = options.feature_names
     if names is not None and len(names) != table.shape[1]:
         raise ValueError(f"feature_names must be one for each of the {table.shape[1]} features of X, got {len(names)}")

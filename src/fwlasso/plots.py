@@ -177,7 +177,7 @@ def _prepare(path: LassoPath, ax: "Axes | None", x: Abscissa) -> "tuple[Axes, Ve
         raise ValueError(f"x must be 'radius' or 'alpha', got {x!r}")
     n_zeros = len(path) - np.count_nonzero(path.alphas > 0.0)  # no place for them on a log scale
     if x == "alpha" and n_zeros == len(path):
-        raise ValueError("x: every alpha of this path is 0, which has no logarithm: draw against 'radius'")
+        raise ValueError("x: every alpha of this path is 0, which has no logarithm: plot against 'radius'")
     if ax is None:
         import matplotlib.pyplot as plt
 

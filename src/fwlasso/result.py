@@ -181,12 +181,12 @@ class LassoPath:
         return self.settings.get("tol") if self.settings.get("stop") == "gap" else None
 
     def confidence(self, level: float = 0.95) -> Confidence:
-        """Return what may be said of every point with a level: of paths by "sfw" over radii, with independent draws.
+        """Return bounds that hold with a probability, for paths by "sfw" over radii with independent draws.
 
         Draws are independent with ``variant="paper"``. The bounds follow from their number alone, and are hardly ever
-        worth saying: the first promise takes some three passes of draws, where one pass proves a gap, which `gaps` has.
-        They are for columns that cannot all be looked at. Which law they go by is a matter of the settings, not of how
-        a run came out: the binomial one if the number of draws was fixed before the first (``stop="level"``, or
+        worth it: the first bound takes about three passes of draws, where one pass proves a gap, which `gaps` has.
+        They are for columns that cannot all be looked at. The settings decide which law they follow, not the outcome
+        of a run: the binomial one if the number of draws was fixed before the first (``stop="level"``, or
         ``stop="gap"`` with ``tol=0`` and `max_iter`), else one that holds for all numbers of draws at once.
 
         Parameters
@@ -204,7 +204,7 @@ class LassoPath:
         if not (is_number(kappa) and is_number(reach)):
             drawn = known.get("grid", "alphas"), known.get("variant", "default"), known.get("block_size")
             why = objection(str(known.get("solver")), *drawn, is_rule_known=True)
-            raise ValueError(why or "sample_size: it was a function, or the path was saved without what a level needs")
+            raise ValueError(why or "sample_size: it was a function, or the saved path lacks what a level needs")
         draws, stop = self.counters.iterations, known.get("stop")
         is_fixed = stop == "level" or (stop == "gap" and known.get("tol") == 0.0)
         if is_fixed:  # but for a point that was cut short
@@ -236,7 +236,7 @@ class LassoPath:
         array of shape (n_samples, n_models), or (n_samples,) for a single number
         """
         if sum(given is not None for given in (point, alpha, radius)) > 1:
-            raise ValueError("give point, alpha or radius, one of them")
+            raise ValueError("give one of point, alpha and radius")
         model = Linear(self.coefs, self.intercepts, self.feature_names, self.variants, self.first_index)
         asked = next((given for given in (alpha, radius, point) if given is not None), None)
         if asked is not None:
@@ -271,8 +271,9 @@ class LassoPath:
     def at(self, *, radius: Where = None, alpha: Where = None) -> tuple[sp.csc_array, Any]:
         """Interpolate to any radius or alpha within the path, or to several.
 
-        The model is a mix of its two neighbours on the grid, and has no certificate: it is as exact as they are if
-        no feature comes or goes between them, and less so on a coarse grid. For the exact one, put it into the grid.
+        The model is a mix of its two neighbours on the grid, and has no certificate: it is as accurate as they are
+        if no feature enters or leaves between them, and less so on a coarse grid. For a certified one, add
+        it to the grid.
 
         Returns
         -------
@@ -367,7 +368,7 @@ class LassoPath:
 
     @classmethod
     def load(cls, file: str | Path) -> "LassoPath":
-        """Read a path that `save` wrote; a file that is damaged or was altered is refused by its name."""
+        """Read a path that `save` wrote; a damaged or modified file is rejected with an error that names it."""
         with open_arrays(Path(file), _FORMAT, _VERSION) as arrays:
             record = arrays.record
             _check_record(record)
@@ -396,7 +397,7 @@ class LassoPath:
 def _check_record(record: dict[str, Any]) -> None:
     """Raise an exception unless the record of a saved path is of the types that it was written with."""
     p, n = record["shape"]
-    require(type(p) is type(n) is int and 0 <= p <= _MOST and 0 < n <= _MOST, "its shape is none")
+    require(type(p) is type(n) is int and 0 <= p <= _MOST and 0 < n <= _MOST, "its shape is invalid")
     require(isinstance(record["statuses"], list) and len(record["statuses"]) == n, f"there are not {n} statuses")
     names, settings, counters = record["feature_names"], record["settings"], record["counters"]
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)

@@ -170,7 +170,7 @@ def _compile_all(kinds: Sequence[Kind]) -> None:
 def main() -> None:
     """Compile the table, whole storages per process: they have the kernels without X in common."""
     parser = argparse.ArgumentParser(prog="python -m fwlasso.warmup", description="Compile the kernels ahead of time.")
-    parser.add_argument("--jobs", type=int, default=1, help="Processes that compile.")
+    parser.add_argument("--jobs", type=int, default=1, help="Number of processes that compile.")
     of_storages = [[kind for kind in TABLE if kind.storage == storage] for storage in STORAGES]
     with ProcessPoolExecutor(parser.parse_args().jobs, get_context("spawn")) as pool:
         list(pool.map(_compile_all, of_storages))

@@ -104,7 +104,7 @@ def test_points_short_of_the_tolerance_are_told(table, options, advice):
 @pytest.mark.filterwarnings("default::FutureWarning")
 def test_the_old_name_of_a_solver_is_told_in_a_line(table, call_main):
     ended = call_main("path", table, "--solver", "corrective", "--alphas", 2, "--quiet")
-    assert ended == (COMPLETE, "", "fwlasso: solver='corrective' is called 'certified' now, and will be unknown later")
+    assert ended == (COMPLETE, "", "fwlasso: solver='corrective' is now called 'certified', and will be removed")
 
 
 @pytest.mark.parametrize("name", ["[/f0]", "[bold]"])
@@ -148,7 +148,7 @@ def test_signal_keeps_what_is_solved(table, tmp_path, do_after, call_main, solve
     arguments = ("path", table, "--solver", solver, "--radii", 4, "--out", tmp_path / "out")
     exit_code, _, told = call_main(*arguments)
     assert exit_code == INCOMPLETE
-    assert "--resume goes on from here" in told
+    assert "--resume continues from here" in told
     path, report = saved_in(tmp_path / "out")
     assert (path.ending, len(path)) == (Status.INTERRUPTED, 2)
     assert np.isnan(path.gaps).all() == (solver == "sfw")  # no closing pass

@@ -88,7 +88,7 @@ def test_cv_that_ends_early_keeps_what_it_has(run, monkeypatch):
 
     monkeypatch.setattr("fwlasso.cli.cv.cross_validate", without_last_fold)
     result = call("cv", "table.csv", "--alphas", 5, "--out", "early", exit_code=INCOMPLETE)
-    assert "chosen from what was solved" in plain(result.stderr)
+    assert "chosen from the solved points" in plain(result.stderr)
     assert (run.parent / "early" / "model.json").is_file()
 
 

@@ -61,7 +61,7 @@ def test_verify(tmp_path):
     for arguments in (("convert", write_csv(tmp_path / "a.csv"), store), ("verify", store)):
         assert call(*arguments, "--quiet").output == ""
     text = plain(call("verify", store).stdout)
-    assert "store is as it was written: 30 samples, 8 features, dense, float64" in text
+    assert "store is unchanged: 30 samples, 8 features, dense, float64" in text
     assert call_json("verify", store)["n_entries"] == 240
 
 

@@ -20,7 +20,7 @@ FAULTS = {
     "path table.csv --stop change": "--stop: solver='certified' stops on the gap, got stop='change'",
     "cv table.csv --tol -1": "--tol must be",
     "cv table.csv --rule best": "--rule must be one of min, 1se",
-    "cv table.csv --rule bic --folds 3": "rule='bic' looks at no other samples",
+    "cv table.csv --rule bic --folds 3": "rule='bic' uses no held-out samples",
     "cv table.csv --folds 1": "--folds must be at least 2",
     "cv table.csv --folds 3 --validation 0.5": "give --folds, --shuffle, --stratify and --groups, or --validation",
     "cv table.csv --groups test.csv": "--groups: test.csv has 31 lines, and the data have 30 rows",
@@ -28,7 +28,7 @@ FAULTS = {
     "cv table.csv --validation 2": "--validation must be a file, or a share",
     # files
     "path [missing].csv": "[missing].csv: no such file",
-    "path bad.xls": "bad.xls: the ending of the name",
+    "path bad.xls": "bad.xls: the file extension",
     "path mine": "mine is not a store",
     "path table.csv --target zz": "there is no column 'zz'",
     "path matrix.npz": f"matrix.npz: the response has {M - 1} values, and X is of shape ({M}, 8)",
@@ -37,7 +37,7 @@ FAULTS = {
     "path table.csv --validation letter.csv --out new": "row 2, column 'y': expected a number, found 'x'",
     "cv table.csv --validation nothing.csv": "nothing.csv: no such file",
     "verify nothing": "nothing: no such store",
-    "convert table.csv mine": "mine is not a store and not empty",
+    "convert table.csv mine": "mine is neither a store nor empty",
     "convert array.npy new": "array.npy: ",
     "convert table.csv new --columns zz": "table.csv: there is no column 'zz'",
     "convert table.csv new --rows 3:3": "--rows selects nothing",
@@ -47,7 +47,7 @@ FAULTS = {
     "path table.csv --overwrite": "--resume and --overwrite need --out",
     "path table.csv --out part --resume --overwrite": "give --resume or --overwrite, not both",
     "path table.csv --out table.csv": "--out: table.csv is not a folder",
-    "path table.csv --out part": "part holds an unfinished run: --resume goes on with it, --overwrite begins again",
+    "path table.csv --out part": "part holds an unfinished run: --resume continues it, --overwrite starts again",
     "path table.csv --out done": "done holds a complete run: --resume",
     "path table.csv --out results": "results holds results: --overwrite replaces them",
     "path table.csv --out part --resume --tol 1e-9": "part holds another run: tol was 0.0001, and is 1e-09",
@@ -70,8 +70,8 @@ FAULTS = {
     "predict run few.csv": "few.csv: there is no column",
     "predict run few.npy": "few.npy: X has 3 features, the model was fitted with 8",
     "predict bad.json table.csv": "bad.json: not a fwlasso-model",
-    "predict bad.onnx table.csv": "bad.onnx: a model in ONNX is for other programs: in Python, onnxruntime",
-    "predict bad.pkl table.csv": "bad.pkl: a pickle runs any code that is in it, and is not opened here: in Python",
+    "predict bad.onnx table.csv": "bad.onnx: an ONNX model is for other programs: in Python, onnxruntime",
+    "predict bad.pkl table.csv": "bad.pkl: a pickle can run any code, and is not opened here: in Python",
     "predict bad.npz table.csv --point 1": "bad.npz: not a fwlasso-path",
     "predict table.csv table.csv": "a model is a run, or ends in",
     "predict broken table.csv": "model.json: not a fwlasso-model",
@@ -81,7 +81,7 @@ FAULTS = {
     "report run --out no/r.html": "no/r.html",
     "report chosen": "choice.json: not a fwlasso-choice",
     "report other": "choice.json: it does not belong to the path",
-    "report pathless": "pathless: the run in it is complete, and has no path.npz yet: go on with it first, by the same "
+    "report pathless": "pathless: the run in it is complete, and has no path.npz yet: resume it first, by the same "
     "command with --resume or, if lasso_path(checkpoint=...)",
 }
 

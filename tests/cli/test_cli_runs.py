@@ -181,8 +181,8 @@ def test_signal_while_results_are_kept_leaves_a_run_to_go_on_with(
     arguments = (*command.split(), table, "--alphas", 5, "--out", tmp_path / "run")
     exit_code, _, told = call_main(*arguments)
     assert exit_code == INCOMPLETE
-    assert "run holds what is solved. --resume goes on from here" in told
-    early = f"{tmp_path / 'run'}: this run ended early; --resume goes on"
+    assert "run holds the solved points. --resume continues from here" in told
+    early = f"{tmp_path / 'run'}: this run ended early; --resume continues it"
     prediction = ("predict", tmp_path / "run", table, "--point", 5)
     assert early in plain(call(*prediction).stderr)
     assert early in call_json(*prediction)["notices"]

@@ -167,7 +167,7 @@ def file(tmp_path, rng):
     [
         (lambda f: f.write_bytes(f.read_bytes()[:-1]), "has 8 bytes, not the 9 .*cut off"),
         (lambda f: f.write_bytes(f.read_bytes() + b"\0"), "has 10 bytes, not the 9 .*too long"),
-        (lambda f: f.write_bytes(b"\x6c\x1b\x00" + f.read_bytes()[3:]), "one sample after the other.*--make-bed"),
+        (lambda f: f.write_bytes(b"\x6c\x1b\x00" + f.read_bytes()[3:]), "sample by sample.*--make-bed"),
         (lambda f: f.write_bytes(b"PK\3" + f.read_bytes()[3:]), "not a PLINK .bed file"),
         (lambda f: f.write_bytes(b""), "not a PLINK .bed file"),
         (lambda f: f.with_suffix(".bim").write_text("1 rs1 0 1 A C\n"), "the 6 samples of its .fam and the 1 variants"),

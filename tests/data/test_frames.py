@@ -56,7 +56,7 @@ def test_numbers_are_names(names):
     for model in (path, Lasso(0.1).fit(frame, y), LassoCV(rule="bic", alphas=10).fit(frame, y)):
         np.testing.assert_allclose(model.predict(frame), model.predict(X), rtol=1e-12)
         for other in (turned, frame.add_prefix("x"), *([] if list(names) == list(range(20)) else [counted])):
-            with pytest.raises(ValueError, match="other feature names, or another order"):
+            with pytest.raises(ValueError, match=r"other feature names than .* another order"):
                 model.predict(other)
     for model in (found, found.model, path[-1]):
         np.testing.assert_allclose(model.predict(turned), model.predict(X), rtol=1e-12)
@@ -98,7 +98,7 @@ def test_columns_that_are_not_numbers_are_named_with_the_way_out(kind):
         as_design(KINDS[kind](TEXT))
     with pytest.raises(ValueError, match=r"1 columns that are not numbers: 'code'"):
         as_design(CODES[kind])
-    with pytest.raises(ValueError, match=r"1 columns that are not numbers: 'day'\. Make numbers of dates: [^O]*$"):
+    with pytest.raises(ValueError, match=r"1 columns that are not numbers: 'day'\. Convert dates to numbers, [^O]*$"):
         as_design(KINDS[kind]({"n": TEXT["n"], "day": TEXT["day"]}))
 
 
@@ -147,7 +147,7 @@ def test_lazy_frames_are_to_be_collected():
     frame = pl.DataFrame(numbers())
     path, model = lasso_path(frame, Y, alphas=2), Lasso().fit(frame, Y)
     for call in (as_design, lambda X: model.fit(X, Y), model.predict, path.predict, path[-1].predict):
-        with pytest.raises(ValueError, match=r"X is a lazy frame.*collect\(\) it first"):
+        with pytest.raises(ValueError, match=r"X is a lazy frame.*call collect\(\) first"):
             call(frame.lazy())
 
 

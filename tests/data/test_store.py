@@ -239,12 +239,12 @@ def manifest(content):
 
 REFUSED = {
     "no manifest": (lambda folder: (folder / MANIFEST).unlink(), "is not a store: there is no manifest"),
-    "no JSON": (manifest(b"{"), "is not a store: manifest.json is not that of one"),
+    "no JSON": (manifest(b"{"), "is not a store: manifest.json is not the manifest of one"),
     "deep JSON": (manifest(b"[" * 100_000), "is not a store"),
     "a huge manifest": (manifest(b" " * (2 << 20)), "is not a store"),
     "another format": (edit(format="other"), "is not a store"),
     "newer": (edit(version=2), "written by a newer version of fwlasso"),
-    "no version": (edit(version=None), "no version"),
+    "no version": (edit(version=None), "no valid version"),
     "negative shape": (edit(shape=[M, -1]), r"shape of the manifest cannot be \[30, -1\]"),
     "another shape": (edit(shape=[M + 1, P]), r"(X|y)\.npy is of another shape"),
     "other files": (edit(files={}), "files of the manifest cannot be {}"),
@@ -270,7 +270,7 @@ def test_bad_store_is_refused(folder, what):
 
 
 @pytest.mark.parametrize(
-    ("names", "message"), [(b"[", "no JSON"), (b'["a"]', "not 40 texts"), (b'{"a": 1}', "not 40 texts")]
+    ("names", "message"), [(b"[", "not JSON"), (b'["a"]', "not 40 texts"), (b'{"a": 1}', "not 40 texts")]
 )
 def test_bad_names_are_refused(folder, names, message):
     put(names, "feature_names.json")(folder)
@@ -300,7 +300,7 @@ def test_a_store_of_two_stores_is_refused(tmp_path, monkeypatch, kind):
     ("given", "name", "change", "message"),
     [
         (X, "X", np.ascontiguousarray, r"X\.npy is of another shape, order or type"),
-        (sp.csc_array(X), "indptr", lambda indptr: indptr + 1, "do not fit each other"),
+        (sp.csc_array(X), "indptr", lambda indptr: indptr + 1, "are inconsistent"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(tmp_path, given, name, change, message):
@@ -358,7 +358,7 @@ def test_other_folders_and_files_are_left_alone(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("all of it")
     (tmp_path / "file").write_text("1")
-    with pytest.raises(ValueError, match="mine is not a store and not empty"):
+    with pytest.raises(ValueError, match="mine is neither a store nor empty"):
         write_store(tmp_path / "mine", X, Y)
     with pytest.raises(ValueError, match="file is a file"):
         write_store(tmp_path / "file", X, Y)

@@ -107,7 +107,7 @@ def test_commands_leave_columns_out(tmp_path):
 
 def test_columns_of_what_has_no_names_are_not_chosen(tmp_path):
     np.savez(tmp_path / "a.npz", X=X, y=Y)
-    with pytest.raises(ValueError, match=r"a\.npz: columns are chosen by name, in tables"):
+    with pytest.raises(ValueError, match=r"a\.npz: columns are chosen by name, in tables only"):
         read_table(tmp_path / "a.npz", columns=["f0"])
 
 
@@ -116,7 +116,7 @@ CELLS = {
     "1,2\n3, \n": (3, "b", "the cell is empty"),
     "1,2\n\n3,\n": (3, "b", "the cell is empty"),
     "1,2\nNA,4\n": (3, "a", "expected a number, found 'NA'"),
-    "2026-01-01,4\n": (2, "a", "expected a number, found '2026-01-01'; make numbers of the column, .*--exclude"),
+    "2026-01-01,4\n": (2, "a", "expected a number, found '2026-01-01'; convert the column to numbers, .*--exclude"),
     "1,nan\n": (2, "b", "expected a finite number, found nan"),
     50 * "1,2\n" + "1,true\n": (52, "b", "expected a number, found 'true'"),
 }
@@ -160,7 +160,7 @@ def test_the_time_of_a_wide_table_is_that_of_its_columns(tmp_path, monkeypatch):
 def test_a_guessed_response_is_told_with_the_columns(tmp_path):
     file = write_csv(tmp_path / "a.csv")
     told = plain(call("path", file, "--alphas", 3).stderr)
-    assert "the response is 'y', the last column; --target takes another of f0, f1, f2, f3, f4, f5, f6, f7, y" in told
+    assert "the response is 'y', the last column; --target names another of f0, f1, f2, f3, f4, f5, f6, f7, y" in told
     assert "last column" not in plain(call("path", file, "--target", "y", "--alphas", 3).stderr)
     assert call_json("path", file, "--alphas", 3)["settings"]["target"] == "y"
     call("convert", file, tmp_path / "store", "--target", "f3", "--quiet")
@@ -170,10 +170,10 @@ def test_a_guessed_response_is_told_with_the_columns(tmp_path):
 def test_an_index_without_a_name_is_told(tmp_path):
     pd.DataFrame(X, columns=NAMES).assign(y=Y).to_csv(tmp_path / "a.csv")
     told = plain(call("path", tmp_path / "a.csv", "--alphas", 3).stderr)
-    assert "a column without a name is a feature; --exclude '' leaves out an index" in told
+    assert "a column without a name is used as a feature; --exclude '' leaves it out" in told
     pd.DataFrame(X, columns=NAMES, index=np.arange(30) * 2).assign(y=Y).to_parquet(tmp_path / "a.parquet")
     told = plain(call("path", tmp_path / "a.parquet", "--target", "y", "--alphas", 3).stderr)
-    assert "--exclude '__index_level_0__' leaves out an index" in told
+    assert "--exclude '__index_level_0__' leaves it out" in told
     assert "without a name" not in plain(call("path", tmp_path / "a.csv", "--exclude", "", "--alphas", 3).stderr)
 
 
@@ -194,7 +194,7 @@ def test_a_response_of_two_values_is_told(tmp_path, name):
     else:
         np.savez(tmp_path / name, X=X, y=y)
     told = plain(call("path", tmp_path / name, "--alphas", 3).stderr)
-    assert "the response 'y' has two values, 0 and 1: least squares, not classification" in told
+    assert "the response 'y' has two values, 0 and 1: this is least squares, not classification" in told
 
 
 @pytest.mark.parametrize("command", ["path", "cv", "info", "convert", "predict"])

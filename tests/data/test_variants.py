@@ -13,7 +13,7 @@ from fwlasso.bed import Genotypes, Variant, Variants
 from fwlasso.datasets import open_bed, read_table
 from fwlasso.datasets.sealed import seal
 
-ignore_turned = pytest.mark.filterwarnings("ignore:.* are turned, as A1 and A2 are exchanged")
+ignore_turned = pytest.mark.filterwarnings("ignore:.* are turned, since A1 and A2 are exchanged")
 M, P = 60, 12
 NAMES = [f"rs{j}" for j in range(P)]
 A1, A2 = list("ACGTACGTACGT"), list("CAACCAACCAAC")
@@ -88,7 +88,7 @@ def test_it_is_told_how_many_are_turned_and_which_labels_cannot_tell(tmp_path, a
     path.predict(bed.X)  # nothing is turned: any warning is an error here
     swapped = {"allele_1": ["A", *alleles["allele_1"][1:]], "allele_2": ["G", *alleles["allele_2"][1:]]}
     other = open_bed(write(tmp_path, name="other", **swapped))
-    expected = f"of the 3 variants of the model 1 are turned, as A1 and A2 are exchanged; {n_unsure} are A/T or C/G"
+    expected = f"1 of the 3 variants of the model are turned, since A1 and A2 are exchanged; {n_unsure} are A/T or C/G"
     for predict in (path.predict, LinearModel.from_path(path, 5).predict):
         with pytest.warns(UserWarning, match=expected):
             predict(other.X)
@@ -227,14 +227,14 @@ def test_of_copies_the_one_in_its_place_is_taken(tmp_path):
 
 def test_alleles_must_be_known_on_both_sides(path):
     bare = Genotypes(pack(X), M, tuple(NAMES))
-    with pytest.raises(ValueError, match="X does not tell the alleles of its variants"):
+    with pytest.raises(ValueError, match="X does not record the alleles of its variants"):
         path.predict(bare)
     known = Variants(("1",) * P, np.arange(P), tuple(A1), tuple(A2))
     unaware = lasso_path(bare, Y, alphas=5)
     same(unaware.predict(bare), unaware.predict(X))
-    with pytest.raises(ValueError, match="the model does not tell the alleles of its variants"):
+    with pytest.raises(ValueError, match="the model does not record the alleles of its variants"):
         unaware.predict(Genotypes(pack(X), M, tuple(NAMES), known))
-    with pytest.raises(ValueError, match="variants is not of 12 variants"):
+    with pytest.raises(ValueError, match="variants must describe 12 variants"):
         Genotypes(pack(X), M, tuple(NAMES), known._replace(other_alleles=("A",)))
 
 
@@ -303,7 +303,7 @@ def test_phenotypes_that_are_missing_are_no_part_of_scores(model_file, tmp_path)
     assert len(record["predictions"]) == M
     np.testing.assert_allclose(record["rmse"], expected, rtol=1e-12)
     (notice,) = record["notices"]
-    assert notice.endswith("scores are of the 45 of 60 samples with a phenotype in its .fam")
+    assert notice.endswith("scores cover the 45 of 60 samples with a phenotype in its .fam")
     record = call_json("predict", model_file, write(tmp_path, pheno=["-9"] * M))
     assert set(record) == {"response", "ids", "predictions", "notices"}
 
@@ -320,7 +320,7 @@ def test_a_response_of_text_is_read_and_its_errors_name_its_file(tmp_path, call_
         assert exit_code == BAD_INPUT
         assert f"{tmp_path / name}, the response for {file}: " in stderr
         assert reason in stderr
-        assert "a .npy file, or a number a line in a .txt" in stderr
+        assert "a .npy file, or one number per line in a .txt" in stderr
         assert "pickle" not in stderr
 
 

@@ -234,8 +234,8 @@ WITHOUT_NAMES = np.ones((3, 4))
     [
         ({"rows": [0, 9]}, "rows: index 9 is out of bounds .* size 3"),
         ({"columns": [-5]}, "columns: index -5 is out of bounds .* size 4"),
-        ({"columns": [1, 1]}, "columns has some more than once"),
-        ({"columns": [1, -3]}, "columns has some more than once"),
+        ({"columns": [1, 1]}, "columns selects some more than once"),
+        ({"columns": [1, -3]}, "columns selects some more than once"),
         ({"rows": []}, "rows"),
         ({"rows": slice(2, 2)}, "rows selects nothing"),
         ({"rows": [True, False]}, "rows: boolean index did not match .* 3 .* 2"),

@@ -86,7 +86,7 @@ def test_a_store_knows_what_its_file_counted_from(here, tmp_path):
     call("cv", tmp_path / "store", "--validation", "new0.svm", "--alphas", 15, "--quiet", "--out", tmp_path / "run")
     assert call_json("predict", tmp_path / "run", "new0.svm")["r2"] > 0.99
     convert("new0.svm", tmp_path / "other", zero_based=False)
-    with pytest.raises(ValueError, match="X counts its features from 1, and the data of the model count from 0"):
+    with pytest.raises(ValueError, match="X counts its features from 1, but the data of the model count from 0"):
         LinearModel.load(tmp_path / "run" / "model.json").predict(read_table(tmp_path / "other"))
 
 
@@ -96,7 +96,7 @@ def test_an_index_zero_for_a_model_that_counts_from_one_is_an_error(here, call_m
         assert (exit_code, stdout) == (BAD_INPUT, "")
         assert "train0.svm:1:" in stderr
         assert "expected an index of at least 1, found '0:" in stderr
-        assert "if this file alone counts from 0, fwlasso predict --zero-based reads it" in stderr
+        assert "if only this file counts from 0, fwlasso predict --zero-based reads it" in stderr
     assert call_json("predict", "run1", "train0.svm", "--zero-based") == call_json("predict", "run1", "train1.svm")
     assert "fit again" not in call_main("predict", "run1", "train0.svm", "--one-based")[2]
 
@@ -120,10 +120,10 @@ def test_more_features_are_ignored_and_counted(here):
     expected = LinearModel.load("run1/model.json").predict(NEW)
     told = call("predict", "run1", "more.svm")
     np.testing.assert_allclose(np.array(told.stdout.splitlines()[1:], float), expected)
-    assert "2 features that the model does not know are ignored" in plain(told.stderr)
+    assert "2 features unknown to the model are ignored" in plain(told.stderr)
     told = call("cv", "train1.svm", "--validation", "more.svm", "--alphas", 5)
-    assert "2 features that the model does not know are ignored" in plain(told.stderr)
-    with pytest.warns(UserWarning, match="2 features that the model does not know are ignored"):
+    assert "2 features unknown to the model are ignored" in plain(told.stderr)
+    with pytest.warns(UserWarning, match="2 features unknown to the model are ignored"):
         np.testing.assert_allclose(LinearModel.load("run1/model.json").predict(read_table("more.svm")), expected)
 
 
@@ -178,7 +178,7 @@ def test_a_run_goes_on_only_with_data_of_the_same_origin(here, tmp_path, call_ma
 
 
 def test_what_is_told_of_the_base_is_told_by_all_and_in_json(here, tmp_path):
-    told = "indices count from 1, as none of them is 0; with --zero-based from 0"
+    told = "indices count from 1, since none of them is 0; --zero-based counts from 0"
     for arguments in (
         ("path", "new0.svm", "--alphas", 3),
         ("info", "new0.svm"),

@@ -130,7 +130,7 @@ BAD_FILES = {
     "inf.mtx": ((HEADER + "2 2 1\n1 2 inf\n").encode(), r"inf\.mtx: .*found inf in row 0, column 1"),
     "few numbers.mtx": (b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "expected 4 numbers, found 3"),
     **{
-        name: (bz2.compress(b"1"), rf"{name}: the ending of the name must be one of \.svm.*\.npz.*\.parquet")
+        name: (bz2.compress(b"1"), rf"{name}: the file extension must be one of \.svm.*\.npz.*\.parquet")
         for name in ("table.xls", "table", "table.bz2", "table.svm.zip", "table.npy.bz2")
     },
 }
@@ -148,7 +148,7 @@ def test_bad_file_is_named_and_leaves_nothing(tmp_path, reader, name):
 
 
 BAD_TARGETS = {
-    "one.svm": ("price", r"one\.svm: LIBSVM files have their target in the first place"),
+    "one.svm": ("price", r"one\.svm: the target of a LIBSVM file is the first number"),
     "table.csv": ("z", r"table\.csv: there is no column 'z'; there are f0, .*, y"),
     "table.parquet": ("z", r"table\.parquet: there is no column 'z'"),
     "C.npz": ("z", r"C\.npz: there is no array 'z'"),

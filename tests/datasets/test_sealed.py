@@ -118,7 +118,7 @@ def test_altered_segments_are_refused(run):
     with pytest.raises(ValueError, match=r"3\.npz: coefs was altered.*Remove it, and its points are solved again"):
         lasso_path(data, alphas=N_POINTS, random_state=0, checkpoint=run)
     shutil.copy(segments / "1.npz", segments / "2.npz")
-    with pytest.raises(ValueError, match=r"2\.npz: it is of another run, or another segment"):
+    with pytest.raises(ValueError, match=r"2\.npz: it belongs to another run or another segment"):
         lasso_path(data, alphas=N_POINTS, random_state=0, checkpoint=run)
 
 
@@ -280,4 +280,4 @@ def test_files_of_an_earlier_version_are_refused_with_a_remedy(run, call_main):
     exit_code, _, told = call_main("path", run.parent / "table.csv", "--out", run, "--resume")
     assert exit_code == BAD_INPUT
     assert "written by an earlier version" in told
-    assert "--overwrite begins again" in told
+    assert "--overwrite starts again" in told

@@ -226,7 +226,7 @@ def test_slider_changes_readout_and_table(page, path, point):
 def test_refitted_model_is_not_a_point_of_the_path(page, path):
     choice = choose(path, HOME, blend=0.5)
     browser = page(path, choice=choice)
-    assert browser.text(".lede").endswith("refitted from one of them, and no gap is known for it.")
+    assert browser.text(".lede").endswith("a refit of one of them, for which no gap is known.")
     model, told = browser.rows("#features"), readout(browser)
     expected = dict(zip(choice.coef.indices, choice.coef.data, strict=True))
     assert {int(row[1]): float(row[2]) for row in model} == pytest.approx(expected, rel=5e-6)
@@ -519,6 +519,6 @@ def test_many_features(page, rng):
     assert_table(rows, path.coef(50), path.coef(50, scaled=True), names=path.feature_names)
     slide(browser, 99)
     assert len(browser.rows("#features")) == 2_000
-    assert browser.text("#left-out") == "; 500 weaker features are not in this page"
+    assert browser.text("#left-out") == "; 500 weaker features are not on this page"
     browser.hover("#coefs svg", 0.9, 0.3)
     assert browser.text("#coefs .tip").split("\n")[0] in path.feature_names

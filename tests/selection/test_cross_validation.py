@@ -91,7 +91,7 @@ def sorted_rows(rng):
 def test_sorted_rows_in_blocks_are_told(rng):
     X, y = sorted_rows(rng)
     for cv in (None, 3, KFold(4)):
-        with pytest.warns(UserWarning, match=r"Neighbouring responses are much alike .*shuffle=True"):
+        with pytest.warns(UserWarning, match=r"Neighbouring responses are very similar .*shuffle=True"):
             lasso_cv(X, y, cv=cv, alphas=5)
     with pytest.warns(UserWarning, match="Neighbouring responses"):
         LassoCV(alphas=5).fit(X, np.repeat([0.0, 1.0], 30))
@@ -279,8 +279,8 @@ def test_choices_are_those_of_exact_solutions(make):
         ({"relax": 0.5}, "relax must be"),
         ({"validation": 1.5}, "validation must be a fraction"),
         ({"validation": 0.5, "cv": 3}, "give cv or validation, not both"),
-        ({"rule": "bic", "cv": 3}, "cv: rule='bic' looks at no other samples"),
-        ({"rule": "aic", "relax": True}, "relax: rule='aic' looks at no other samples"),
+        ({"rule": "bic", "cv": 3}, "cv: rule='bic' uses no held-out samples"),
+        ({"rule": "aic", "relax": True}, "relax: rule='aic' uses no held-out samples"),
         ({"rule": "1se", "validation": 0.5}, "1se"),
         ({"scoring": "nothing"}, "scoring"),
         ({"scoring": 3}, "scoring"),

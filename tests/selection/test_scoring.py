@@ -64,7 +64,7 @@ def test_metadata_is_routed_to_splitter_and_scorer(rng):
 
 
 def test_metadata_needs_routing(rng):
-    with pytest.raises(ValueError, match=r"cost: metadata is passed .*enable_metadata_routing is set"):
+    with pytest.raises(ValueError, match=r"cost: metadata can only be passed .*enable_metadata_routing is set"):
         LassoCV().fit(*dense_problem(rng), cost=np.ones(60))
 
 

@@ -10,7 +10,7 @@ from run_cases import assert_same_bits, make_data, stop_at
 # Paths are ended early here.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore:Nothing was solved in every fold"),
+    pytest.mark.filterwarnings("ignore:No point was solved in every fold"),
 ]
 
 CALLS = {

@@ -122,7 +122,7 @@ def test_a_saved_path_still_answers(data, tmp_path):
         ({"solver": "fw"}, "solver: .* got solver='fw'"),
         ({"solver": "sfw", "alphas": 3}, "alphas: a level is for the constrained form"),
         ({"solver": "sfw", "block_size": 1}, "variant: a level is for independent draws, give variant='paper'"),
-        (PAPER | {"block_size": 2}, "block_size: blocks go round"),
+        (PAPER | {"block_size": 2}, "block_size: blocks cycle"),
         (PAPER | {"sample_size": lambda p, n_active: 5}, "sample_size: it was a function"),
     ],
 )

@@ -47,5 +47,5 @@ def test_a_solver_from_outside_has_a_name_of_its_own(data, monkeypatch):
     monkeypatch.setitem(SOLVERS, "mine", entry)
     register("mine", entry)  # again is as good as once
     assert lasso_path(*data, alphas=3, solver="mine").settings["stop"] == "change"
-    with pytest.raises(ValueError, match="another solver 'cd'"):
+    with pytest.raises(ValueError, match="already a solver 'cd'"):
         register("cd", entry)

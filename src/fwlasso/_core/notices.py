@@ -17,11 +17,11 @@ _HOME = f"{Path(__file__).parents[1]}{os.sep}"
 def say_compiling(cached: bool) -> None:
     """Tell the user why the first call takes its time; the cache of this function makes it once per process."""
     later = (
-        "Later calls and later processes start at once. fwlasso.warm_up() does it ahead of time."
+        "Later calls and processes load them from a cache. fwlasso.warm_up() compiles ahead of time."
         if cached
-        else "No cache directory can be written, so every process does it: set NUMBA_CACHE_DIR to a folder that can."
+        else "No cache folder is writable, so every process compiles: set NUMBA_CACHE_DIR to a writable folder."
     )
-    _log.warning("fwlasso is compiling its kernels for this kind of data, once: some seconds. %s", later)
+    _log.warning("fwlasso is compiling its kernels for this kind of data, once: ten to twenty seconds. %s", later)
 
 
 _shared_places: list[Path] = []
@@ -32,8 +32,8 @@ def say_shared_cache(place: Path) -> None:
     if not _shared_places:
         _shared_places.append(place)
         _log.warning(
-            "fwlasso does not use a cache of compiled kernels because others can write to %s, and so run code as you. "
-            "Take that from them (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own.",
+            "fwlasso does not use a cache of compiled kernels, because others can write to %s and so run code as you. "
+            "Remove their permission (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own.",
             place,
         )
 
@@ -50,7 +50,7 @@ def warn_of_doubt(text: str) -> None:
 
 def warn_of_old_name(old: str, new: str) -> None:
     """Warn that something has another name now."""
-    warnings.warn(f"{old} is called {new} now, and will be unknown later", FutureWarning, stacklevel=_level_of_user())
+    warnings.warn(f"{old} is now called {new}, and will be removed", FutureWarning, stacklevel=_level_of_user())
 
 
 def _level_of_user() -> int:

@@ -128,7 +128,7 @@ def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float
     largest = np.max(np.abs(scaled), initial=0.0)
     if not (least <= largest < np.inf or not values.any()):
         raise ValueError(
-            "X and y: their numbers are so far apart in size, or both so large or so small, that float64 cannot hold "
-            "what follows from them. Scale them"
+            "X and y: their numbers differ so much in size, or are both so large or so small, that float64 cannot hold "
+            "the results. Scale them"
         )
     return scaled

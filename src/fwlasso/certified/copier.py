@@ -31,7 +31,7 @@ class NoRoom(Exception):  # noqa: N818
     """The columns that are to be worked with do not fit into the memory for copies."""
 
     def __init__(self, n_bytes: int) -> None:
-        super().__init__(f"The columns that matter do not fit into {n_bytes >> 20:,} MB, which their copies may take.")
+        super().__init__(f"The relevant columns do not fit into the {n_bytes >> 20:,} MB that their copies may take.")
         self.points: list[SolvedPoint] = []  # that were solved before
 
 

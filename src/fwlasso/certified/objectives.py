@@ -92,7 +92,7 @@ class ConvexLoss:
 
     def __init__(self, problem: Problem, loss: Loss, bend: float) -> None:
         if not isinstance(problem.samples, Unweighted):
-            raise TypeError(f"{type(loss).__name__}: of weights of samples, and of folds, only least squares knows")
+            raise TypeError(f"{type(loss).__name__}: only least squares supports sample weights and folds")
         self.problem, self.loss, self.bend = problem, loss, bend
 
     def zero(self) -> tuple[Vector, Vector | None]:

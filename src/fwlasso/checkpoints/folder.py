@@ -101,7 +101,7 @@ class Checkpoint:
             return None
         try:
             with open_arrays(file, _SEGMENT, _VERSION) as arrays:
-                require(arrays.record["of"] == self._mark(number), "it is of another run, or another segment")
+                require(arrays.record["of"] == self._mark(number), "it belongs to another run or another segment")
                 return _unpack(arrays, n_points, p)
         except ValueError as error:
             raise ValueError(f"{error}. Remove it, and its points are solved again") from error
@@ -213,7 +213,7 @@ def _brief(value: Any) -> str:
 
 
 def _refuse(folder: Path, why: str) -> NoReturn:
-    raise ValueError(f"{folder} holds another run: {why}. Go on as it was begun, or begin again in another folder")
+    raise ValueError(f"{folder} holds another run: {why}. Continue it as it was started, or use another folder")
 
 
 def subset_folder(folder: Path | str, number: int) -> Path:

@@ -58,7 +58,7 @@ def _main() -> None:
         say_fault(f"{error.format_message()} See {command} --help")
         sys.exit(EXIT_BAD_INPUT)
     except MemoryError:
-        remedy = "convert the data to a store, which may be larger than it (fwlasso convert)"
+        remedy = "convert the data to a store, which may be larger than memory (fwlasso convert)"
         say_fault(f"there is not enough memory: {remedy}")
         sys.exit(EXIT_BAD_INPUT)
     except (ValueError, OSError, ImportError) as error:

@@ -26,16 +26,16 @@ RULES = (*SCORE_RULES, *INFORMATION_RULES)
 class Folds(NamedTuple):
     """How the rows are parted."""
 
-    folds: Annotated[int | None, typer.Option(help="Parts that are held out, one after the other. Default: 5.")] = None
-    shuffle: Annotated[bool, typer.Option("--shuffle", help="Draw the folds at random: for sorted rows.")] = False
-    stratify: Annotated[bool, typer.Option("--stratify", help="Make folds with like responses, or classes.")] = False
+    folds: Annotated[int | None, typer.Option(help="Number of folds. Default: 5.")] = None
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="Draw the folds at random, for sorted rows.")] = False
+    stratify: Annotated[bool, typer.Option("--stratify", help="Balance responses or classes between folds.")] = False
     groups: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Labels of the rows, a line each: equal ones are together.",
+            help="One label per row: rows with equal labels stay together.",
         ),
     ] = None
 
@@ -67,9 +67,9 @@ def cv(
     rule: Annotated[
         str, typer.Option(help=f"How the model is chosen: {', '.join(RULES)}.", autocompletion=lambda: list(RULES))
     ] = "min",
-    relax: Annotated[bool, typer.Option("--relax", help="Choose among least-squares refits, too.")] = False,
+    relax: Annotated[bool, typer.Option("--relax", help="Choose among least-squares refits as well.")] = False,
     validation: Annotated[
-        str | None, typer.Option(metavar="FILE|SHARE", help="Held-out data, or a share of the rows, in place of folds.")
+        str | None, typer.Option(metavar="FILE|SHARE", help="Held-out data, or a share of the rows, instead of folds.")
     ] = None,
     *,
     options: Options,

@@ -17,10 +17,10 @@ from .show import Detail, noting_warnings, put_json, steps_of
 
 def convert(
     source: Annotated[Path, typer.Argument(help="LIBSVM, npz, npy, csv, tsv, parquet, mtx, h5ad or a store.")],
-    store: Annotated[Path, typer.Argument(help="Folder of the store. A store that is there is replaced.")],
+    store: Annotated[Path, typer.Argument(help="Folder of the store. An existing store is replaced.")],
     target: Target = None,
-    rows: Annotated[str | None, typer.Option(help="Rows: 0:1000, or numbers or names with commas.")] = None,
-    columns: Annotated[str | None, typer.Option(help="Columns: 0:1000, or numbers or names with commas.")] = None,
+    rows: Annotated[str | None, typer.Option(help="Rows: 0:1000, or a list of numbers or names.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns: 0:1000, or a list of numbers or names.")] = None,
     exclude: Exclude = None,
     zero_based: ZeroBased = None,
     dtype: Annotated[str | None, typer.Option(help="float64 or float32. [default: as in the source]")] = None,
@@ -68,7 +68,7 @@ def verify(
     detail = Detail(as_json, quiet)
     with steps_of(detail) as show:
         checked = verify_store(store, show)
-    _print_store(checked, "as it was written", detail)
+    _print_store(checked, "unchanged", detail)
 
 
 def info(source: Input, n_threads: Threads = None, as_json: AsJson = False) -> None:

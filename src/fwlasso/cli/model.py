@@ -26,10 +26,10 @@ from .save import load_choice
 from .show import Detail, noting_warnings, put, put_json
 
 # What to do in Python with a model of another kind.
-_ONNX = "a model in ONNX is for other programs: in Python, onnxruntime.InferenceSession(file).run predicts"
+_ONNX = "an ONNX model is for other programs: in Python, onnxruntime.InferenceSession(file).run predicts"
 _PICKLE = (
-    "a pickle runs any code that is in it, and is not opened here: in Python, joblib.load(file).predict(X) predicts, "
-    "and LinearModel.from_estimator(joblib.load(file)).save('model.json') makes a model of a Lasso"
+    "a pickle can run any code, and is not opened here: in Python, joblib.load(file).predict(X) predicts, "
+    "and LinearModel.from_estimator(joblib.load(file)).save('model.json') converts a Lasso"
 )
 _ELSEWHERE = {".onnx": _ONNX, ".joblib": _PICKLE, ".pkl": _PICKLE, ".pickle": _PICKLE}
 
@@ -37,8 +37,8 @@ _ELSEWHERE = {".onnx": _ONNX, ".joblib": _PICKLE, ".pkl": _PICKLE, ".pickle": _P
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a run, model.json or path.npz.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help=f"{given.KINDS}, with or without a response.")],
-    point: Annotated[int | None, typer.Option(help="Of a path, the point, from 1, as in its table.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Of a path, a model in between, interpolated.")] = None,
+    point: Annotated[int | None, typer.Option(help="Point of a path, counted from 1 as in its table.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Penalty of a model on a path, interpolated.")] = None,
     target: given.Target = None,
     zero_based: given.ZeroBased = None,
     pheno: given.Pheno = None,
@@ -71,7 +71,7 @@ def predict(
     detail = Detail(as_json, quiet)
     run = read_checkpoint(model) if model.is_dir() else None
     if run is not None and not run.is_saved:
-        detail.note(f"{model}: this run ended early; --resume goes on", "yellow")
+        detail.note(f"{model}: this run ended early; --resume continues it", "yellow")
     with noting_warnings(detail):
         chosen = Wanted(
             target, None, names_in(exclude) or (), needs_response=False, pheno=pheno, keep=keep, remove=remove
@@ -139,9 +139,9 @@ def load_path(source: Path) -> LassoPath:
     if not file.is_file() and source.is_dir() and (run := read_checkpoint(source)) is not None:
         state = "complete" if run.is_complete else "not finished"
         raise FileNotFoundError(
-            f"{source}: the run in it is {state}, and has no {PATH} yet: go on with it first, by the same command with "
-            f"--resume or, if lasso_path(checkpoint=...) or lasso_cv began it, by the same call in Python, whose "
-            "result write_report and save take"
+            f"{source}: the run in it is {state}, and has no {PATH} yet: resume it first, by the same command with "
+            f"--resume or, if lasso_path(checkpoint=...) or lasso_cv started it, by the same call in Python; "
+            "write_report and save take its result"
         )
     if not file.is_file():
         raise FileNotFoundError(f"{source}: no such run, or nothing is solved in it yet: there is no {file.name}")

@@ -29,7 +29,7 @@ ZeroBased = Annotated[
     bool | None,
     typer.Option(
         "--zero-based/--one-based",
-        help="Indices of LIBSVM text. Default: from 1 unless there is a 0; of new data as in those of the model.",
+        help="Base of LIBSVM indices. Default: 1 unless an index is 0; for new data, that of the model.",
     ),
 ]
 _NAMES = "names with commas between them, or a file with one a line"
@@ -51,7 +51,7 @@ Remove = Annotated[Path | None, typer.Option(metavar="FILE", help="Samples of a 
 Threads = Annotated[int | None, typer.Option(SPECS["n_threads"].flag, help=SPECS["n_threads"].help)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON with --json.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="All points in the table, and the settings.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show all points and the settings.")]
 
 
 class Input(NamedTuple):
@@ -77,12 +77,10 @@ class RunFolder(NamedTuple):
 
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder to save the run in, while it is computed, and what comes of it."),
+        typer.Option(metavar="DIR", help="Folder for the run, saved as it is computed, and its results."),
     ] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in DIR; begin it if there is none.")] = (
-        False
-    )
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Begin again in a folder that holds results.")] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in DIR; start one if there is none.")] = False
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start again in a folder that holds results.")] = False
 
 
 def with_flags(command: Callable[..., None]) -> Callable[..., None]:

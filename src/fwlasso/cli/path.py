@@ -36,7 +36,7 @@ class Scored(NamedTuple):
 
 
 NOT_SCORED = Scored({}, None)
-_GO_ON = "--resume goes on from here"
+_GO_ON = "--resume continues from here"
 
 
 def path(
@@ -47,7 +47,7 @@ def path(
             "--validation",
             "--test",
             metavar="FILE",
-            help="Held-out data: score every point on it, and choose the best. Its error on new data is larger.",
+            help="Held-out data: score every point on them, and choose the best. Its error on new data is larger.",
         ),
     ] = None,
     *,
@@ -125,7 +125,7 @@ def resumable(out: Path | None, detail: Detail) -> Iterator[None]:
         is_signal = getattr(ended, "code", EXIT_TERMINATED) == EXIT_TERMINATED
         if not is_signal or out is None or read_checkpoint(out) is None:
             raise
-        detail.aside().print(f"interrupted: {escape(str(out))} holds what is solved. {_GO_ON}", soft_wrap=True)
+        detail.aside().print(f"interrupted: {escape(str(out))} holds the solved points. {_GO_ON}", soft_wrap=True)
         raise typer.Exit(EXIT_INCOMPLETE) from None
 
 
@@ -156,7 +156,7 @@ def finish(
         console.print(f"saved in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
     if ending is not None:
         if out is not None:
-            chosen = "" if choice is None else "The model is chosen from what was solved. "
+            chosen = "" if choice is None else "The model is chosen from the solved points. "
             console.print(f"{chosen}{_GO_ON}")
         raise typer.Exit(EXIT_INCOMPLETE)
 

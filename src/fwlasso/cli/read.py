@@ -80,7 +80,7 @@ def _of_samples(source: Input) -> dict[str, Any]:
 def note_first_index(data: Store | Table | SummedTable, file: Path, detail: Detail, zero_based: bool | None) -> None:
     """Note what LIBSVM indices count from, if nobody said so."""
     if data.first_index == 1 and zero_based is None and not file.is_dir():
-        detail.note("indices count from 1, as none of them is 0; with --zero-based from 0")
+        detail.note("indices count from 1, since none of them is 0; --zero-based counts from 0")
 
 
 def read_validation(file: Path, data: Store | Table | SummedTable, source: Input, detail: Detail) -> Table:
@@ -136,15 +136,15 @@ def _warn_of_doubts(data: Store | Table | SummedTable, responses: NDArray[np.flo
     if responses.size == 2 < shape_of(data)[0]:
         what = f"the response {target!r}" if target else "the response"
         values = f"{responses[0]:g} and {responses[1]:g}"
-        warn_of_doubt(f"{file}: {what} has two values, {values}: least squares, not classification")
+        warn_of_doubt(f"{file}: {what} has two values, {values}: this is least squares, not classification")
     if file.is_dir() or suffix_of(file) not in TABLES:
         return
     names = (*(data.feature_names or ()), str(target))
     if source.target is None:
-        others = f"--target takes another of {shortened(names)}"
+        others = f"--target names another of {shortened(names)}"
         warn_of_doubt(f"{file}: the response is {target!r}, the last column; {others}")
     nameless = [name for name in names if not name or name.startswith(("Unnamed: ", "__index_level_"))]
     if nameless:
-        warn_of_doubt(f"{file}: a column without a name is a feature; --exclude {nameless[0]!r} leaves out an index")
+        warn_of_doubt(f"{file}: a column without a name is used as a feature; --exclude {nameless[0]!r} leaves it out")
     if are_numbers(names):
-        warn_of_doubt(f"{file}: all names in the first row are numbers: is it a row of data, and are there no names?")
+        warn_of_doubt(f"{file}: all names in the first row are numbers: is it a row of data?")

@@ -36,10 +36,10 @@ def check_folder(folder: RunFolder) -> bool:
     try:
         run = read_checkpoint(out)
     except ValueError as error:
-        raise ValueError(f"{error}; --overwrite begins again") from error
+        raise ValueError(f"{error}; --overwrite starts again") from error
     if run is not None and not resume:
         state = "a complete run" if run.is_complete else "an unfinished run"
-        raise ValueError(f"{out} holds {state}: --resume goes on with it, --overwrite begins again")
+        raise ValueError(f"{out} holds {state}: --resume continues it, --overwrite starts again")
     if run is None and (out / PATH).exists():
         raise ValueError(f"{out} holds results: --overwrite replaces them")
     is_saved = run is not None and run.is_complete and run.is_saved and (out / PATH).exists()
@@ -100,7 +100,7 @@ def load_choice(run: Path, path: LassoPath) -> Choice | None:
         known = type(point) is int and 0 <= point < n == len(path) and np.isfinite(arrays["scores"]).any()
         require(bool(known) and model.n_features == p, "it does not belong to the path and the model beside it")
         shapes = [(n,) if values is None else values.shape for values in arrays.values()]
-        require(shapes[1] == (n,) and shapes[2][:1] == (n,) and len(shapes[2]) <= 2, "its scores do not fit each other")
+        require(shapes[1] == (n,) and shapes[2][:1] == (n,) and len(shapes[2]) <= 2, "its scores are inconsistent")
         known = all(isinstance(record[name], str) for name in names[:2]) and type(record[names[2]]) is bool
         known = known and all(record[name] is None or is_number(record[name]) for name in names[3:])
         require(known, f"{', '.join(names)}: one is of a wrong type")

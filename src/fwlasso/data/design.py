@@ -47,7 +47,7 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     if feature_names is not None:
         X, source = frame_values(X), X.iloc[:, 0].to_numpy() if feature_names and hasattr(X, "iloc") else None
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):  # numpy would count their nanoseconds
-        raise ValueError(f"X has dates or durations, {X.dtype}: make numbers of them first, such as days")
+        raise ValueError(f"X has dates or durations, {X.dtype}: convert them to numbers first, such as days")
     try:
         X = check_array(
             X, accept_sparse="csc", dtype=(np.float64, np.float32), order="F", ensure_all_finite=False, input_name="X"

@@ -38,7 +38,7 @@ def are_numbers(names: Sequence[str]) -> bool:
 def _names(X: Any) -> tuple[Any, ...] | None:
     # In this order: a column of a pandas frame is an attribute of it, whatever its name is.
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):  # polars' lazy frames, whose names cost a query
-        raise ValueError("X is a lazy frame, which has no numbers yet: collect() it first")
+        raise ValueError("X is a lazy frame, which has no numbers yet: call collect() first")
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas, polars
         return tuple(X.columns)
     if hasattr(X, "column_names") and hasattr(X, "schema"):  # pyarrow
@@ -101,14 +101,14 @@ def _fill(out: NDArray[Any], column: Any) -> bool:
 def _remedy(dtypes: set[str]) -> str:
     """Say how columns of such types become numbers."""
     dates = {dtype for dtype in dtypes if dtype.lower().startswith(("date", "time", "duration"))}
-    told = ["Make numbers of dates: (column - column.min()).dt.days, for example."] if dates else []
+    told = ["Convert dates to numbers, for example by (column - column.min()).dt.days."] if dates else []
     if "object" in dtypes:
-        told.append("Objects that are numbers become so by pandas.to_numeric(column).")
+        told.append("Convert objects that are numbers by pandas.to_numeric(column).")
     if dtypes - dates:
         told.append(
             "Encode texts and categories: "
             "sklearn.compose.ColumnTransformer([('codes', OneHotEncoder(), columns)], remainder='passthrough') in "
-            "front of this one in a Pipeline gives columns of numbers, and keeps sparse ones sparse"
+            "front of this one in a Pipeline gives columns of numbers, and keeps sparse columns sparse"
         )
     return " ".join(told)
 

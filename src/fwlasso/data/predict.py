@@ -60,7 +60,7 @@ def predict(X: Any, model: Linear) -> NDArray[np.float64]:
                 return np.full(matrix.shape[0], intercepts)
             matrix = matrix[:, places] if frame_names(matrix) is None else frame_columns(matrix, places)
         elif tuple(names) != tuple(used):
-            raise ValueError("X has other feature names, or another order of them, than the data of the path")
+            raise ValueError("X has other feature names than the data of the path, or has them in another order")
     if not isinstance(matrix, Genotypes):
         matrix = check_array(matrix, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
     if matrix.shape[1] != coefs.shape[0]:
@@ -85,7 +85,7 @@ def match_columns(container: Table | Store, n_features: int, first_index: int | 
         return container.X
     if container.first_index != first_index:
         raise ValueError(
-            f"X counts its features from {container.first_index}, and the data of the model count from {first_index}: "
+            f"X counts its features from {container.first_index}, but the data of the model count from {first_index}: "
             f"read it with zero_based={first_index == 0}"
         )
     return fit_columns(container.X, n_features)
@@ -98,7 +98,7 @@ def fit_columns(X: Any, n_features: int) -> Any:
         indptr = np.append(X.indptr, np.full(n_features - p, X.indptr[-1], X.indptr.dtype))
         return sp.csc_array((X.data, X.indices, indptr), shape=(m, n_features))
     n_ignored = np.count_nonzero(np.diff(X.indptr[n_features:]))
-    warn_of_doubt(f"{n_ignored:,} features that the model does not know are ignored")
+    warn_of_doubt(f"{n_ignored:,} features unknown to the model are ignored")
     return X[:, :n_features]
 
 
@@ -116,7 +116,7 @@ def _find(names: Sequence[str], used: Sequence[str]) -> list[int]:
     wanted = set(used)
     if len(wanted) < len(used):
         twice = next(name for k, name in enumerate(used) if name in used[:k])
-        raise ValueError(f"the model has two features {twice!r}: give X without names, by their places")
+        raise ValueError(f"the model has two features {twice!r}: give X without names, in the order of the fit")
     found: dict[str, int] = {}
     for k, name in enumerate(names):
         if name in wanted and found.setdefault(name, k) != k:

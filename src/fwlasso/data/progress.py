@@ -8,13 +8,13 @@ from .checks import ask
 
 
 class Step(NamedTuple):
-    """How far a work is, as told to its progress callback.
+    """How far a task is, as reported to its progress callback.
 
     Attributes
     ----------
     what : str
-        The work, such as "copying", "reading train.svm" or "downloading" and an address. A call may tell of several
-        works, one after the other, each with a total of its own.
+        The task, such as "copying", "reading train.svm" or "downloading" and an address. A call may report
+        several tasks, one after the other, each with its own total.
     done : int
         Bytes or numbers, of the same unit as `total`.
     total : int or None

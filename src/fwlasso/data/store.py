@@ -74,7 +74,7 @@ class Store:
         try:
             names = json.loads(self._names.tobytes())
         except ValueError as error:
-            _refuse(self.folder, f"the names of the features are no JSON: {error}")
+            _refuse(self.folder, f"the names of the features are not JSON: {error}")
         if not isinstance(names, list) or len(names) != self.shape[1] or not all(isinstance(n, str) for n in names):
             _refuse(self.folder, f"the names of the features are not {self.shape[1]} texts")
         return tuple(names)
@@ -115,7 +115,7 @@ def open_store(folder: str | Path) -> Store:
             continue
         if read_manifest(folder) == manifest:  # else it was replaced meanwhile: never a mix of two stores
             return store
-    raise ValueError(f"{folder} is replaced again and again while it is opened")
+    raise ValueError(f"{folder} was replaced repeatedly while it was being opened")
 
 
 def verify_store(folder: str | Path, progress: ProgressCallback | None = None) -> Store:
@@ -199,12 +199,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         manifest = None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ValueError(f"{folder} is not a store: {MANIFEST} is not that of one")
+        raise ValueError(f"{folder} is not a store: {MANIFEST} is not the manifest of one")
     version = manifest.get("version")
     if type(version) is not int or version < 1:
-        _refuse(folder, f"the manifest has no version, but {version!r}")
+        _refuse(folder, f"the manifest has no valid version, but {version!r}")
     if version > VERSION:
-        _refuse(folder, f"it was written by a newer version of fwlasso (format {version}, known is {VERSION})")
+        _refuse(folder, f"it was written by a newer version of fwlasso (format {version}; this one reads {VERSION})")
     _check_manifest(folder, manifest)
     return manifest
 
@@ -248,7 +248,7 @@ def _map_store(folder: Path, manifest: dict[str, Any]) -> Store:
     if X is None:
         indptr, n_entries = arrays["indptr"], arrays["indices"].size
         if arrays["data"].size != n_entries or indptr[0] != 0 or indptr[-1] != n_entries:
-            _refuse(folder, "data.npy, indices.npy and indptr.npy do not fit each other")
+            _refuse(folder, "data.npy, indices.npy and indptr.npy are inconsistent")
         X = sp.csc_array((m, p), dtype=arrays["data"].dtype)
         # The constructor would copy int64 indices to int32.
         X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], indptr

@@ -44,7 +44,7 @@ def carry_over(
     used = np.unique(coefs.indices[coefs.data != 0.0]).tolist()
     if used and bool(variants) != (X.variants is not None):
         which, remedy = ("X", "read it with open_bed") if variants else ("model", "fit it again")
-        raise ValueError(f"the {which} does not tell the alleles of its variants, and may count others: {remedy}")
+        raise ValueError(f"the {which} does not record the alleles of its variants, and may count others: {remedy}")
     counts = Counter(names[j] for j in variants)
     by_place = {_NAMELESS, *(name for name, count in counts.items() if count > 1)}
     keys = {j: _key(names[j], variants.get(j), by_place) for j in used}

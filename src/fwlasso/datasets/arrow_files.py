@@ -244,7 +244,7 @@ class _Csv(NamedTuple):
             if not (found or "").strip():
                 raise ValueError(f"{where}: the cell is empty; fill it, or {_LEAVE_OUT}") from error
             raise ValueError(
-                f"{where}: expected a number, found {found!r}; make numbers of the column, or {_LEAVE_OUT}"
+                f"{where}: expected a number, found {found!r}; convert the column to numbers, or {_LEAVE_OUT}"
             ) from error
 
 
@@ -294,7 +294,7 @@ def _numbers(file: Path, batch: Any, name: str, first_row: int) -> NDArray[np.fl
         raise ValueError(f"{file}, row {row}, column {name!r}: there is no value; fill it, or {_LEAVE_OUT}")
     if not is_number(column.type) and not str(column.type).startswith("decimal"):
         raise ValueError(
-            f"{file}, column {name!r}: expected numbers, found {column.type}; make numbers of it, or {_LEAVE_OUT}"
+            f"{file}, column {name!r}: expected numbers, found {column.type}; convert it to numbers, or {_LEAVE_OUT}"
         )
     values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
     if not np.isfinite(values).all():

@@ -41,7 +41,7 @@ def numbers_in(beside: Path, file: Path, *, is_text: bool) -> NDArray[Any]:
     except ValueError as error:
         raise ValueError(
             f"{beside}, the response for {file}: {error}; expected "
-            "an array in a .npy file, or a number a line in a .txt"
+            "an array in a .npy file, or one number per line in a .txt"
         ) from None
 
 

@@ -31,14 +31,14 @@ def convert(
 ) -> Store:
     r"""Convert a file to a store, block by block.
 
-    The store appears when it is complete, in one step; one that was there before goes a moment earlier. Text
+    The store appears when it is complete, in one step; an existing one is removed a moment earlier. Text
     and packed files are unpacked beside it on the way, which takes as much space on the disk again;
     Matrix Market text and COO matrices are read into memory.
 
     Parameters
     ----------
     source : path
-        What `read_table` reads, a store included; but not genotypes, which are used where they lie.
+        What `read_table` reads, including a store, but not genotypes, which are used in place.
     folder : path
         Where the store will be.
     target : str, optional
@@ -109,7 +109,7 @@ def _select(what: Any, n: int, names: tuple[str, ...] | None, argument: str) -> 
     except IndexError as error:
         raise ValueError(f"{argument}: {error}") from None
     if np.unique(chosen).size < chosen.size:
-        raise ValueError(f"{argument} has some more than once")
+        raise ValueError(f"{argument} selects some more than once")
     if chosen.size == 0:
         raise ValueError(f"{argument} selects nothing")
     return chosen

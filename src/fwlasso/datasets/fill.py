@@ -135,8 +135,8 @@ def _require_order(source: Source, selection: Selection, indices: NDArray[Any], 
     if j >= 0:
         column = j if selection.columns is None else int(selection.columns[j])
         raise ValueError(
-            f"X: the entries of column {_name(source, column)} are not in the order of their rows, or two are of one "
-            "place: a sparse matrix of scipy is put in order by X.sum_duplicates()"
+            f"X: the entries of column {_name(source, column)} are not in the order of their rows, or two have the "
+            "same row: X.sum_duplicates() repairs a sparse matrix of scipy"
         )
 
 

@@ -48,12 +48,12 @@ def load_libsvm(
         A file; packed if its name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``, the latter with the library
         backports.zstd.
     n_features : int, optional
-        The number of columns. By default the largest index tells, and there is at least one.
+        The number of columns. By default given by the largest index, and at least one.
     dtype : float64 or float32
         Of the matrix.
     zero_based : bool or "auto"
         Whether indices count from 0. "auto": they count from 1 unless there is a 0, as in scikit-learn. That is a guess
-        for every file by itself: where several belong together, say which it is.
+        for each file separately: if several belong together, say which it is.
     query_id : bool
         Whether to return the queries of all rows, too. Every row must have one then; otherwise they are skipped.
     n_threads : int, optional

@@ -19,8 +19,8 @@ def dump_libsvm(
     """Write a LIBSVM file, row by row.
 
     Numbers are written with as few digits as `load_libsvm` needs to read the same float64; the numbers of float32 are
-    written as the float64 that they are. Of dense matrices the zeros are left out; of sparse ones all that is stored
-    is written.
+    written as the float64 that they are. Zeros of dense matrices are left out; all stored entries of sparse ones are
+    written.
 
     Parameters
     ----------

@@ -57,15 +57,15 @@ def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | Non
         if zero_based is not None or "an index of at least 1" not in str(error):
             raise
         remedy = (
-            "if this file alone counts from 0, fwlasso predict --zero-based reads it; "
-            "if they do, too, fit again with --zero-based (zero_based=True)"
+            "if only this file counts from 0, fwlasso predict --zero-based reads it; "
+            "if those data do, too, fit again with --zero-based (zero_based=True)"
         )
         raise ValueError(
-            f"{error}: indices count from 1, as there is no 0 in the data of the model; {remedy}"
+            f"{error}: indices count from 1, since there is no 0 in the data of the model; {remedy}"
         ) from None
     if known is None and rows.first_index == 1:
         raise ValueError(
-            f"{file}: there is no index 0, and the model was not fitted to LIBSVM text: tell whether indices count "
+            f"{file}: there is no index 0, and the model was not fitted to LIBSVM text: say whether indices count "
             "from 0 or 1 by --zero-based or --one-based"
         )
     return rows if first_index is None else rows._replace(first_index=first_index)

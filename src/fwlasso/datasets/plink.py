@@ -202,9 +202,7 @@ def _check_magic(path: Path) -> None:
     with path.open("rb") as stream:
         magic = stream.read(len(_MAGIC))
     if magic == _SAMPLE_MAJOR:
-        raise ValueError(
-            f"{path} has one sample after the other, and columns are needed: write it again with plink --make-bed"
-        )
+        raise ValueError(f"{path} is stored sample by sample, not variant by variant: convert it with plink --make-bed")
     if magic != _MAGIC:
         raise ValueError(f"{path} is not a PLINK .bed file: it begins with other bytes")
 

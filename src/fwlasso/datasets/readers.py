@@ -155,7 +155,7 @@ def check_ids(file: Path, reader: "Reader", wanted: Wanted, *, is_new: bool = Fa
 
 def _open_store(folder: Path, wanted: Wanted, _desk: Desk) -> Table:
     if wanted.target is not None:
-        raise ValueError(f"target: {folder} is a store, which has its response")
+        raise ValueError(f"target: {folder} is a store, which contains its response")
     store = open_store(folder)
     return Table(store.X, store.y, store.feature_names, store.target, store.first_index)
 
@@ -194,5 +194,5 @@ def suffix_of(file: Path) -> str:
     name, packed = Path(file.name.lower()), is_packed(file)
     suffix = Path(name.stem).suffix if packed else name.suffix
     if suffix not in READERS or (packed and not READERS[suffix].may_be_packed):
-        raise ValueError(f"{file}: the ending of the name must be one of {', '.join(READERS)}")
+        raise ValueError(f"{file}: the file extension must be one of {', '.join(READERS)}")
     return suffix

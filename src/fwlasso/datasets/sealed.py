@@ -50,14 +50,14 @@ def unseal(text: str | bytes, kind: str, version: int) -> dict[str, Any]:
         record = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not a {kind}: {error}") from None
-    require(isinstance(record, dict) and record.get("format") == kind, f"not a {kind}: its format is another one")
+    require(isinstance(record, dict) and record.get("format") == kind, f"not a {kind}: it has another format")
     found = record.get("version")
     if found != version:
         age = "an earlier" if type(found) is int and found < version else "another"
-        remedy = f"(format {found!r}, and {version} is known): make it again"
+        remedy = f"(format {found!r}; this one reads {version}): make it again"
         raise ValueError(f"the {kind} was written by {age} version of fwlasso {remedy}")
     checksum = record.pop(_CHECKSUM, None)
-    require(checksum == _digest(json.dumps(record).encode()), f"the {kind} was altered: its checksum is another one")
+    require(checksum == _digest(json.dumps(record).encode()), f"the {kind} was altered: its checksum does not match")
     return record  # type: ignore[no-any-return]
 
 
@@ -94,7 +94,7 @@ class Arrays:
     def take(self, name: str, dtype: type[np.generic], *shape: int, finite: bool = True) -> NDArray[Any]:
         """Return an array of this type and shape; raise a ValueError if it is another one, or was altered."""
         content = self._archive.read(f"{name}.npy")
-        require(_digest(content) == self.record["arrays"].get(name), f"{name} was altered: its checksum is another one")
+        require(_digest(content) == self.record["arrays"].get(name), f"{name} was altered: its checksum does not match")
         stream = io.BytesIO(content)
         np.lib.format.read_magic(stream)
         found = np.lib.format.read_array_header_1_0(stream)
@@ -126,7 +126,7 @@ def check_supports(indptr: NDArray[np.int64], columns: NDArray[np.int64], p: int
     """Raise a ValueError unless these are the columns of X with a coefficient, of p, in order for every point."""
     falls = indptr[1:] < indptr[:-1]  # no differences, which can overflow
     fits = indptr.size > 0 and indptr[0] == 0 and indptr[-1] == columns.size and not falls.any()
-    require(bool(fits), "the supports of its points do not fit each other")
+    require(bool(fits), "the supports of its points are inconsistent")
     inside = columns.size == 0 or 0 <= columns.min() <= columns.max() < p
     require(bool(inside), f"a column is outside 0..{p - 1}")
     rises = np.append(True, columns[1:] > columns[:-1])[: columns.size]

@@ -23,7 +23,7 @@ _BLOCK = 16 << 20  # bytes of text parsed at a time
 def open_libsvm(file: Path, wanted: Wanted, desk: Desk) -> Source | Table:
     """Return LIBSVM text as a source, if there is a place to spool its rows to; else as a table."""
     if wanted.target is not None:
-        raise ValueError(f"{file}: LIBSVM files have their target in the first place of every line, not by name")
+        raise ValueError(f"{file}: the target of a LIBSVM file is the first number of every line, and has no name")
     if desk.scratch is None:
         return read_libsvm(file, wanted.zero_based)
     columns, data = desk.spool("columns", np.int64), desk.spool("data", np.float64)

@@ -29,7 +29,7 @@ def write_store(
 ) -> Store:
     """Write a matrix and a response to a store.
 
-    The folder appears when it is complete, in one step. A store that was there before goes a moment earlier.
+    The folder appears when it is complete, in one step. An existing store is removed a moment earlier.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def require_free(folder: str | Path) -> Path:
     """Return where a store is to be written: nothing, an empty folder, or a store. Anything else is left alone."""
     folder = Path(folder)
     if folder.is_dir() and not is_store(folder) and any(folder.iterdir()):
-        raise ValueError(f"folder: {folder} is not a store and not empty; it is left alone")
+        raise ValueError(f"folder: {folder} is neither a store nor empty; it is left unchanged")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"folder: {folder} is a file")
     return folder
@@ -86,7 +86,7 @@ def build(folder: Path, source: Source, selection: Selection, dtype: Any, tell: 
     if names is not None and len(names) != source.shape[1]:
         raise ValueError(f"feature_names: there are {len(names)} for {source.shape[1]} columns")
     if m == 0 or p == 0:
-        raise ValueError(f"X has {m} rows and {p} columns: there must be some of both")
+        raise ValueError(f"X has {m} rows and {p} columns: both must be at least 1")
     maps: list[np.memmap[Any, Any]] = []
 
     def allocate(name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -89,14 +89,14 @@ class SummedTable(NamedTuple):
     def problem(self, fit_intercept: bool, standardize: bool) -> GramProblem:
         """Return the least-squares problem."""
         if not fit_intercept and self.sums.coordinates.shifts.any():
-            raise ValueError("fit_intercept: the table was summed up for an intercept; sum_table(fit_intercept=False)")
+            raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
         found, centre = moments(self.sums, fit_intercept, standardize)
         no_copies = np.zeros(self.shape[1], np.bool_)
         return GramProblem(found, centre, self.sums.n_rows, no_copies, None, None)
 
     def as_design(self) -> NoReturn:
         """Refuse what needs rows."""
-        raise ValueError("X was summed up while it was read, and its rows are gone: use lasso_path, or read_table")
+        raise ValueError("X was summed as it was read, and its rows were not kept: use lasso_path, or read_table")
 
 
 def sum_table(
@@ -110,7 +110,7 @@ def sum_table(
     n_threads: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> SummedTable:
-    r"""Read a tall file once, of any size, and keep the inner products of its columns: all that certified paths take.
+    r"""Read a tall file once, of any size, and keep the inner products of its columns: all that certified paths need.
 
     Memory does not depend on the number of rows: 8 p^2 bytes for p features, for every thread and twice more. Up to
     4,000 features are taken. Blocks are cut by the numbers of rows, not by what a read brings, and added in order. The
@@ -155,9 +155,9 @@ def sum_table(
     file = Path(path)
     suffix = None if file == STDIN else suffix_of(file)
     if suffix not in (*LIBSVM, *TABLES):
-        raise ValueError(f"{file}: in one pass only files are read that end in {', '.join((*LIBSVM, *TABLES))}")
+        raise ValueError(f"{file}: the name must end in {', '.join((*LIBSVM, *TABLES))} to be read in one pass")
     if suffix in LIBSVM and (target is not None or columns is not None or exclude):
-        raise ValueError(f"{file}: LIBSVM files have no names, and their target in the first place of every line")
+        raise ValueError(f"{file}: LIBSVM files have no names, and their target is the first number of every line")
     wanted = Wanted(target, columns, exclude)
     coordinates: Coordinates | None = None
     for _ in range(_N_READINGS):

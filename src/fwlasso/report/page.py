@@ -36,8 +36,8 @@ def write_report(
     """Write a page about `path` to `file`; it needs no network to be read.
 
     The page has charts of the coefficients, the errors, the active features and the gaps, a slider along the points,
-    and tables of the model and of the points, which can be read without JavaScript, too. Of features that were never
-    active nothing is written, so that a path on millions of them makes a page of some hundred kilobytes.
+    and tables of the model and of the points, which can be read without JavaScript, too. Features that were never
+    active are left out, so that a path on millions of features makes a page of a few hundred kilobytes.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _lede(path: LassoPath, choice: Choice | None) -> str:
             f" (fit plus penalty) by more than {100.0 * path.gap_tolerance:.3g} % of the variation of the response."
         )
     if choice is not None and choice.blend != 1.0:
-        text += " The chosen model is refitted from one of them, and no gap is known for it."
+        text += " The chosen model is a refit of one of them, for which no gap is known."
     return text if path.ending is None else f"{text} {path.ending.sentence}"
 
 

@@ -162,7 +162,7 @@ def choice_on(path: LassoPath, choice: Any) -> Choice:
         fits = np.array_equal(found.coef.toarray()[:, 0], path.coef(found.point))
         fits = fits and found.intercept == path.intercepts[found.point]
     if not fits:
-        raise ValueError("choice must be that of a point of this path, got the choice of another one")
+        raise ValueError("choice must be that of a point of this path, got one of another path")
     return found
 
 

@@ -143,8 +143,8 @@ def lasso_cv(
 ) -> CrossValidation:
     """Compute a path, and choose a model on it by cross-validation or by an information criterion.
 
-    The folds use X where it lies: memory is that of some numbers per column and fold. They follow the grid of the path
-    on all samples, as in scikit-learn's LassoCV.
+    The folds use X in place, without a copy, and need memory for some numbers per column and fold. They follow the grid
+    of the path on all samples, as in scikit-learn's LassoCV.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def lasso_cv(
         Those of `lasso_path`: alphas, radii, eps, solver, standardize, ... `tol` is 1e-6 by default for gaps: scores of
         neighbouring points differ by little. The time limit is for all of the work;
         the callback counts the points of all paths together, and may be called by other threads, one at a time. With
-        a checkpoint the paths of the folds are kept, too: the same call goes on with whatever was not solved.
+        a checkpoint the paths of the folds are saved, too: the same call solves the remaining points.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def cross_validate(X: Any, y: Any, options: Options, selection: SelectionOptions
     if options.tol is None and options.rule == "gap":
         options = replace(options, tol=_TOL)
     if isinstance(selection.validation, float):
-        check_seeded(options, "the held-out samples")
+        check_seeded(options, "held-out samples")
     with solve_context(X, y, options, for_parts=True) as context:
         data = context.data
         assert isinstance(data, Data)
@@ -228,8 +228,8 @@ def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
     # By chance it is about 1 / sqrt(m) at most.
     if are_blocks and alike > max(_MUCH_ALIKE, 4.0 / np.sqrt(y.size)):
         warn_of_doubt(
-            f"Neighbouring responses are much alike (correlation {alike:.2f}), and the folds are blocks of neighbours: "
-            f"if samples are sorted, the scores mislead. Shuffle them: cv=KFold({len(splits)}, shuffle=True), or "
+            f"Neighbouring responses are very similar (correlation {alike:.2f}), and folds are blocks of neighbours: "
+            f"if samples are sorted, the scores are misleading. Shuffle: cv=KFold({len(splits)}, shuffle=True), or "
             "--shuffle on the command line."
         )
 
@@ -277,7 +277,7 @@ def _choose(
     n_points = min(len(path), *map(len, folds))
     scores = np.stack([of_fold[:n_points] for of_fold in folds], axis=2)  # points, blends, folds
     if np.isnan(scores).any(axis=2).all() and any(it.ending is not None for it in (path, *fold_paths)):
-        warn_of_doubt("Nothing was solved in every fold before the end: no model is chosen.")
+        warn_of_doubt("No point was solved in every fold before the end: no model is chosen.")
         return choice_of_point(path, 0, str(selection.rule), scoring.name, np.full(len(path), np.nan)), path
     needs_refit = np.array(selection.blends) < 1.0
     scores[np.ix_(~whole.has_refit[:n_points], needs_refit)] = np.nan

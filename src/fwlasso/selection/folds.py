@@ -52,7 +52,7 @@ class SelectionOptions:
         looked_at = [name for name in ("cv", "scoring", "validation") if getattr(self, name) is not None]
         looked_at += ["relax"] if self.relax else []
         if self.rule in INFORMATION_RULES and looked_at:
-            raise ValueError(f"{looked_at[0]}: rule={self.rule!r} looks at no other samples, and needs none of it")
+            raise ValueError(f"{looked_at[0]}: rule={self.rule!r} uses no held-out samples, so leave it out")
 
     def _relax_is_valid(self) -> bool:
         if isinstance(self.relax, bool | np.bool_):

@@ -73,7 +73,7 @@ class Stability:
 def stability_selection(
     X: Any, y: Any = None, *, n_subsamples: int = 100, fraction: float = 0.5, **path_options: Any
 ) -> Stability:
-    """Compute paths on random subsamples, and how often every feature is selected on them.
+    """Compute paths on random subsamples, and count how often each feature is selected.
 
     Subsamples are drawn without replacement, in pairs that have no sample in common (Shah and Samworth 2013) if
     `fraction` is at most a half. They are masks over the same X, which is never copied.
@@ -111,7 +111,7 @@ def stability_selection(
         f"an integer from 1 to {_MOST:,}",
     )
     check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
-    check_seeded(options, "the subsamples")
+    check_seeded(options, "subsamples")
     with solve_context(X, y, options, for_parts=True) as context:
         masks = _subsamples(context.data.shape[0], n_subsamples, fraction, options.random_state)
         path, paths, _ = solve_paths(context, masks)

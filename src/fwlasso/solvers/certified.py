@@ -79,7 +79,7 @@ class Certified:
         try:
             return follow(problem, penalties, goal, self._max_iter, workers, tell=tell, guess=start)
         except NoRoom as full:
-            warn_of_doubt(f"{full} The rest of the path is solved from where the data lie, which takes longer.")
+            warn_of_doubt(f"{full} The rest of the path is solved on the data in place, which takes longer.")
             points = full.points
         n = len(points)
 

@@ -28,9 +28,9 @@ def objection(solver: str, grid: str, variant: str, block_size: int | None, is_r
     if variant != "paper":
         return f"variant: a level is for independent draws, give variant='paper', got {variant!r}"
     if block_size not in (None, 1):
-        return f"block_size: blocks go round, and are no independent draws, give block_size=1, got {block_size}"
+        return f"block_size: blocks cycle, and are not independent draws, give block_size=1, got {block_size}"
     if not is_rule_known:
-        return "sample_size: how few columns a function may draw is not known; give a number, a share or a rule"
+        return "sample_size: how few columns a function draws is unknown; give a number, a share or a rule"
     return None
 
 

@@ -151,7 +151,7 @@ def minimise_on_simplices(
         check("solver", solver, n == 1 or solver in ("sfw", "fw"), "sfw or fw for several simplices")
         problem = build_problem(design, np.zeros(design.n_samples), False, False, workers)
         if problem.units.x_power != 0:
-            raise ValueError("X: its numbers are too large or too small for their squares. Scale them")
+            raise ValueError("X: the squares of its numbers are out of the range of float64. Scale them")
         # |c_j - z_j'X u| is at most half of K, wherever u is in the ball.
         K = 2.0 * (float(np.max(np.abs(linear))) + problem.largest**2) if n == 1 else 0.0
         problem = problem._replace(xty=read_only(linear + K))

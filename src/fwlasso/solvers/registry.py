@@ -72,4 +72,4 @@ def current_name(solver: str) -> str:
 def register(name: str, entry: Entry) -> None:
     """Let `lasso_path` know a solver from outside the package."""
     if SOLVERS.setdefault(name, entry) is not entry:
-        raise ValueError(f"name: there is another solver {name!r}")
+        raise ValueError(f"name: there is already a solver {name!r}")

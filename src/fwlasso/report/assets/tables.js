@@ -82,7 +82,7 @@ watch((changed) => {
   byId("model-title").textContent = view.isHome ? name : `Point ${view.point + 1} of ${lastPoint + 1}`;
   byId("intercept").textContent = brief(intercept());
   const missing = view.isHome ? 0 : points.active[view.point] - pointRows(view.point).length;
-  byId("left-out").textContent = missing > 0 ? `; ${count(missing)} weaker features are not in this page` : "";
+  byId("left-out").textContent = missing > 0 ? `; ${count(missing)} weaker features are not on this page` : "";
   showFeatures();
 });
 
