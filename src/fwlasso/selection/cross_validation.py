@@ -137,7 +137,8 @@ def lasso_cv(
     X, y
         As in `lasso_path`.
     cv : int, splitter or iterable, optional
-        Folds as in scikit-learn: a number, any of its splitters, or pairs of index arrays. By default 5.
+        Folds as in scikit-learn: a number, any of its splitters, or pairs of index arrays. By default 5. Rows to fit
+        must differ within a fold, as weights of samples are not supported yet; held-out rows may be repeated.
     rule : {"min", "1se", "aic", "bic", "ebic"} or callable, default="min"
         "min": the best mean score; "1se": the sparsest model within one standard error of it; "aic", "bic", "ebic": an
         information criterion on the path, without folds; or a function of the path and the scores, of shape
