@@ -1,18 +1,21 @@
 """The judge of refits: least squares on the support of every point, computed in integers as paths are."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fwlasso.selection.cross_validation import CrossValidation
 
-from .judge import Fault, Truth, number, point_of, truth_of
+from .judge import Coefs, Fault, Truth, number, point_of, truth_of
 
-#: The sum of squares of a refit may be larger than the least one by this share of it, and of that of y ...
+#: What `lasso_cv` is asked for: refits alone, of whichever point.
+REFIT: dict[str, Any] = {"relax": [0.0], "rule": lambda *_: 0}
+# The sum of squares of a refit may be larger than the least one by this share of it, and of that of y.
 _SHARE, _OF_NULL = Fraction(1, 10**9), Fraction(1, 10**20)
-# ... and its intercept may be off by this share of its terms.
-_ROUNDING = Fraction(1, 2**50)
+# R2 may be off by so much.
 _R2 = Fraction(1, 10**9)
+_U = Fraction(1, 2**53)
 
 
 def least_squares(truth: Truth, support: np.ndarray) -> Fraction:
@@ -28,8 +31,8 @@ def least_squares(truth: Truth, support: np.ndarray) -> Fraction:
     return truth.y_scale**2 * Fraction(A[0, 0], before)
 
 
-def judge_refits(found: CrossValidation, values: np.ndarray, y: np.ndarray) -> list[Fault]:
-    """Judge the refits of all points, of `lasso_cv` with ``relax=[0.0]``."""
+def judge_refits(found: CrossValidation, values: np.ndarray, y: np.ndarray) -> tuple[Fault, ...]:
+    """Judge the refits of all points, of `lasso_cv` as `REFIT` asks it."""
     fit_intercept = found.path.settings["fit_intercept"]
     truth, faults = truth_of(values, y, fit_intercept, standardize=False), []
     for k, n_active in enumerate(found.path.n_active):
@@ -46,13 +49,20 @@ def judge_refits(found: CrossValidation, values: np.ndarray, y: np.ndarray) -> l
         if set(coefs) != set(support.tolist()) or loss > least * (1 + _SHARE) + null * _OF_NULL:
             text = f"refit of point {k}, {n_active} active: {number(loss):.6e}, least {number(least):.6e}"
             faults.append(Fault("wrong", text))
-        terms = [Fraction(float(b)) * sum(map(Fraction, values[:, j].tolist())) / len(y) for j, b in coefs.items()]
-        mean = sum(map(Fraction, y.tolist())) / len(y)
-        off = abs(Fraction(model.intercept) - (mean - sum(terms)) * fit_intercept)
-        if off > _ROUNDING * (abs(mean) + sum(map(abs, terms))) * (len(terms) + 1):
-            faults.append(
-                Fault("wrong", f"intercept {model.intercept!r} of the refit of point {k}: {number(off):.1e} off")
-            )
+        exact, size = _intercept(coefs, values, y) if fit_intercept else (0, 0)
+        if abs(Fraction(model.intercept) - exact) > (len(y) + len(coefs) + 8) * _U * size:
+            text = f"intercept {model.intercept!r} of the refit of point {k}, is {number(exact)!r}"
+            faults.append(Fault("wrong", text))
         if abs(Fraction(model.r2) - (1 - loss / null)) > _R2:
             faults.append(Fault("wrong", f"r2 {model.r2} of the refit of point {k}, is {number(1 - loss / null)}"))
-    return faults
+    return tuple(faults)
+
+
+def _intercept(coefs: Coefs, values: np.ndarray, y: np.ndarray) -> tuple[Fraction, Fraction]:
+    """Return the intercept that follows from the coefficients, and the size of its terms."""
+    exact = _mean(y) - sum(b * _mean(values[:, j]) for j, b in coefs.items())
+    return exact, _mean(np.abs(y)) + sum(abs(b) * _mean(np.abs(values[:, j])) for j, b in coefs.items())
+
+
+def _mean(values: np.ndarray) -> Fraction:
+    return sum(map(Fraction, values.tolist()), Fraction(0)) / len(values)

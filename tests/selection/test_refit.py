@@ -6,15 +6,15 @@ import scipy.linalg
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
-from attack.refits import judge_refits
+from attack.refits import REFIT, judge_refits
 from conftest import STORAGES, dense_problem, random_values
 from fwlasso import LassoCV, lasso_cv
 
 
 def relaxed(X, y, values, **settings):
     """Return what is chosen among refits, all of which are least squares on their supports."""
-    found = lasso_cv(X, y, relax=[0.0], rule=lambda *_: 5, **{"alphas": 10, "cv": 2, "tol": 1e-4} | settings)
-    assert judge_refits(found, values, y) == []
+    found = lasso_cv(X, y, **REFIT, **{"alphas": 10, "cv": 2, "tol": 1e-4} | settings)
+    assert judge_refits(found, values, y) == ()
     assert found.path.n_active.max() > 3
     return found
 
@@ -72,7 +72,7 @@ def test_supports_of_dependent_columns_are_refitted(rng):
 @pytest.mark.parametrize("storage", ["dense64", "csc64"])
 @pytest.mark.parametrize("shape", [(80, 6), (40, 60)])
 @pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("offset", [1e3, 1e6, 3e7, 1e9, 1e12])
+@pytest.mark.parametrize("offset", [1e3, 3e7, 1e12])
 def test_columns_far_from_zero_are_refitted_as_columns_about_zero(offset, standardize, shape, storage, rng):
     X, y = dense_problem(rng, *shape)
     values = X + offset * rng.uniform(1.0, 2.0, shape[1])
@@ -112,6 +112,7 @@ def test_supports_of_columns_that_nearly_depend_on_each_other_are_refitted(dista
     assert any({0, 1} <= set(found.path.coefs[:, [k]].indices.tolist()) for k in range(20))
 
 
+@pytest.mark.filterwarnings("ignore:The response is constant")  # of one sample
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_points_without_features_or_samples_to_spare_keep_their_models(m, rng, monkeypatch):
     def of_some(factor, right, **settings):
