@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ._core.columns import Vector
 from ._core.iterate import at
-from ._core.notices import warn_of_ending
+from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
 from ._core.problem import Problem, in_user_units
 from ._core.threads import Workers
@@ -99,6 +99,17 @@ def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
     variants = {} if known is None else {j: known.at(j) for j in np.unique(path.coefs.indices).tolist()}
     settings = {**path.settings, **data.origin}
     return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
+
+
+def warn_of_empty_models(problem: AnyProblem, target: str | None) -> None:
+    """Warn if zero is the solution for every penalty and every radius: X'y = 0."""
+    if problem.xty.any():
+        return
+    response = "the response" if target is None else f"the response {target!r}"
+    if problem.yy == 0.0:
+        warn_of_doubt(f"T{response[1:]} is constant: there is nothing to explain, and all models are empty.")
+    else:
+        warn_of_doubt(f"No column of X is correlated with {response}: all models are empty.")
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:

@@ -209,7 +209,8 @@ def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
     are_blocks = len(splits) > 1 and all(
         1 < rows.size == np.ptp(rows) + 1 and rows.size + np.count_nonzero(kept) == y.size for kept, rows in splits
     )
-    centred = y - y.mean()
+    near = y - y[0]  # exactly zero where y is constant
+    centred = near - near.mean()
     # Not by BLAS: its threads would spin beside the paths that follow.
     alike = np.sum(centred[1:] * centred[:-1]) / max(np.sum(centred**2), np.finfo(np.float64).tiny)
     # By chance it is about 1 / sqrt(m) at most.
