@@ -93,6 +93,7 @@ ODD = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*all models are empty")
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_paths_are_drawn(path, ax, odd):
     ODD[odd](path, ax).figure.savefig(io.BytesIO())

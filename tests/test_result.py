@@ -38,7 +38,8 @@ def path():
 
 
 def no_active():
-    return solve(y=np.ones(M), radii=3)
+    with pytest.warns(UserWarning, match="The response is constant"):
+        return solve(y=np.ones(M), radii=3)
 
 
 def test_summary_counts_statuses_in_order(path):
@@ -163,6 +164,7 @@ def test_at_is_exact_on_the_grid_and_linear_between(name, solve_grid):
             path.at(**{name: value})
 
 
+@pytest.mark.filterwarnings("ignore:The response is constant")
 # m alpha / m is not alpha for 24 samples and 0.1, 0.2 or 0.7.
 @pytest.mark.parametrize(("m", "alphas"), [(24, [0.1, 1.0, 0.5]), (24, [0.2, 0.7])])
 @pytest.mark.parametrize("checkpoint", [False, True])

@@ -102,6 +102,17 @@ def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
     return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
 
 
+def warn_of_empty_models(problem: AnyProblem, target: str | None) -> None:
+    """Warn if zero is the solution for every penalty and every radius: X'y = 0."""
+    if problem.xty.any():
+        return
+    response = "the response" if target is None else f"the response {target!r}"
+    if problem.yy == 0.0:
+        warn_of_doubt(f"T{response[1:]} is constant: there is nothing to explain, and all models are empty.")
+    else:
+        warn_of_doubt(f"No column of X is correlated with {response}: all models are empty.")
+
+
 def warn_unless_converged(path: LassoPath, options: Options) -> None:
     """Warn with gap, tolerance and remedy if a point or the path did not come to its end."""
     certified = options.rule == "gap"

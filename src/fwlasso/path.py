@@ -18,7 +18,15 @@ from ._core.dense import Dense
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory
-from .assembly import assemble, certify, check_columns, label, warn_of_small_samples, warn_unless_converged
+from .assembly import (
+    assemble,
+    certify,
+    check_columns,
+    label,
+    warn_of_empty_models,
+    warn_of_small_samples,
+    warn_unless_converged,
+)
 from .checkpoints.folder import Checkpoint, Grid, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.design import Design
@@ -262,10 +270,16 @@ class Problems:
             self._grams = GramSubsets(self._data, masks, *self._units, context.workers)
 
     def whole(self, workers: Workers) -> AnyProblem:
-        """Return the problem on all samples."""
+        """Return the problem on all samples, and warn if it has no model but the empty one."""
+        problem: AnyProblem
         if isinstance(self._data, SummedTable):
-            return self._data.problem(*self._units)
-        return self._by_columns(None, workers) if self._grams is None else self._with_columns(self._grams.whole(), None)
+            problem = self._data.problem(*self._units)
+        elif self._grams is None:
+            problem = self._by_columns(None, workers)
+        else:
+            problem = self._with_columns(self._grams.whole(), None)
+        warn_of_empty_models(problem, self._data.origin.get("target"))
+        return problem
 
     def part(self, number: int, workers: Workers) -> AnyProblem:
         """Return the problem on the samples of a mask."""

@@ -13,6 +13,7 @@ from fwlasso.solvers.registry import SOLVERS
 from . import generators
 from .generators import GENERATORS, Data, Rng
 from .judge import Fault, Verdict, judge
+from .refits import REFIT, judge_refits
 from .storages import KINDS, fits, held
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
@@ -36,7 +37,7 @@ class Case(NamedTuple):
     def types(self) -> tuple[Any, ...]:
         """What kernels are compiled for."""
         plain = not (self.options["fit_intercept"] or self.options["standardize"])
-        return self.kind, self.options["solver"], plain, "radii" in self.options, self.splits is not None
+        return self.kind, self.options["solver"], plain, "radii" in self.options, self.data.folds
 
     @property
     def may_be_refused(self) -> bool:
@@ -60,7 +61,11 @@ def make_case(seed: int, number: int, names: tuple[str, ...] = tuple(GENERATORS)
     if data.folds is not None:  # masks are types of their own: few of them
         kind = str(rng.choice(["dense64", "csc64"]))
     splits = draw_splits(rng, len(data.y), data.folds) if data.folds else None
-    return Case(name, kind, data, draw_options(rng, data, splits is not None), splits)
+    options = draw_options(rng, data, splits is not None)
+    if data.folds == "refit":  # of columns about their means, and with points that have few features
+        options = {name: value for name, value in options.items() if name != "radii"}
+        options |= {"alphas": int(rng.integers(2, 11)), "fit_intercept": True}
+    return Case(name, kind, data, options, splits)
 
 
 def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
@@ -105,7 +110,10 @@ def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
 def draw_splits(rng: Rng, m: int, folds: str) -> Splits:
     """Return folds; of one sample, it is held out or, once, all that is kept."""
     order = rng.permutation(m)
-    if folds == "many":
+    if folds == "repeated":
+        drawn = rng.integers(0, m, m)
+        return [(order[1:], order[:1]), (np.append(drawn, drawn[0]), order[: m // 2])]
+    if folds != "one":
         parts = np.array_split(order, 3)
         return [(np.sort(np.concatenate(parts[:k] + parts[k + 1 :])), np.sort(parts[k])) for k in range(3)]
     one, others = order[:1], np.sort(order[1:])
@@ -122,16 +130,22 @@ def run(case: Case, strict: bool = False) -> Verdict:
             if case.splits is None:
                 path, folds, scores = lasso_path(X, y, **case.options), (), None
             else:
-                found = lasso_cv(X, y, cv=case.splits, **case.options)
+                asked = REFIT if case.data.folds == "refit" else {}
+                found = lasso_cv(X, y, cv=case.splits, **case.options, **asked)
                 path, folds, scores = found.path, found.fold_paths, found.choice.fold_scores
         except Exception as error:
             return Verdict(faults=(_refusal(case, error),))
+        if case.data.folds == "repeated":
+            return Verdict(faults=(Fault("wrong", "repeated rows to fit were taken once each"),))
         try:
             verdict = judge(path, X, values, y, strict=strict)
             for k, fold in enumerate(folds):
                 train, test = case.splits[k]
                 verdict += judge(fold, X, values, y, train, strict)
-                verdict += Verdict(faults=_judge_scores(fold, values[test], y[test], scores[:, k]))
+                if case.data.folds != "refit":
+                    verdict += Verdict(faults=_judge_scores(fold, values[test], y[test], scores[:, k]))
+            if case.data.folds == "refit":
+                verdict += Verdict(faults=judge_refits(found, values, y))
         except Exception as error:
             return Verdict(faults=(Fault("errors", f"of the judge: {error!r}"),))
     return verdict
@@ -140,7 +154,10 @@ def run(case: Case, strict: bool = False) -> Verdict:
 def _refusal(case: Case, error: Exception) -> Fault:
     if not isinstance(error, ValueError):
         return Fault("errors", repr(error))
-    fair = case.may_be_refused and _NAMES_AN_ARGUMENT.search(str(error))
+    if case.data.folds == "repeated":
+        fair: object = re.search(r"^cv: fold 2 has repeated rows", str(error))
+    else:
+        fair = case.may_be_refused and _NAMES_AN_ARGUMENT.search(str(error))
     return Fault("refused" if fair else "refused wrongly", str(error))
 
 

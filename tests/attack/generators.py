@@ -14,7 +14,8 @@ class Data(NamedTuple):
     X: np.ndarray
     y: np.ndarray
     extreme: bool = False  # numbers whose squares or coefficients are beyond float64 may be refused
-    folds: str | None = None  # "many" or "one": cross-validated, with folds of many samples or of one
+    #: Cross-validated, with folds of "many" samples or of "one", with "repeated" rows to fit, or with a "refit".
+    folds: str | None = None
 
 
 def draw_shape(rng: Rng) -> tuple[int, int]:
@@ -114,6 +115,12 @@ def one_outlier(rng: Rng) -> Data:
 def times_of(rng: Rng, m: int, p: int, unit: float, span: float) -> np.ndarray:
     """Return unix times in `unit` per second, over `span` seconds."""
     return np.round((1.7e9 + rng.uniform(0.0, span, (m, p))) * unit * 1024.0) / 1024.0
+
+
+def refits_far_from_zero(rng: Rng) -> Data:
+    """Columns whose means are 1e3 to 1e12 times their spread, to be refitted by least squares."""
+    V = rng.standard_normal((int(rng.integers(12, 41)), int(rng.integers(2, 61))))
+    return means_of(rng, V, 10.0 ** rng.uniform(3.0, 12.0))._replace(folds="refit")
 
 
 def unix_times(rng: Rng) -> Data:
@@ -281,6 +288,8 @@ GENERATORS: dict[str, Callable[[Rng], Data]] = {
     "powers": powers,
     "large_means_in_folds": lambda rng: means(rng)._replace(folds="many"),
     "folds_of_one": lambda rng: (GENERATORS["plain"], means, years)[rng.integers(3)](rng)._replace(folds="one"),
+    "bootstrap": lambda rng: GENERATORS["plain"](rng)._replace(folds="repeated"),
+    "refits_far_from_zero": refits_far_from_zero,
     "sparse_and_far": sparse_and_far,
     "y_far_from_zero": lambda rng: Data(V := normal(rng), 10.0 ** rng.integers(4, 16) + response(rng, V)),
     **{make.__name__: make for make in (y_constant, y_one_ulp, y_orthogonal)},

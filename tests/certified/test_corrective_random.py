@@ -11,6 +11,8 @@ from conftest import STORAGES
 from fwlasso import LassoPath, Status, lasso_path
 from judge import Exact, exact, forms_of, judge, rounding, solve
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*all models are empty")  # as they are, on some of the problems
+
 
 class Given(NamedTuple):
     """A random problem and what is asked of it."""

@@ -1,6 +1,7 @@
 """The commands predict and report, and held-out data: --validation."""
 
 import numpy as np
+import pytest
 
 from cli_cases import INCOMPLETE, NAMES, SAVED, M, P, X, Y, call, call_json, plain, predictions, write_csv, write_svm
 from fwlasso import LassoPath, LinearModel
@@ -122,3 +123,15 @@ def test_the_response_is_named_wherever_something_is_told(run, tmp_path):
     another = call("path", "table.csv", "--target", "f3", "--alphas", 5)
     assert "response 'f3'" in another.stdout.splitlines()[0]
     assert "the last column" not in another.stderr
+
+
+@pytest.mark.parametrize("command", ["path", "cv", "path --solver gram"])
+def test_a_last_column_that_is_constant_is_told_to_be_the_response(command, tmp_path, monkeypatch):
+    rows = [f"{k % 7},{k % 5},2015" for k in range(30)]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,year", *rows]) + "\n")
+    notices = call_json(*command.split(), "t.csv", "--alphas", 3)["notices"]
+    assert [text for text in notices if "'year'" in text] == [
+        "t.csv: the response is 'year', the last column; --target takes another of a, b, year",
+        "The response 'year' is constant: there is nothing to explain, and all models are empty.",
+    ]

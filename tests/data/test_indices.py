@@ -37,7 +37,7 @@ USES = {
     "LinearModel.predict": lambda X, y, path: LinearModel.from_path(path, -1).predict(X),
     "LinearModel.predict by name": lambda X, y, path: LinearModel.from_path(path, -1).predict(Table(X, y)),
     "Lasso.fit": lambda X, y, path: Lasso().fit(X, y),
-    "Lasso.predict": lambda X, y, path: Lasso().fit(sp.csc_array((M, P)), y).predict(X),
+    "Lasso.predict": lambda X, y, path: Lasso().fit(sp.eye_array(M, P), y).predict(X),
     "describe": lambda X, y, path: describe(Table(X, y)),
 }
 

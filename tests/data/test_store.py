@@ -98,6 +98,7 @@ def test_a_path_uses_the_files_where_they_lie(tmp_path, monkeypatch, wide):
     np.testing.assert_array_equal(problems[0].xty, problems[1].xty)
 
 
+@pytest.mark.filterwarnings("ignore:.*all models are empty")
 @pytest.mark.parametrize("n_columns", [0, 5])
 def test_empty_columns(tmp_path, n_columns):
     given = sp.csc_array((M, 5)) if n_columns == 0 else sp.csc_array(np.eye(M)[:, [0, 0, 1, 1, 1]] * [1, 0, 1, 0, 0])

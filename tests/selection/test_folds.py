@@ -69,3 +69,40 @@ def test_other_samples_validate(rng):
     errors = ((found.path.predict(X[60:]) - y[60:][:, None]) ** 2).mean(axis=0)
     np.testing.assert_allclose(found.choice.scores, errors)
     assert found.fold_paths == ()
+
+
+@pytest.mark.parametrize("rows", [np.r_[:40, 3], [0, 1, 2, 3, -60]])
+def test_repeated_rows_to_fit_are_refused(rows, rng):
+    X, y = dense_problem(rng)
+    splits = [(np.arange(40), np.arange(40, 60)), (rows, np.arange(40, 60))]
+    for fit in (lambda: lasso_cv(X, y, cv=splits), lambda: LassoCV(cv=splits).fit(X, y)):
+        with pytest.raises(ValueError, match="cv: fold 2 has repeated rows to fit"):
+            fit()
+
+
+def test_repeated_rows_that_are_held_out_count_as_often(rng):
+    X, y = dense_problem(rng)
+    train, test = np.arange(40), np.r_[40:60, 41, 41, -1]
+    for scoring in (None, "neg_mean_squared_error"):
+        found = lasso_cv(X, y, cv=[(train, test)], scoring=scoring, alphas=10, rule=lambda *_: 5)
+        errors = ((found.fold_paths[0].predict(X[test]) - y[test][:, None]) ** 2).mean(axis=0)
+        np.testing.assert_allclose(np.abs(found.choice.fold_scores[:, 0]), errors)
+
+
+@pytest.mark.parametrize("shape", [(80, 5), (30, 60)])
+@pytest.mark.parametrize("select", [lambda _: slice(None), np.arange, lambda m: np.ones(m, np.bool_)])
+def test_a_split_may_fit_and_score_on_all_rows(select, shape, rng):
+    X, y = dense_problem(rng, *shape)
+    some = np.arange(0, shape[0], 2), np.arange(1, shape[0], 2)
+    found = lasso_cv(X, y, cv=[(select(shape[0]), select(shape[0])), some], alphas=10, rule=lambda *_: 5)
+    np.testing.assert_allclose(found.fold_paths[0].coefs.toarray(), found.path.coefs.toarray(), atol=1e-9)
+    errors = ((found.path.predict(X) - y[:, None]) ** 2).mean(axis=0)
+    np.testing.assert_allclose(found.choice.fold_scores[:, 0], errors)
+
+
+@pytest.mark.parametrize("rows", [[0, 60], [0.5], np.ones(61, np.bool_), np.zeros((2, 2), int), 3])
+def test_rows_that_are_not_there_are_refused(rows, rng):
+    X, y = dense_problem(rng)
+    for split in ((rows, [1]), ([1], rows)):
+        with pytest.raises(ValueError, match="cv must"):
+            lasso_cv(X, y, cv=[split])

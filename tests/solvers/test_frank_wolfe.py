@@ -194,6 +194,7 @@ def test_a_sample_without_a_better_vertex_takes_no_step_backwards(sample, rng):
     assert a[17] == pytest.approx(2.0)
 
 
+@pytest.mark.filterwarnings("ignore:.*all models are empty")
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 30), st.floats(0.0, 20.0))
 def test_any_small_problem_ends_feasible_with_an_honest_gap(seed, m, p, radius):

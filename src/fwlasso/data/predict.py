@@ -140,13 +140,13 @@ def predict_rows(
     for lo in range(0, used.size, _BLOCK):
         block = used[lo : lo + _BLOCK].astype(np.int64)
         values = np.empty((block.size, rows.size))
-        _gather(columns, block, rows, values)
+        gather(columns, block, rows, values)
         predicted += values.T @ by_feature[block].toarray()
     return predicted
 
 
 @kernel
-def _gather(columns: Any, features: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+def gather(columns: Any, features: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
     """Fill a row of `values` for every feature: its numbers at the samples `rows`."""
     column = np.zeros(shape(columns)[0])
     for f in range(features.size):

@@ -24,7 +24,7 @@ class GramSubsets:
     """The problem on all rows and those on some masks, in the same coordinates.
 
     Where no row is left out by two masks, as in cross-validation, one pass makes the sums of all of them, and those of
-    a mask are what the rows left out leave of the total. Otherwise every mask has a pass of its own.
+    a mask are what the rows left out leave of the total. Otherwise every mask that leaves out any row has its own pass.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class GramSubsets:
         self._units = fit_intercept, standardize
         self._workers = workers
         self._centres: dict[int, Centre] = {}
-        self._left_out: dict[int, RowSums] = {}
+        self._left_out: dict[int, RowSums | None] = {}
         fold_of, self._are_folds = _folds_of(masks, y.size)
         self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names)
         self._total = total_sums(self._folds)
@@ -48,6 +48,8 @@ class GramSubsets:
         """Return the problem on the rows of a mask."""
         if self._are_folds:
             kept, left_out = training_sums(self._folds, self._total, k), self._folds[k]
+        elif self._masks[k].all():
+            kept, left_out = self._total, None
         else:
             kept, left_out = row_sums(
                 self._X, self._y, self._units[0], self._workers, (~self._masks[k]).astype(np.int64)
@@ -58,11 +60,11 @@ class GramSubsets:
 
     def squared_errors(self, k: int, scaled_coefs: sp.csc_array) -> Vector | None:
         """Return mean squared errors of models on rows that a mask leaves out; None if the data tell them better."""
-        centre = self._centres[k]
-        if self._left_out[k].n_rows * scaled_coefs.shape[0] * scaled_coefs.shape[1] < _FEW_PRODUCTS:
+        centre, left_out = self._centres[k], self._left_out[k]
+        if left_out is None or left_out.n_rows * scaled_coefs.shape[0] * scaled_coefs.shape[1] < _FEW_PRODUCTS:
             return None
         weights = np.ascontiguousarray(scaled_coefs.toarray().T) * (centre.y_scale / centre.x_scale)
-        errors, roundings = held_out_errors(self._left_out[k], centre, weights)
+        errors, roundings = held_out_errors(left_out, centre, weights)
         return errors if (roundings <= _EXACT * errors).all() else None
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
-from .._core.threads import one_blas_thread
+from .._core.threads import Workers, one_blas_thread
 from ..data.checks import as_response
 from ..data.inputs import Data
 from ..data.keywords import explain_unknown
@@ -151,7 +151,8 @@ def lasso_cv(
     X, y
         As in `lasso_path`.
     cv : int, splitter or iterable, optional
-        Folds as in scikit-learn: a number, any of its splitters, or pairs of index arrays. By default 5.
+        Folds as in scikit-learn: a number, any of its splitters, or pairs of index arrays. By default 5. Rows to fit
+        must differ within a fold, as weights of samples are not supported yet; held-out rows may be repeated.
     rule : {"min", "1se", "aic", "bic", "ebic"} or callable, default="min"
         "min": the best mean score; "1se": the sparsest model within one standard error of it; "aic", "bic", "ebic": an
         information criterion on the path, without folds; or a function of the path and the scores, of shape
@@ -206,8 +207,8 @@ def cross_validate(X: Any, y: Any, options: Options, selection: SelectionOptions
             _warn_of_ordered_blocks(splits, data.response)
         paths = solve_paths(context, [split.kept for split in splits])
     path = paths.path
-    with one_blas_thread():
-        choice, scored = _choose(paths, splits, selection, scoring, data)
+    with one_blas_thread(), Workers(options.threads) as workers:
+        choice, scored = _choose(paths, splits, selection, scoring, data, workers)
     found = CrossValidation(path, choice, tuple(paths.subset_paths), scored)
     if found.ending is None:
         warn_at_end_of_grid(path, choice)
@@ -222,7 +223,8 @@ def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:
     are_blocks = len(splits) > 1 and all(
         1 < rows.size == np.ptp(rows) + 1 and rows.size + np.count_nonzero(kept) == y.size for kept, rows in splits
     )
-    centred = y - y.mean()
+    near = y - y[0]  # exactly zero where y is constant
+    centred = near - near.mean()
     # Not by BLAS: its threads would spin beside the paths that follow.
     alike = np.sum(centred[1:] * centred[:-1]) / max(np.sum(centred**2), np.finfo(np.float64).tiny)
     # By chance it is about 1 / sqrt(m) at most.
@@ -260,14 +262,20 @@ def _gain_beyond(scores: Vector) -> float:
 
 
 def _choose(
-    paths: SubsetPaths, splits: list[Split], selection: SelectionOptions, scoring: Scoring, data: Data
+    paths: SubsetPaths,
+    splits: list[Split],
+    selection: SelectionOptions,
+    scoring: Scoring,
+    data: Data,
+    workers: Workers,
 ) -> tuple[Choice, LassoPath]:
     """Score the points that all paths have, and choose one of them; return what the scores are of, too."""
     path, fold_paths, _ = paths
     if isinstance(selection.rule, str) and selection.rule in INFORMATION_RULES:
         return choose_by_information(path, selection.rule), path
-    folds = [_fold_scores(paths, k, split, selection, scoring, data=data) for k, split in enumerate(splits)]
-    whole = relax(data.design, data.response, path, selection.blends)
+    of_fold = partial(_fold_scores, paths, selection, scoring, data, workers)
+    folds = [of_fold(fold=k, split=split) for k, split in enumerate(splits)]
+    whole = relax(data, path, selection.blends, workers)
     if isinstance(selection.validation, tuple):
         X, y = selection.validation
         blended = whole.predict(
@@ -275,7 +283,7 @@ def _choose(
         )
         folds.append(scoring.of(blended, as_response(y, len(blended[0])), X, None))
     n_points = min(len(path), *map(len, folds))
-    scores = np.stack([of_fold[:n_points] for of_fold in folds], axis=2)  # points, blends, folds
+    scores = np.stack([scores[:n_points] for scores in folds], axis=2)  # points, blends, folds
     if np.isnan(scores).any(axis=2).all() and any(it.ending is not None for it in (path, *fold_paths)):
         warn_of_doubt("No point was solved in every fold before the end: no model is chosen.")
         return choice_of_point(path, 0, str(selection.rule), scoring.name, np.full(len(path), np.nan)), path
@@ -283,12 +291,19 @@ def _choose(
     scores[np.ix_(~whole.has_refit[:n_points], needs_refit)] = np.nan
     # Of equals the sparsest, then the one nearest to the Lasso.
     at = best_point(scores.mean(axis=2).ravel(), scoring.greater_is_better) % len(selection.blends)
-    scored = whole.mix(selection.blends[at], data)
+    scored = whole.mix(selection.blends[at])
     return choose_by_scores(scored, scores[:, at], selection.rule, scoring, selection.blends[at]), scored
 
 
 def _fold_scores(
-    paths: SubsetPaths, fold: int, split: Split, selection: SelectionOptions, scoring: Scoring, *, data: Data
+    paths: SubsetPaths,
+    selection: SelectionOptions,
+    scoring: Scoring,
+    data: Data,
+    workers: Workers,
+    *,
+    fold: int,
+    split: Split,
 ) -> NDArray[np.float64]:
     """Return the scores of a fold on the samples held out, of every point and blend."""
     path, (kept, rows) = paths.subset_paths[fold], split
@@ -296,7 +311,7 @@ def _fold_scores(
     if scoring.scorer is None and selection.blends == (1.0,) and np.array_equal(np.flatnonzero(~kept), np.sort(rows)):
         scores = paths.squared_errors(fold)
     if scores is None:
-        relaxed = relax(data.design, data.response, path, selection.blends, kept)
+        relaxed = relax(data, path, selection.blends, workers, kept)
         blended = relaxed.predict(partial(predict_rows, data.design.columns, rows), selection.blends)
         scores = scoring.of(blended, data.response, data.X, rows)
     scores = scores.reshape(len(path), -1)

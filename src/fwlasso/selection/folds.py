@@ -77,12 +77,29 @@ class SelectionOptions:
         else:
             splitter = check_cv(DEFAULT_FOLDS if self.cv is None else self.cv)
         m = response.size
-        found = []
+        found: list[Split] = []
         # Splitters copy sparse matrices to look at them: they get the number of samples alone.
         for train, test in splitter.split(np.zeros((m, 1)), response, **self.split_params):
+            rows, held_out = _rows(train, m), _rows(test, m)
             kept = np.zeros(m, np.bool_)
-            kept[train] = True
-            found.append(Split(kept, np.arange(m)[test]))
+            kept[rows] = True
+            if np.count_nonzero(kept) < rows.size:
+                raise ValueError(
+                    f"cv: fold {len(found) + 1} has repeated rows to fit, as bootstrap samples have, and each would "
+                    "count once: weights of samples are not supported yet. Leave the repeats out, or draw without "
+                    "replacement, as ShuffleSplit does"
+                )
+            found.append(Split(kept, held_out))
         empty = not found or any(not split.kept.any() or not split.held_out.size for split in found)
         check("cv", self.cv, not empty, "folds with samples to fit and samples to score")
         return found
+
+
+def _rows(which: Any, m: int) -> NDArray[np.int64]:
+    """Return the numbers of rows that an index, a mask or a slice selects of m."""
+    try:
+        rows: NDArray[np.int64] = np.arange(m)[which]
+    except IndexError as error:
+        raise ValueError(f"cv must select some of {m} rows: {error}") from None
+    check("cv", which, rows.ndim == 1, "folds that are lists of rows, masks or slices")
+    return rows

@@ -1,6 +1,6 @@
 """Least squares on the support of every point of a path: what the Lasso would say without its shrinkage."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,17 +11,27 @@ from numpy.typing import NDArray
 
 from .._core.columns import Columns, Matrix, Vector, add_column, dot_column, samples
 from .._core.jit import kernel
-from .._core.samples import center, n_samples, total_weight
-from .._core.weighted import weighted
-from ..data.design import Design
+from .._core.problem import Problem
+from .._core.samples import center, weight_vector
+from .._core.standardized import origins_of
+from .._core.threads import Workers
 from ..data.inputs import Data
-from ..data.predict import predict_rows
+from ..data.predict import gather
+from ..path import Mask
+from ..problem.build import build_problem
 from ..result import LassoPath
+
+Indices = NDArray[np.int64]
 
 #: Larger supports are not refitted: their least-squares fit takes the square of this many numbers.
 LARGEST_SUPPORT = 1000
-# Pivots of the normal equations below this are taken for zero: columns that depend on each other.
+# The normal equations Z'Z = L L', of columns of norm one, lose twice the digits that the columns do. Where an entry of
+# L's diagonal is below this, the columns themselves are decomposed.
+_LEAST_PIVOT = 1e-4
+# Columns of norm one depend on each other in a direction in which they have no more than this singular value.
 _RANK_TOL = 1e-10
+# Rows are decomposed by so many numbers.
+_BLOCK = 1 << 23
 
 
 class Relaxed(NamedTuple):
@@ -30,6 +40,7 @@ class Relaxed(NamedTuple):
     path: LassoPath
     coefs: sp.csc_array
     intercepts: Vector
+    r2: Vector  # of the refits
     has_refit: NDArray[np.bool_]
 
     def predict(self, predict: Callable[[sp.csc_array, Vector], Matrix], blends: Sequence[float]) -> list[Matrix]:
@@ -41,9 +52,13 @@ class Relaxed(NamedTuple):
         squares[:, ~self.has_refit] = np.nan
         return [lasso if blend == 1.0 else blend * lasso + (1.0 - blend) * squares for blend in blends]
 
-    def mix(self, blend: float, data: Data) -> LassoPath:
-        """Return the mixes of the points with their refits, of which no gap is known; the path itself for 1."""
-        path, y = self.path, data.response
+    def mix(self, blend: float) -> LassoPath:
+        """Return the mixes of the points with their refits, of which no gap is known; the path itself for 1.
+
+        What a refit leaves is orthogonal to the columns of its support, so that ||y - X b||^2 of a mix is that of the
+        refit and blend^2 times what the Lasso's is more.
+        """
+        path = self.path
         if blend == 1.0:
             return path
         values, intercepts = (
@@ -55,86 +70,98 @@ class Relaxed(NamedTuple):
             sp.csc_array((entries, path.coefs.indices, path.coefs.indptr), shape=path.coefs.shape)
             for entries in (values, values * path.scaled_coefs.data / path.coefs.data)
         )
-        residuals = y[:, np.newaxis] - predict_rows(data.design.columns, np.arange(y.size), coefs, intercepts)
-        centred = y - y.mean() if path.settings["fit_intercept"] else y
-        r2 = 1.0 - (residuals**2).sum(axis=0) / max(centred @ centred, np.finfo(np.float64).tiny)
+        r2 = self.r2 - blend**2 * (self.r2 - path.r2)
         radii, gaps = np.asarray(np.abs(scaled).sum(axis=0)), np.full(len(path), np.nan)
         return replace(path, coefs=coefs, scaled_coefs=scaled, intercepts=intercepts, radii=radii, r2=r2, gaps=gaps)
 
 
-def relax(
-    design: Design, response: Vector, path: LassoPath, blends: Sequence[float], kept: NDArray[np.bool_] | None = None
-) -> Relaxed:
-    """Return a path and its refits on the samples that are kept; without blends that need them, only the path."""
-    if blends == (1.0,):
-        return Relaxed(path, path.coefs, path.intercepts, np.ones(len(path), np.bool_))
-    return Relaxed(path, *refit_supports(design, response, path, kept))
+def relax(data: Data, path: LassoPath, blends: Sequence[float], workers: Workers, kept: Mask | None = None) -> Relaxed:
+    """Return a path and its refits on the samples that are kept; without blends that need them, only the path.
 
-
-def refit_supports(
-    design: Design, response: Vector, path: LassoPath, kept: NDArray[np.bool_] | None = None
-) -> tuple[sp.csc_array, Vector, NDArray[np.bool_]]:
-    """Return coefficients and intercepts by least squares on the support of every point, and which points have them.
-
-    Points have none whose support is larger than `LARGEST_SUPPORT`, or not smaller than the number of samples: they
-    keep the Lasso's. If columns depend on each other, it is the solution with the smallest norm.
+    A refit is least squares on the support of a point. Points have none whose support is larger than `LARGEST_SUPPORT`,
+    or not smaller than the number of samples: they keep the Lasso's. If columns depend on each other, it is the
+    solution with the smallest norm, for columns of norm one.
     """
-    columns = weighted(design.columns, None if kept is None else kept.astype(np.float64))
-    m = n_samples(samples(columns))
-    fit_intercept = bool(path.settings["fit_intercept"])
-    has_refit = path.n_active <= min(LARGEST_SUPPORT, m - 1 - fit_intercept)
+    if blends == (1.0,):
+        return Relaxed(path, path.coefs, path.intercepts, path.r2, np.ones(len(path), np.bool_))
+    # As solvers have them: columns far from zero lose no digits, and no square of a number leaves the range of float64.
+    problem = build_problem(data.design, data.response, bool(path.settings["fit_intercept"]), True, workers, kept)
+    has_refit = path.n_active <= min(LARGEST_SUPPORT, problem.n_samples - 1 - problem.centred)
     indptr, indices = path.coefs.indptr, path.coefs.indices
-    used = np.unique(np.concatenate([indices[indptr[k] : indptr[k + 1]] for k in np.flatnonzero(has_refit)]))
-    y = response if kept is None else np.where(kept, response, 0.0)
-    y_mean = y.sum() / m if fit_intercept else 0.0
-    gram, xty, means = np.zeros((used.size, used.size)), np.empty(used.size), np.empty(used.size)
-    _normal_equations(columns, used.astype(np.int64), y, fit_intercept, gram, xty, means)
-    data, intercepts = path.coefs.data.copy(), path.intercepts.copy()
-    for k in np.flatnonzero(has_refit):
-        support = slice(indptr[k], indptr[k + 1])
-        at = np.searchsorted(used, indices[support])
-        data[support] = _solve(gram[np.ix_(at, at)], xty[at])
-        intercepts[k] = y_mean - means[at] @ data[support]
-    return sp.csc_array((data, indices, indptr), shape=path.coefs.shape), intercepts, has_refit
+    supports = {k: slice(indptr[k], indptr[k + 1]) for k in np.flatnonzero(has_refit & (path.n_active > 0)).tolist()}
+    weights, losses = np.zeros(indices.size), np.full(len(path), problem.yy)
+    for k, (found, loss) in _refits(data.design.columns, problem, {k: indices[at] for k, at in supports.items()}):
+        weights[supports[k]], losses[k] = found, loss
+    coefs, intercepts = problem.to_user_units(indptr, indices, weights)
+    coefs = np.where(np.repeat(has_refit, path.n_active), coefs, path.coefs.data)
+    intercepts = np.where(has_refit, intercepts, path.intercepts)
+    r2 = np.where(has_refit, 0.5 * (problem.yy - losses) / problem.null_loss, path.r2)
+    return Relaxed(path, sp.csc_array((coefs, indices, indptr), shape=path.coefs.shape), intercepts, r2, has_refit)
 
 
-def _solve(gram: NDArray[np.float64], xty: Vector) -> Vector:
-    """Solve the normal equations, scaled to columns of norm one."""
-    norms = np.sqrt(gram.diagonal())
-    norms[norms == 0.0] = 1.0
-    cosines = gram / np.outer(norms, norms)
+def _refits(
+    columns: Columns, problem: Problem, supports: dict[int, Indices]
+) -> Iterator[tuple[int, tuple[Vector, float]]]:
+    """Yield the coefficients of z_j by least squares on every support, and their ||y - Z w||^2."""
+    used, m = _union(supports.values()), problem.n_samples
+    gram = np.empty((used.size, used.size))
+    _fill_gram(problem.X, used, problem.centred, np.empty_like(problem.y), gram)
+    unsafe = {}
+    for k, support in supports.items():
+        at = np.searchsorted(used, support)
+        found = _solve(gram[np.ix_(at, at)] / m, problem.xty[support] / m)
+        if found is None:
+            unsafe[k] = support
+        else:
+            yield k, (found, problem.yy - float(found @ problem.xty[support]))
+    if unsafe:
+        used = _union(unsafe.values())
+        triangle = _triangle(columns, problem, used)
+        for k, support in unsafe.items():
+            left, right = triangle[:, np.searchsorted(used, support)], triangle[:, -1]
+            found = scipy.linalg.lstsq(left, right, _RANK_TOL, lapack_driver="gelsy")[0]
+            yield k, (found, float(np.sum((right - left @ found) ** 2)))
+
+
+def _union(supports: Iterable[Indices]) -> Indices:
+    """Return the columns of some supports, in order."""
+    return np.unique(np.concatenate([np.empty(0, np.int64), *supports]))
+
+
+def _solve(cosines: Matrix, xty: Vector) -> Vector | None:
+    """Solve the normal equations; None where the columns nearly depend on each other."""
     try:
         factor = scipy.linalg.cho_factor(cosines, lower=True)
-        if factor[0].diagonal().min(initial=1.0) > np.sqrt(_RANK_TOL):
-            return np.asarray(scipy.linalg.cho_solve(factor, xty / norms) / norms)
     except np.linalg.LinAlgError:
-        pass
-    return np.asarray(np.linalg.lstsq(cosines, xty / norms, rcond=_RANK_TOL)[0] / norms)
+        return None
+    return scipy.linalg.cho_solve(factor, xty) if factor[0].diagonal().min() > _LEAST_PIVOT else None
 
 
 @kernel
-def _normal_equations(
-    columns: Columns,
-    used: NDArray[np.int64],
-    y: Vector,
-    fit_intercept: bool,
-    gram: NDArray[np.float64],
-    xty: Vector,
-    means: Vector,
-) -> None:
-    """Fill x_i'x_j and x_i'y of columns about their means, or about zero without an intercept, and the means."""
-    v = np.empty(y.size + 1)
+def _fill_gram(X: Columns, used: Indices, centred: bool, v: Vector, gram: Matrix) -> None:
+    """Fill z_i'z_j; v is room for a vector over samples."""
     for i in range(used.size):
         v[:] = 0.0
-        add_column(columns, used[i], 1.0, v)
-        total = product = 0.0
-        for r in range(y.size):
-            total += v[r]
-        means[i] = total / total_weight(samples(columns)) if fit_intercept else 0.0
-        v[-1] = total if fit_intercept else 0.0
-        center(samples(columns), v)
-        for r in range(y.size):
-            product += v[r] * y[r]
-        xty[i] = product
+        add_column(X, used[i], 1.0, v)
+        center(samples(X), v)
+        if centred:  # what rounding has left of the mean
+            v[-1] = np.sum(v)
+            center(samples(X), v)
         for j in range(i + 1):
-            gram[i, j] = gram[j, i] = dot_column(columns, used[j], v)
+            gram[i, j] = gram[j, i] = dot_column(X, used[j], v)
+
+
+def _triangle(columns: Columns, problem: Problem, used: Indices) -> Matrix:
+    """Return R of the decomposition Q R of some columns z_j and y, block of rows by block of rows."""
+    X, n_rows = problem.X, max(2 * used.size, _BLOCK // (used.size + 1))
+    origins, means, factors = (values[used, np.newaxis] for values in (origins_of(X), X.means, X.factors))
+    rows = np.flatnonzero(weight_vector(problem.samples))
+    found: Matrix = np.empty((0, used.size + 1))
+    for lo in range(0, rows.size, n_rows):
+        part = rows[lo : lo + n_rows]
+        block = np.empty((used.size + 1, part.size))
+        gather(columns, used, part, block[:-1])
+        block[:-1] = ((block[:-1] - origins) - means) * factors
+        block[-1] = problem.y[part]
+        found = np.linalg.qr(np.vstack([found, block.T]), mode="r")  # type: ignore[assignment]
+    return found
