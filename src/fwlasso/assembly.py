@@ -21,6 +21,7 @@ from .problem.certificate import certify_iterates
 from .problem.grid import user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath
+from .solvers.frank_wolfe import VARIANTS
 from .solvers.sample_size import FixedSize, FractionOfColumns, QuantileRule
 from .status import Status
 
@@ -84,6 +85,29 @@ def assemble(
         ending=path.ending,
         counters=counters,
         settings=settings,
+    )
+
+
+def count(
+    problem: AnyProblem,
+    path: SolvedPath,
+    options: Options,
+    n_read_for_grid: int,
+    n_certified: list[int],
+    seconds: dict[str, float],
+) -> Counters:
+    """Return what a path cost, given how many points every pass of certificates was made for."""
+    p = problem.shape[1]
+    _, n_dots, n_read, n_multiplied = path.counts.sum(axis=0).tolist()
+    n_dots += 0 if VARIANTS[options.variant].counts_like_paper else p  # z_j'y of every column
+    to_start = (p + n_read_for_grid) / p
+    n_entries = problem.n_entries if isinstance(problem, Problem) else 0
+    return Counters(
+        iterations=path.counts[:, 0].copy(),
+        dot_products=n_dots,
+        passes=to_start + n_read / p + len(n_certified),
+        readings=to_start + n_multiplied / max(1, n_entries) + sum(n_certified),
+        seconds=seconds,
     )
 
 

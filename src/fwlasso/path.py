@@ -22,6 +22,7 @@ from .assembly import (
     assemble,
     certify,
     check_columns,
+    count,
     label,
     warn_of_empty_models,
     warn_of_small_samples,
@@ -39,11 +40,10 @@ from .monitor import Callback, Monitor, Progress
 from .options import Options, draws_columns
 from .problem.build import build_problem
 from .problem.grid import log_grid, null_objective, penalty_grid, radius_excess, radius_grid, user_values
-from .problem.points import Counters, SolvedPath, Tell, zero_path
+from .problem.points import SolvedPath, Tell, zero_path
 from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import LassoPath
 from .solvers.certified import Certified
-from .solvers.frank_wolfe import VARIANTS
 from .solvers.levels import level_facts
 from .solvers.protocol import SolverSettings
 from .solvers.sample_size import columns_to_draw
@@ -360,26 +360,8 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
     p, record = problem.shape[1], options.record()
     if draws_columns(record):
         known["first_sample"] = columns_to_draw(options.size_rule, p, n_active=0)
-    counters = _count(context, problem, path, grid.n_read, n_certified)
+    counters = count(problem, path, options, grid.n_read, n_certified, context.seconds)
     return assemble(problem, path, options.grid_name, values, counters, {**record, **known})
-
-
-def _count(
-    context: Context, problem: AnyProblem, path: SolvedPath, n_read_for_grid: int, n_certified: list[int]
-) -> Counters:
-    """Return what a path cost, given how many points every pass of certificates was made for."""
-    p = problem.shape[1]
-    _, n_dots, n_read, n_multiplied = path.counts.sum(axis=0).tolist()
-    n_dots += 0 if VARIANTS[context.options.variant].counts_like_paper else p  # z_j'y of every column
-    to_start = (p + n_read_for_grid) / p
-    n_entries = problem.n_entries if isinstance(problem, Problem) else 0
-    return Counters(
-        iterations=path.counts[:, 0].copy(),
-        dot_products=n_dots,
-        passes=to_start + n_read / p + len(n_certified),
-        readings=to_start + n_multiplied / max(1, n_entries) + sum(n_certified),
-        seconds=context.seconds,
-    )
 
 
 def finish(path: LassoPath, context: Context) -> LassoPath:
