@@ -42,7 +42,7 @@ def test_groups_reach_the_splitter(rng):
     with_groups = lasso_cv(X, y, cv=cv, groups=groups)
     as_pairs = lasso_cv(X, y, cv=list(cv.split(X, y, groups)))
     np.testing.assert_array_equal(with_groups.choice.fold_scores, as_pairs.choice.fold_scores)
-    model = LassoCV(cv=cv).fit(X, y, groups=groups)
+    model = LassoCV(cv=cv, eps=None).fit(X, y, groups=groups)
     np.testing.assert_array_equal(model.mse_path_, as_pairs.choice.fold_scores)
 
 

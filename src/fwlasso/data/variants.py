@@ -84,8 +84,8 @@ def carry_over(
     if exchanged:
         n_unsure = sum({allele.upper() for allele in variants[j].alleles} in _PALINDROMIC for j in used)
         warn_of_doubt(
-            f"of the {len(used)} variants of the model {len(exchanged)} are turned, as A1 and A2 are "
-            f"exchanged; {n_unsure} are A/T or C/G, which read the same on the other strand: labels cannot tell"
+            f"{len(exchanged)} of the {len(used)} variants of the model are turned, since A1 and A2 are "
+            f"exchanged; {n_unsure} are A/T or C/G, whose alleles cannot distinguish the strands"
         )
     return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ constants)
 

@@ -43,7 +43,7 @@ def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based:
     if isinstance(rows.X, Genotypes) and rows.y is not None and np.isnan(rows.y).any():
         n_known = np.count_nonzero(~np.isnan(rows.y))
         what = "a phenotype in its .fam" if target is wanted.pheno is None else rows.target
-        warn_of_doubt(f"{file}: scores are of the {n_known} of {rows.y.size} samples with {what}")
+        warn_of_doubt(f"{file}: scores cover the {n_known} of {rows.y.size} samples with {what}")
     with naming(file):
         return Table(match_columns(rows, known.n_features, known.first_index), rows.y, rows.feature_names)
 

@@ -107,7 +107,7 @@ def _select(table: Table, file: Path, wanted: Wanted) -> Table:
     if isinstance(table.X, Genotypes) or (wanted.columns is None and not wanted.exclude):
         return table
     if names is None:
-        raise ValueError(f"{file}: columns are chosen by name, in tables; fwlasso convert --columns takes numbers, too")
+        raise ValueError(f"{file}: columns are chosen by name, in tables only; fwlasso convert --columns takes numbers")
     features = choose(file, names, wanted)
     places = [j for j, name in enumerate(names) if name in features]
     return table._replace(X=table.X[:, places], feature_names=tuple(names[j] for j in places))

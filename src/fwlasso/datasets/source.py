@@ -28,7 +28,7 @@ BLOCK_ENTRIES = 1 << 21
 
 #: Why genotypes are not made a store.
 NO_STORE = (
-    "packed genotypes need no store, which would be 32 times as large: they are used where they lie; "
+    "packed genotypes need no store, which would be 32 times as large: they are used in place; "
     "open_bed(keep=, columns=), or --keep and --extract, take a part of them"
 )
 

@@ -16,7 +16,7 @@ from .._core.moments import Matrix, Moments, Vector
 from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.threads import Workers
-from ..problem.points import Solution, SolvedPath, SolvedPoint, Tell, solved_path
+from ..problem.points import NO_COUNTS, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .centring import Centre, moments
 from .closing import sums_on_data
@@ -161,7 +161,7 @@ def _at(problem: GramProblem, targets: Targets, columns: NDArray[np.int64], coef
     b = np.zeros(found.xty.size)
     b[columns] = coefs
     gap, qy, qr, l1 = _first_claim(targets, found, b, found.xty - b @ found.gram)
-    return SolvedPoint(Solution(columns, coefs, qy - qr, qy, l1), Status.CERTIFIED, gap, 0, 0, 0, 0)
+    return SolvedPoint(Solution(columns, coefs, qy - qr, qy, l1), Status.CERTIFIED, gap, *NO_COUNTS)
 
 
 @kernel

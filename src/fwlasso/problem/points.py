@@ -54,6 +54,10 @@ class SolvedPoint(NamedTuple):
     n_multiplied: int  # their entries, each as often as there were residuals
 
 
+#: Of a point that took no work.
+NO_COUNTS = 0, 0, 0, 0
+
+
 class SolvedPath(NamedTuple):
     """Solved points from sparse to dense, as arrays; coefficients are the parts of a CSC matrix."""
 
@@ -120,7 +124,7 @@ def solved_path(points: Sequence[SolvedPoint], ending: Status | None = None) -> 
 def zero_path(n_points: int) -> SolvedPath:
     """Return a = 0 for every point: there is nothing to explain."""
     nothing = SolvedPoint(
-        Solution(np.empty(0, np.int64), np.empty(0), 0.0, 0.0, 0.0), Status.CERTIFIED, 0.0, 0, 0, 0, 0
+        Solution(np.empty(0, np.int64), np.empty(0), 0.0, 0.0, 0.0), Status.CERTIFIED, 0.0, *NO_COUNTS
     )
     return solved_path([nothing] * n_points)
 

@@ -127,7 +127,8 @@ def _solved_point(problem: Problem, done: Advance, status: Status) -> SolvedPoin
     columns, coefs = iterate.active[:n].copy(), iterate.scale * iterate.unscaled[:n]
     solution = Solution(columns, coefs, iterate.qq, iterate.qy, iterate.l1)
     n_read = n_dots + n_proofs * problem.xty.size  # by one residual each, and columns are taken for average ones
-    return SolvedPoint(solution, status, gap, n_iter, n_dots, n_read, n_read * problem.n_entries // problem.xty.size)
+    n_multiplied = n_read * problem.n_entries // problem.xty.size
+    return SolvedPoint(solution, status, gap, n_iter, n_dots, n_read=n_read, n_multiplied=n_multiplied)
 
 
 def solve_point(
