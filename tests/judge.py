@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from attack.duality import PLAIN, Cost, General, Ray, ball_gap, cost_of, dual_loss, least, penalized_gap
+from attack.duality import PLAIN, Cost, General, Ray, ball_gap, cost_of, dual_loss, lowest, penalized_gap
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
 
@@ -46,7 +46,7 @@ class Loss:
         far = np.longdouble(1.0)
         while self.conjugates(2 * far * theta).sum() < self.conjugates(far * theta).sum():
             far *= 2
-        return least(lambda s: self.conjugates(s * theta).sum(), [0 * far, 2 * far])
+        return lowest(lambda s: self.conjugates(s * theta).sum(), [0 * far, 2 * far])
 
     def intercept(self, eta: np.ndarray) -> np.longdouble:
         """Return the best constant to add: residuals add up to zero."""
@@ -96,15 +96,21 @@ class Exact(NamedTuple):
     factors: np.ndarray  # f_j / v_j: coefficients in the units of users are these times those of z_j
     total: np.longdouble  # the sum of the weights
     loss: Loss
+    fit_intercept: bool
+
+    def eta(self, a: np.ndarray) -> np.ndarray:
+        """The linear predictor with the best intercept."""
+        eta = self.Z @ a
+        return eta + self.loss.intercept(eta) if self.fit_intercept else eta
 
     @property
     def half_yy(self) -> np.longdouble:
         """The loss of the null model, of columns without a penalty alone; one if nothing is left to explain."""
         if isinstance(self.loss, Squares):
-            left = projected(self.free, self.y)
-            return left @ left / 2 or np.longdouble(1.0)
-        eta = np.zeros_like(self.y)
-        return self.loss.fenchel(eta + self.loss.intercept(eta), 0 * eta)
+            eta = self.y - projected(self.free, self.y)
+        else:
+            eta = self.eta(np.zeros(self.factors.size, np.longdouble))
+        return self.loss.fenchel(eta, 0 * eta) or np.longdouble(1.0)
 
     @property
     def free(self) -> np.ndarray:
@@ -155,7 +161,7 @@ def centred(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return near - weights @ near / weights.sum()
 
 
-def exact(  # noqa: PLR0917
+def exact(
     values: Any, y: Any, fit_intercept: bool, standardize: bool, asked: General = PLAIN, loss: Loss | None = None
 ) -> Exact:
     """Form the columns z_j, in long double; samples without a weight are left out.
@@ -183,7 +189,15 @@ def exact(  # noqa: PLR0917
     if loss is None:
         Z, y_centre = np.sqrt(w)[:, None] * Z, np.sqrt(w) * y_centre
     return Exact(
-        Z, y_centre, sizes, np.sqrt(2 * (y_centre @ y_centre)), cost, factors, w.sum(), loss or Squares(y_centre)
+        Z,
+        y_centre,
+        sizes,
+        np.sqrt(2 * (y_centre @ y_centre)),
+        cost,
+        factors,
+        w.sum(),
+        loss or Squares(y_centre),
+        fit_intercept,
     )
 
 
@@ -193,8 +207,7 @@ def wide(numbers: Any) -> np.ndarray:
 
 def ray_of(given: Exact, a: np.ndarray, direction: np.ndarray | None = None) -> Ray:
     """Return a point with the multiples of its residual, or of another `direction`, less what U explains of it."""
-    loss, eta = given.loss, given.Z @ a
-    eta = eta + loss.intercept(eta)
+    loss, eta = given.loss, given.eta(a)
     theta, curvature = loss.slopes(eta)
     if not given.cost.slopes.all():
         roots = np.sqrt(curvature)
@@ -202,6 +215,12 @@ def ray_of(given: Exact, a: np.ndarray, direction: np.ndarray | None = None) -> 
     theta = theta if direction is None else wide(direction)
     c = np.where(given.cost.slopes, given.Z.T @ theta, 0)
     return Ray(a, c, lambda s: loss.fenchel(eta, s * theta), loss.longest(theta))
+
+
+def objective(given: Exact, penalty: L1 | L1Ball, a: np.ndarray) -> np.longdouble:
+    """What coefficients cost, with the best intercept."""
+    cost = given.cost.values(a, np.longdouble(getattr(penalty, "lam", 0.0)))
+    return given.loss.values(given.eta(a)).sum() + cost.sum()
 
 
 def recomputed_gap(
@@ -326,7 +345,7 @@ def assert_optimal(given: Exact, penalty: L1Ball | L1, a: np.ndarray, bound: Any
         if not mu.any():
             assert (np.abs(a) * cost.hardest(c, 0) - a * c <= bound).all()
         return
-    # Of the solution c_j - mu_j a_j is no further than this, and a_j with a ridge no further than by sqrt(2 bound / mu).
+    # From c_j - mu_j a_j of the solution they are at most so far, and a_j, with a ridge, at most sqrt(2 bound / mu_j).
     blur = (given.norms + np.sqrt(mu)) * np.sqrt(2 * bound)
     # At a bound, or beside it, a coefficient is pulled however strongly.
     off = np.sqrt(2 * bound / np.where(mu > 0, mu, np.inf))

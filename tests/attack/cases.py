@@ -141,7 +141,7 @@ def run(case: Case, strict: bool = False) -> Verdict:
             verdict = judge(path, X, values, y, strict=strict)
             for k, fold in enumerate(folds):
                 train, test = case.splits[k]
-                verdict += judge(fold, X, values, y, train, strict)
+                verdict += judge(fold, X, values, y, rows=train, strict=strict)
                 if case.data.folds != "refit":
                     verdict += Verdict(faults=_judge_scores(fold, values[test], y[test], scores[:, k]))
             if case.data.folds == "refit":

@@ -95,9 +95,10 @@ class Cost(NamedTuple):
 
     def conjugates(self, c: Numbers, lam: Number) -> Numbers:
         """Return cost*_j(c_j); 0 where the side is hard, or s_j = 0, for `hardest` and theta see to these."""
-        values, beyond, room = 0 * c, abs(c) - lam, self.room(c)
-        pulled = self.is_soft(c, lam) & (beyond > 0) & (room > 0)
-        beyond, at, mu = beyond[pulled], room[pulled], self.curvatures(lam)[pulled]
+        values, room = 0 * c, self.room(c)
+        pulled = np.flatnonzero(self.is_soft(c, lam) & (room > 0))
+        pulled = pulled[abs(c[pulled]) > lam]
+        beyond, at, mu = abs(c[pulled]) - lam, room[pulled], self.curvatures(lam)[pulled]
         bent = mu > 0
         at[bent] = np.minimum(at[bent], beyond[bent] / mu[bent])
         values[pulled] = beyond * at - mu * at * at / 2
@@ -143,24 +144,23 @@ while len(_FIBONACCI) < 88:
     _FIBONACCI.append(sum(_FIBONACCI[-2:]))
 
 
-def least(value: Callable[[Number], Number], bends: Sequence[Number]) -> Number:
-    """Return the least value of a convex function between the first and the last of its bends, by golden section."""
+def lowest(value: Callable[[Number], Number], bends: Sequence[Number]) -> Number:
+    """Return where a convex function is least between the first and the last of its bends, by golden section."""
     start = bisect_left(range(len(bends) - 1), True, key=lambda k: not value(bends[k + 1]) < value(bends[k]))
     first, last = bends[max(start - 1, 0)], bends[min(start + 1, len(bends) - 1)]
-    if first == last:
-        return value(first)
 
-    def at(place: int) -> Number:
-        return value(first + (last - first) * place / _FIBONACCI[-1])
+    def at(place: int) -> tuple[Number, Number]:
+        s = first + (last - first) * place / _FIBONACCI[-1]
+        return value(s), s
 
     left, (low, high) = 0, map(at, _FIBONACCI[-3:-1])
     for short, long in reversed(list(pairwise(_FIBONACCI[:-2]))):
-        if low <= high:
+        if low[0] <= high[0]:
             low, high = at(left + short), low
         else:
             left += long
             low, high = high, at(left + long)
-    return min(low, high, value(bends[start]))
+    return min(low, high, (value(bends[start]), bends[start]))[1]
 
 
 def longest_dual(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None) -> tuple[Number, list[Numbers]]:
@@ -186,7 +186,7 @@ def penalized_gap(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None)
     if not some.any():  # the longest s is the best
         return gap(high)
     inside = {s for side in sides for s in cost.bends(side, lam) if s < high}
-    return least(gap, sorted({0 * high, high, *inside}))
+    return gap(lowest(gap, sorted({0 * high, high, *inside})))
 
 
 def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
@@ -210,7 +210,7 @@ def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
         return ray.fenchel(s) + known + kappa * radius + cost.conjugates(s * ray.c, kappa).sum() - s * fitted
 
     zero = 0 * radius
-    return least(gap, [zero, max(ray.longest, zero)])
+    return gap(lowest(gap, [zero, max(ray.longest, zero)]))
 
 
 def dual_loss(cost: Cost, ray: Ray, lam: Number, off: Numbers, sizes: tuple[Number, Number, Number]) -> Number:
