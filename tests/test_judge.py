@@ -15,7 +15,7 @@ from sklearn.linear_model import ElasticNet, LogisticRegression
 
 import judge as wide_judge
 from attack import judge as exact_judge
-from attack.duality import PLAIN, General, ball_gap, cost_of, dual_loss, lowest, penalized_gap
+from attack.duality import PLAIN, General, ball_gap, cost_of, dual_loss, lowest
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
 from judge import Exact, Loss, exact, objective, ray_of, recomputed_gap, wide
@@ -156,7 +156,7 @@ def solution(given: Given) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_solutions_have_no_gap_and_other_points_at_least_their_excess(kind):
     n_active = n_held = 0
-    for seed in range(8):
+    for seed in range(5):
         given, rng = random_given(seed, kind), np.random.default_rng(seed)
         b = solution(given)
         null, best = given.exact.half_yy, given.value(b)
@@ -170,43 +170,40 @@ def test_solutions_have_no_gap_and_other_points_at_least_their_excess(kind):
                 assert gap >= excess - 1e-15
                 assert gap <= 50 * (size + size**2)
                 assert gap > 0 or (moved == b).all()
-    assert n_active > 20
-    assert n_held > 4 or kind in ("plain", "weights", "offset", "factors", "positive", "net", "ridge")
+    assert n_active > 10
+    assert n_held > 2 or kind in ("plain", "weights", "offset", "factors", "positive", "net", "ridge")
+
+
+def best_of_a_grid(given: Given, b: np.ndarray) -> np.longdouble:
+    """The dual objective of the best of many multiples of the residual, as it is in textbooks."""
+    v, f, w = given.asked.factors(b.size), given.scales(), given.weights
+    Z, shift = given.centred(given.X) / f, 0 if given.asked.offset is None else wide(given.asked.offset)
+    response, roots, costly = given.centred(wide(given.y) - shift), np.sqrt(w), (v > 0) & (v < INF)
+    r, free = roots * (response - Z @ (f * b)), (roots[:, None] * Z)[:, v == 0.0].astype(float)
+    q = r - free @ np.linalg.pinv(free) @ r.astype(float)
+    q = q * np.sign((roots * response) @ q)
+    qq, yq, c = q @ q, (roots * response) @ q, (Z.T @ (roots * q))[costly]
+    v, lower, upper = v[costly], *((given.asked.bounds(b.size) * f)[:, costly])
+    mu = v * w.sum() * (wide(given.asked.ridge) + wide(given.alpha) * (1 - wide(given.asked.l1_ratio)))
+
+    def dual(s: np.longdouble) -> np.longdouble:
+        beyond = np.sign(c) * np.maximum(np.abs(s * c) - given.lam * v, 0)
+        with np.errstate(all="ignore"):
+            t = np.clip(np.where(beyond != 0, beyond / mu, 0), lower, upper)
+            costs = np.where(beyond * t != 0, beyond * t - mu * t * t / 2, 0)
+        return -INF if np.isinf(t).any() else s * yq - s * s * qq / 2 - costs.sum()
+
+    grid = np.concatenate([yq / qq * np.linspace(0, 1, 2001), given.lam * v / np.abs(c)]) * (1 - wide(1e-15))
+    return max(map(dual, grid[grid <= yq / qq]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_gap_is_primal_less_dual(kind):
-    """Of each s on a grid, none of which is better than the s that is found, and one of which is nearly as good."""
-    for seed in range(6):
+    for seed in range(4):
         given, rng = random_given(seed, kind), np.random.default_rng(seed)
         b = given.inside(rng.standard_normal(8) * (rng.random(8) < 0.5))
-        p, v, f, w = b.size, given.asked.factors(b.size), given.scales(), given.weights
-        Z, shift = given.centred(given.X) / f, 0 if given.asked.offset is None else wide(given.asked.offset)
-        response = given.centred(wide(given.y) - shift)
-        r, roots, some = response - Z @ (f * b), np.sqrt(w)[:, None], v < INF
-        free = (roots * Z)[:, v == 0.0].astype(float)
-        theta = roots[:, 0] * (roots[:, 0] * r - free @ np.linalg.pinv(free) @ (roots[:, 0] * r).astype(float))
-        theta = theta * np.sign(response @ theta)
-        mu = w.sum() * given.asked.ridge + given.weights.sum() * wide(given.alpha) * (1 - wide(given.asked.l1_ratio))
-        lower, upper = given.asked.bounds(p) * f
-        there = w > 0
-        qq, yq, c = (theta[there] ** 2 / w[there]).sum(), response @ theta, Z.T @ theta
-
-        def dual(s: np.longdouble) -> np.longdouble:
-            beyond = np.sign(c) * np.maximum(np.abs(s * c) - given.lam * v, 0)
-            with np.errstate(all="ignore"):
-                t = np.clip(np.where(beyond != 0, beyond / (mu * v), 0), lower, upper)
-                costs = np.where(beyond * t != 0, beyond * t - mu * v * t * t / 2, 0)
-            limited = (np.abs(t) == INF) & (v > 0)
-            return s * yq - s * s * qq / 2 - costs[some & (v > 0) & ~limited].sum() - (INF if limited.any() else 0)
-
-        with np.errstate(all="ignore"):
-            grid = np.concatenate(
-                [yq / qq * np.linspace(0, 1, 4001), given.lam * v[some & (v > 0)] / np.abs(c[some & (v > 0)])]
-            )
-        grid = grid * (1 - wide(1e-15))
-        gap, duals = gap_of_both(given, b) * given.exact.half_yy, np.array([dual(s) for s in grid])
-        nearest = given.value(b) - duals.max()
+        gap = gap_of_both(given, b) * given.exact.half_yy
+        nearest = given.value(b) - best_of_a_grid(given, b)
         assert gap <= nearest + 1e-9
         assert gap >= nearest - 1e-3 * (1 + np.abs(nearest))
 
@@ -247,7 +244,7 @@ def test_least_squares_in_boxes_of_scipy_have_no_gap():
 @pytest.mark.parametrize("kind", KINDS)
 def test_orthonormal_columns_have_a_closed_form(kind):
     """b_j = clip(soft(c_j, v_j lam) / (1 + v_j mu)): a judge that errs in one term sees a gap, or overlooks a point."""
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng([seed, KINDS.index(kind)])
         given = draw(rng, kind, np.zeros((14, 8)), 3.0 * rng.standard_normal(14))
         w = np.maximum(given.weights.astype(float), 1e-3 * (kind != "plain"))
@@ -281,12 +278,12 @@ def test_solutions_in_a_ball_have_no_gap_and_other_points_at_least_their_excess(
         b, v = solution(given), given.asked.factors(8)
         some = (v > 0.0) & (v < INF)
         f = given.scales()
-        radius = v[some] @ np.abs(f * b)[some]
+        radius = v[some] @ np.abs(f * b)[some] * (1 + 1e-15)
         assert gap_of_both(given, b, radius) <= 1e-13
         free = given._replace(alpha=0.0)  # whose value has no penalty but the ridge
         for size in (1e-6, 1e-3, 1.0):
             moved = given.inside(b + size * rng.standard_normal(8))
-            moved[some] *= float(min(1, radius / (v[some] @ np.abs(f * moved)[some]))) * (1 - 1e-15)
+            moved[some] *= float(min(1, radius / (v[some] @ np.abs(f * moved)[some])) * (1 - 1e-15))
             gap, excess = gap_of_both(given, moved, radius), (free.value(moved) - free.value(b)) / given.exact.half_yy
             assert gap >= excess - 1e-15
             assert gap <= 50 * (size + size**2)
@@ -331,7 +328,7 @@ def test_a_dual_point_beside_another_loses_no_more_than_is_said(kind):
         for d in (1e-9, 1e-3, 0.1):
             sizes = (d, np.sqrt(truth.y @ truth.y), np.sqrt(r @ r))
             said = dual_loss(truth.cost, ray, given.lam, truth.norms * d, sizes) / truth.half_yy
-            for _ in range(20):
+            for _ in range(8):
                 e = wide_judge.projected(truth.free, wide(rng.standard_normal(r.size)))
                 near = wide_judge.projected(truth.free, r) + d * e / np.sqrt(e @ e)
                 assert recomputed_gap(truth, penalty, a, near) <= own + said + 1e-15
@@ -343,12 +340,11 @@ def test_coefficients_outside_of_their_bounds_have_no_gap(lower, upper):
     given = random_given(0, "plain")
     given = given._replace(asked=General(lower=np.full(8, lower), upper=np.full(8, upper)))
     truth = given.exact
-    for end in (lower, upper):
-        b = np.full(8, end if abs(end) < INF else 0.05 * np.sign(end)) / truth.factors
+    for end in {lower, upper} - {-INF, INF}:
+        b = np.full(8, end) / truth.factors
         assert np.isfinite(recomputed_gap(truth, L1(given.lam), b))
-        out = b.copy()
-        out[3] = end / truth.factors[3] + (1e-9 if end == upper else -1e-9)
-        assert (recomputed_gap(truth, L1(given.lam), out) == INF) == (abs(end) < INF)
+        b[3] += 1e-9 * (1.0 if end == upper else -1.0)
+        assert recomputed_gap(truth, L1(given.lam), b) == INF
 
 
 def test_means_columns_without_a_penalty_and_extreme_weights_lose_no_digits():
@@ -364,14 +360,13 @@ def test_means_columns_without_a_penalty_and_extreme_weights_lose_no_digits():
 
 def test_dependent_columns_without_a_penalty_are_projected_once():
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((10, 5))
+    X = rng.integers(-9, 10, (10, 5)).astype(float)
     X[:, 2] = X[:, 0] - 2.0 * X[:, 1]
-    asked = General(penalty_factor=np.array([0.0, 0.0, 0.0, 1.0, 1.0]))
-    b = np.array([0.3, -0.2, 0.1, 0.0, 0.1])
-    dependent = gap_of_both(Given(X, rng.standard_normal(10), asked, 0.05), b)
-    assert np.isfinite(dependent)
-    truth = exact_judge.truth_of(X, rng.standard_normal(10), False, False, asked)
+    given = Given(X, rng.standard_normal(10), General(penalty_factor=np.array([0.0, 0.0, 0.0, 1.0, 1.0])), 0.05)
+    gap_of_both(given, np.array([0.25, -0.5, 0.125, 0.0, 0.5]))
+    truth = exact_judge.truth_of(X, given.y, False, False, given.asked)
     q, _ = exact_judge.project(truth, truth.y)
+    assert q.any()
     assert not (truth.Z[:, :3].T @ q).any()
 
 
@@ -534,4 +529,3 @@ def test_arrays_of_a_cost_are_by_column():
     assert cost.upper.tolist() == [1.5, 0.75]
     assert (cost.curvatures(7.0) == 27.0).all()
     assert cost.values(wide([1.0, -1.0]), 7.0).tolist() == [20.5, 20.5]
-    assert penalized_gap(cost, ray_of(random_given(0, "plain", p=2).exact, wide([0.0, 0.0])), 7.0) > 0
