@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from attack.duality import PLAIN, Cost, General, Ray, ball_gap, cost_of, dual_loss, lowest, penalized_gap
+from attack.duality import PLAIN, Cost, General, Ray, ball_gap, cost_of, dual_loss, golden_section, penalized_gap
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
 
@@ -46,7 +46,7 @@ class Loss:
         far = np.longdouble(1.0)
         while self.conjugates(2 * far * theta).sum() < self.conjugates(far * theta).sum():
             far *= 2
-        return lowest(lambda s: self.conjugates(s * theta).sum(), [0 * far, 2 * far])
+        return golden_section(lambda s: self.conjugates(s * theta).sum(), 0 * far, 2 * far)
 
     def intercept(self, eta: np.ndarray) -> np.longdouble:
         """Return the best constant to add: residuals add up to zero."""
@@ -214,7 +214,7 @@ def ray_of(given: Exact, a: np.ndarray, direction: np.ndarray | None = None) -> 
         theta = roots * projected(roots[:, None] * given.free, theta / roots)
     theta = theta if direction is None else wide(direction)
     c = np.where(given.cost.slopes, given.Z.T @ theta, 0)
-    return Ray(a, c, lambda s: loss.fenchel(eta, s * theta), loss.longest(theta))
+    return Ray(a, c, lambda s: loss.fenchel(eta, s * theta), loss.longest(theta), isinstance(loss, Squares))
 
 
 def objective(given: Exact, penalty: L1 | L1Ball, a: np.ndarray) -> np.longdouble:

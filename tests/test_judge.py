@@ -15,7 +15,7 @@ from sklearn.linear_model import ElasticNet, LogisticRegression
 
 import judge as wide_judge
 from attack import judge as exact_judge
-from attack.duality import PLAIN, General, ball_gap, cost_of, dual_loss, lowest
+from attack.duality import PLAIN, General, ball_gap, cost_of, dual_loss, golden_section, lowest, vertex
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
 from judge import Exact, Loss, exact, objective, ray_of, recomputed_gap, wide
@@ -308,13 +308,17 @@ def test_the_best_kappa_and_s_of_a_ball_are_found():
         assert found >= 0.9 * min(grid) - 1e-3
 
 
-def test_the_lowest_place_is_found_between_kinks():
+@pytest.mark.parametrize("inside", [vertex, golden_section])
+def test_the_lowest_place_is_found_between_kinks(inside):
     kinks = [Fraction(0), Fraction(1, 10**9), Fraction(1, 3), Fraction(2), Fraction(5)]
-    for lowest_one in kinks:
-        assert lowest(lambda s, k=lowest_one: 10**300 * abs(s - k), kinks) == lowest_one
+    for kink in kinks:
+        assert lowest(lambda s, k=kink: 10**300 * abs(s - k), kinks, inside) == kink
     for place in (Fraction(1, 7), Fraction(3), Fraction(49, 10)):
-        assert abs(lowest(lambda s, k=place: (s - k) ** 2, kinks) - place) < Fraction(1, 10**9)
-    assert lowest(lambda s: s, [Fraction(1)]) == 1
+        assert abs(lowest(lambda s, k=place: (s - k) ** 2, kinks, inside) - place) < Fraction(1, 10**9)
+    assert lowest(lambda s: s, [Fraction(1)], inside) == 1
+    assert inside(lambda s: s, Fraction(1), Fraction(2)) < Fraction(1000001, 1000000)
+    assert inside(lambda s: s * s, Fraction(0), Fraction(1)) < Fraction(1, 10**9)
+    assert inside(lambda s: -s, wide(1.0), wide(2.0)) > 2.0 - 1e-15
 
 
 @pytest.mark.parametrize("kind", KINDS)

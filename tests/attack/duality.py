@@ -136,6 +136,7 @@ class Ray(NamedTuple):
     c: Numbers  # Z'theta; 0 where s_j = 0
     fenchel: Callable[[Number], Number]  # of s: F(Z b) + F*(-s theta) + s theta'Z b
     longest: Number  # the s with the least F*(-s theta)
+    is_quadratic: bool = True  # F is
 
 
 # Of places of a search, the last one is _FIBONACCI[-1].
@@ -144,10 +145,8 @@ while len(_FIBONACCI) < 88:
     _FIBONACCI.append(sum(_FIBONACCI[-2:]))
 
 
-def lowest(value: Callable[[Number], Number], bends: Sequence[Number]) -> Number:
-    """Return where a convex function is least between the first and the last of its bends, by golden section."""
-    start = bisect_left(range(len(bends) - 1), True, key=lambda k: not value(bends[k + 1]) < value(bends[k]))
-    first, last = bends[max(start - 1, 0)], bends[min(start + 1, len(bends) - 1)]
+def golden_section(value: Callable[[Number], Number], first: Number, last: Number) -> Number:
+    """Return where a convex function is least."""
 
     def at(place: int) -> tuple[Number, Number]:
         s = first + (last - first) * place / _FIBONACCI[-1]
@@ -160,7 +159,27 @@ def lowest(value: Callable[[Number], Number], bends: Sequence[Number]) -> Number
         else:
             left += long
             low, high = high, at(left + long)
-    return min(low, high, (value(bends[start]), bends[start]))[1]
+    return min(low, high)[1]
+
+
+def vertex(value: Callable[[Number], Number], first: Number, last: Number) -> Number:
+    """Return where a convex parabola is least."""
+    at_first, at_middle, at_last = map(value, (first, (first + last) / 2, last))
+    bend = at_first - 2 * at_middle + at_last
+    if not bend > 0:
+        return first if at_first < at_last else last
+    return max(first, min(last, (first + last) / 2 + (last - first) * (at_first - at_last) / (4 * bend)))
+
+
+def lowest(
+    value: Callable[[Number], Number],
+    bends: Sequence[Number],
+    inside: Callable[[Callable[[Number], Number], Number, Number], Number],
+) -> Number:
+    """Return where a convex function is least between its first and last bend; `inside` looks beside the best one."""
+    k = bisect_left(range(len(bends) - 1), True, key=lambda k: not value(bends[k + 1]) < value(bends[k]))
+    beside = [inside(value, *pair) for pair in pairwise(bends[max(k - 1, 0) : k + 2])]
+    return min([bends[k], *beside], key=value)
 
 
 def longest_dual(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None) -> tuple[Number, list[Numbers]]:
@@ -186,7 +205,7 @@ def penalized_gap(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None)
     if not some.any():  # the longest s is the best
         return gap(high)
     inside = {s for side in sides for s in cost.bends(side, lam) if s < high}
-    return gap(lowest(gap, sorted({0 * high, high, *inside})))
+    return gap(lowest(gap, sorted({0 * high, high, *inside}), vertex if ray.is_quadratic else golden_section))
 
 
 def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
@@ -210,7 +229,7 @@ def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
         return ray.fenchel(s) + known + kappa * radius + cost.conjugates(s * ray.c, kappa).sum() - s * fitted
 
     zero = 0 * radius
-    return gap(lowest(gap, [zero, max(ray.longest, zero)]))
+    return gap(golden_section(gap, zero, max(ray.longest, zero)))
 
 
 def dual_loss(cost: Cost, ray: Ray, lam: Number, off: Numbers, sizes: tuple[Number, Number, Number]) -> Number:

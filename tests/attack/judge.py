@@ -441,7 +441,10 @@ def _judge_point(truth: Truth, claim: Claim, strict: bool) -> list[tuple[str, st
         if claim.scaled != claim.coefs:
             back = point_of(truth, boxed(truth, {j: b / truth.factors[j] for j, b in claim.coefs.items()}))
             found = gap_of(truth, back, claim.grid, claim.value)
-            if found > (Fraction(claim.gap) + rounding_of_coefs(truth, point, claim) + slack) * (1 + slack):
+            is_above = found > (Fraction(claim.gap) + slack) * (1 + slack)
+            if is_above and found > (Fraction(claim.gap) + rounding_of_coefs(truth, point, claim) + slack) * (
+                1 + slack
+            ):
                 faults.append(("below truth", f"{said}; of the coefficients as given {_told(found)}"))
     else:
         size = gap + claim.value * max(truth.norms) * truth.size / truth.null_loss
