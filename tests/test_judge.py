@@ -15,9 +15,13 @@ from sklearn.linear_model import ElasticNet, LogisticRegression
 
 import judge as wide_judge
 from attack import judge as exact_judge
+from attack.cases import make_case
 from attack.duality import PLAIN, General, ball_gap, cost_of, dual_loss, golden_section, lowest, vertex
+from attack.options import ENABLED, OPTIONS, is_solved
+from attack.storages import held
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
+from fwlasso.solvers.registry import SOLVERS
 from judge import Exact, Loss, exact, objective, ray_of, recomputed_gap, wide
 
 INF = np.inf
@@ -71,20 +75,23 @@ class Given(NamedTuple):
         return np.clip(b, *self.asked.bounds(b.size))
 
 
-def gap_of_both(given: Given, b: np.ndarray, radius: Any = None) -> np.longdouble:
+def gap_of_both(given: Given, b: np.ndarray, radius: Any = None, rel: float = 1e-9) -> np.longdouble:
     """The relative gap of coefficients in the units of users, in which float64 holds them."""
     truth = given.exact
     penalty = L1(given.lam) if radius is None else L1Ball(radius)
     gap = recomputed_gap(truth, penalty, wide(b) / truth.factors)
     found = exact_judge.truth_of(given.X, given.y, given.fit_intercept, given.standardize, given.asked)
-    point = exact_judge.point_of(
-        found, exact_judge.boxed(found, {j: Fraction(x) / found.factors[j] for j, x in enumerate(b.tolist()) if x})
-    )
+    point = exact_judge.point_of(found, coefs_in(found, b))
     grid, value = ("alphas", fraction(given.lam)) if radius is None else ("radii", fraction(radius))
     other = exact_judge.gap_of(found, point, grid, value)
-    assert float(gap) == pytest.approx(float(other), rel=1e-9, abs=1e-16)
+    assert float(gap) == pytest.approx(float(other), rel=rel, abs=1e-16)
     assert other >= 0
     return gap
+
+
+def coefs_in(truth: exact_judge.Truth, b: np.ndarray) -> exact_judge.Coefs:
+    """Coefficients for the columns z_j, of those in the units of users."""
+    return exact_judge.boxed(truth, {j: Fraction(x) / truth.factors[j] for j, x in enumerate(b.tolist()) if x})
 
 
 def fraction(number: np.longdouble) -> Fraction:
@@ -199,13 +206,18 @@ def best_of_a_grid(given: Given, b: np.ndarray) -> np.longdouble:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_gap_is_primal_less_dual(kind):
+    n_beyond = 0
     for seed in range(4):
         given, rng = random_given(seed, kind), np.random.default_rng(seed)
-        b = given.inside(rng.standard_normal(8) * (rng.random(8) < 0.5))
-        gap = gap_of_both(given, b) * given.exact.half_yy
-        nearest = given.value(b) - best_of_a_grid(given, b)
-        assert gap <= nearest + 1e-9
-        assert gap >= nearest - 1e-3 * (1 + np.abs(nearest))
+        free = given._replace(asked=given.asked._replace(lower=None, upper=None, positive=False))
+        # Coefficients of any kind, and some far beyond those of y: a multiple below zero is best for these.
+        for b in map(given.inside, (rng.standard_normal(8) * (rng.random(8) < 0.5), 4.0 * solution(free))):
+            gap = gap_of_both(given, b) * given.exact.half_yy
+            nearest = given.value(b) - best_of_a_grid(given, b)
+            assert gap <= nearest + 1e-9
+            assert gap >= nearest - 1e-3 * (1 + np.abs(nearest))
+            n_beyond += ray_of(given.exact, wide(b) / given.exact.factors).longest < 0
+    assert n_beyond > 0 or kind in ("box", "mixed", "net in a box", "all")
 
 
 @pytest.mark.parametrize("positive", [False, True])
@@ -372,6 +384,57 @@ def test_dependent_columns_without_a_penalty_are_projected_once():
     q, _ = exact_judge.project(truth, truth.y)
     assert q.any()
     assert not (truth.Z[:, :3].T @ q).any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_better_dual_points_are_found_and_are_dual_points(kind):
+    for seed in range(3):
+        given, rng = random_given(seed, kind), np.random.default_rng(seed)
+        truth = exact_judge.truth_of(given.X, given.y, given.fit_intercept, given.standardize, given.asked)
+        lam = fraction(given.lam)
+        a = given.inside(solution(given) * (1.0 + 1e-6 * rng.standard_normal(8)))
+        near = exact_judge.descend(truth, coefs_in(truth, a), lam)
+        for _ in range(4):
+            near = exact_judge.newton(truth, near, exact_judge.point_of(truth, near), lam)
+        best = exact_judge.point_of(truth, near)
+        assert exact_judge.gap_of(truth, best, "alphas", lam) <= Fraction(1, 10**40)
+        excess = float(given.value(a) - given.value(solution(given))) / float(truth.null_loss)
+        smallest = exact_judge.smallest_gap(truth, coefs_in(truth, a), lam)
+        own = exact_judge.gap_of(truth, exact_judge.point_of(truth, coefs_in(truth, a)), "alphas", lam)
+        assert smallest <= own
+        assert float(smallest) == pytest.approx(excess, rel=1e-6, abs=1e-16)
+
+
+# Problems of the attack --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_both_judges_understand_what_an_attack_may_ask(name):
+    for number in range(4):
+        case = make_case(0, number, (name,))
+        asked, X, rng = case.data.asked, held(case.kind, case.data.X), np.random.default_rng(number)
+        assert asked.keywords() or name == "several"
+        assert set(asked.keywords()) <= set(General._fields)
+        assert is_solved(asked, case.options["solver"], "radii" if "radii" in case.options else "alphas")
+        given = Given(X, case.data.y, asked, 1.0, case.options["fit_intercept"], case.options["standardize"])
+        truth = given.exact
+        largest = np.abs(ray_of(truth, wide(np.zeros(X.shape[1]))).c).max()
+        given = given._replace(alpha=float(0.1 * largest / truth.total))
+        unit = (truth.factors * np.sqrt(2 * truth.half_yy) / np.where(truth.norms > 0, truth.norms, 1)).astype(float)
+        for share in (0.0, 0.3):
+            some = rng.random(unit.size) < share
+            b = given.inside(unit * rng.standard_normal(unit.size) * some * (asked.factors(unit.size) > 0.0))
+            gap = gap_of_both(given, b, rel=1e-6)
+            assert gap >= 0
+            if asked.lower is None and asked.upper is None and asked.l1_ratio == 1.0:
+                radius = float(truth.cost.l1(wide(b) / truth.factors)) * (1.0 + 1e-15)
+                assert gap_of_both(given, b, radius, rel=1e-6) >= 0
+
+
+def test_the_plain_lasso_asks_for_nothing():
+    assert PLAIN.keywords() == {}
+    assert all(is_solved(PLAIN, solver, grid) for solver in SOLVERS for grid in ("alphas", "radii"))
+    assert not set(ENABLED) - set(OPTIONS)
 
 
 # Another loss ------------------------------------------------------------------------------------------------------

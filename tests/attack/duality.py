@@ -91,7 +91,7 @@ class Cost(NamedTuple):
 
     def hardest(self, c: Numbers, lam: Number) -> Number:
         """Return H, the largest pull towards a side without a bound and a ridge."""
-        return abs(c[self.slopes & ~self.is_soft(c, lam)]).max(initial=0)
+        return abs(c[~self.is_soft(c, lam)]).max(initial=0)
 
     def conjugates(self, c: Numbers, lam: Number) -> Numbers:
         """Return cost*_j(c_j); 0 where the side is hard, or s_j = 0, for `hardest` and theta see to these."""
@@ -190,6 +190,10 @@ def longest_dual(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None) 
     return min(abs(ray.longest), lam / H) if H > 0 else abs(ray.longest), sides
 
 
+def least(gap: Callable[[Number], Number], bends: set[Number], ray: Ray) -> Number:
+    return gap(lowest(gap, sorted(bends), vertex if ray.is_quadratic else golden_section))
+
+
 def penalized_gap(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None) -> Number:
     """Return the gap of the best s; if every c_j may be off by `off_j`, of the worst of these."""
     high, sides = longest_dual(cost, ray, lam, off)
@@ -205,7 +209,7 @@ def penalized_gap(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None)
     if not some.any():  # the longest s is the best
         return gap(high)
     inside = {s for side in sides for s in cost.bends(side, lam) if s < high}
-    return gap(lowest(gap, sorted({0 * high, high, *inside}), vertex if ray.is_quadratic else golden_section))
+    return least(gap, {0 * high, high, *inside}, ray)
 
 
 def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
@@ -219,17 +223,19 @@ def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
     if not (mu > 0).any():
         return ray.fenchel(1) + radius * cost.hardest(ray.c, 0 * radius) - fitted
     pulled = cost.slopes & (cost.room(ray.c) > 0) & (mu > 0)
-    pulls = abs(ray.c[pulled])
+    pulls, shares = abs(ray.c[pulled]), 1 / mu[pulled]
     order = np.argsort(-pulls)
-    sums, shares = np.cumsum((pulls / mu[pulled])[order]), np.cumsum((1 / mu[pulled])[order])
-    known = (mu * ray.b * ray.b).sum() / 2
+    pulls, sums, shares = pulls[order], np.cumsum((pulls * shares)[order]), np.cumsum(shares[order])
+    known, zero = (mu * ray.b * ray.b).sum() / 2, 0 * radius
 
     def gap(s: Number) -> Number:
         kappa = ((s * sums - radius) / shares).max(initial=0)
         return ray.fenchel(s) + known + kappa * radius + cost.conjugates(s * ray.c, kappa).sum() - s * fitted
 
-    zero = 0 * radius
-    return gap(golden_section(gap, zero, max(ray.longest, zero)))
+    # Where kappa passes the next pull, and where it is zero.
+    falls = sums - shares * np.append(pulls[1:], 0 * pulls[:1])
+    bends = {s for s in radius / falls[falls > 0] if s < ray.longest}
+    return least(gap, {*bends, zero, max(ray.longest, zero)}, ray)
 
 
 def dual_loss(cost: Cost, ray: Ray, lam: Number, off: Numbers, sizes: tuple[Number, Number, Number]) -> Number:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .duality import PLAIN, General
+
 Rng = np.random.Generator
 
 
@@ -16,6 +18,7 @@ class Data(NamedTuple):
     extreme: bool = False  # numbers whose squares or coefficients are beyond float64 may be refused
     #: Cross-validated, with folds of "many" samples or of "one", with "repeated" rows to fit, or with a "refit".
     folds: str | None = None
+    asked: General = PLAIN
 
 
 def draw_shape(rng: Rng) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 A float64 is an integer times a power of two, so columns, residuals, correlations and gaps are fractions, and what is
 found is the truth: no rounding of the judge stands between it and a claim. Only the factors f_j of standardized columns
-and the norms are not fractions; they are taken to 300 bits.
+and the norms are not fractions; they are taken to 300 bits, and so are penalty factors and bounds in these units.
 """
 
 import math
@@ -84,10 +84,7 @@ class Point(NamedTuple):
     ray: Ray
     l1: Fraction
     rr: Fraction  # r'W r
-
-    @property
-    def corrs(self) -> np.ndarray:  # z_j'theta
-        return self.ray.c
+    corrs: np.ndarray  # z_j'W r
 
 
 class Claim(NamedTuple):
@@ -144,12 +141,14 @@ def truth_of(
         Z[:, j], scale = centred(*integers(values[:, j]))
         norm = scale * root(w_scale * (Z[:, j] @ (w * Z[:, j])))
         factor = root(w_scale * total) / norm if standardize and norm else Fraction(1)
-        factors.append(factor / Fraction(v) if 0.0 < v < math.inf else factor)
+        factors.append(short(factor / Fraction(v) if 0.0 < v < math.inf else factor, _ROOT_BITS))
         scales.append(scale * factors[j] * (v < math.inf))
         norms.append(norm * factors[j] * (v < math.inf))
     response, y_scale = integers(y if asked.offset is None else np.concatenate([y, asked.offset]))
     response, y_scale = centred(response[:m] - (0 if asked.offset is None else response[m:]), y_scale)
     cost = cost_of(asked, np.array(factors, object), w_scale * total, fractions)
+    for ends in (cost.lower, cost.upper):
+        ends[:] = [end if abs(end) == math.inf else short(end, _ROOT_BITS) for end in ends]
     return Truth(Z, scales, factors, norms, response, y_scale, w, w_scale, w_scale * total, cost)
 
 
@@ -183,12 +182,14 @@ def point_of(truth: Truth, coefs: Coefs) -> Point:
     for j, share in shares.items():
         r = r - truth.Z[:, j] * (share.numerator * (unit // share.denominator))
     q, shrink = project(truth, r)  # the dual vector is scale w_scale shrink W q
-    c = np.array(truth.scales, object) * (truth.Z.T @ (truth.w * q)) * (scale * truth.w_scale * shrink)
-    c[~truth.cost.slopes] = Fraction(0)
+    units, slopes = np.array(truth.scales, object) * (scale * truth.w_scale), truth.cost.slopes
+    c = units * (truth.Z.T @ (truth.w * q)) * shrink
+    corrs = c if slopes.all() else units * (truth.Z.T @ (truth.w * r))
+    c = np.where(slopes, c, Fraction(0))
     b = np.array([coefs.get(j, Fraction(0)) for j in range(c.size)], object)
     rr, qq = (truth.w_scale * own**2 * (v @ (truth.w * v)) for own, v in ((scale, r), (scale * shrink, q)))
     longest = (qq + b @ c) / qq if qq else Fraction(0)
-    return Point(Ray(b, c, lambda s: (rr + (s - 2) * s * qq) / 2, longest), truth.cost.l1(b), rr)
+    return Point(Ray(b, c, lambda s: (rr + (s - 2) * s * qq) / 2, longest), truth.cost.l1(b), rr, corrs)
 
 
 def gap_of(truth: Truth, point: Point, grid: str, value: Fraction) -> Fraction:
@@ -261,9 +262,11 @@ def descend(truth: Truth, coefs: Coefs, lam: Fraction) -> Coefs:
             a[j] = new
     if not np.isfinite(a).all():
         return coefs
-    return boxed(
-        truth, {j: short(Fraction(b) / unit) for j, b, unit in zip(columns, a.tolist(), units, strict=True) if b}
-    )
+    found = {}
+    for j, b, unit, *at in zip(columns, a.tolist(), units, *ends, cost.lower, cost.upper, strict=True):
+        if b:
+            found[j] = at[2] if b == at[0] else at[3] if b == at[1] else short(Fraction(b) / unit)
+    return boxed(truth, found)
 
 
 def newton(truth: Truth, coefs: Coefs, point: Point, lam: Fraction) -> Coefs:
@@ -273,8 +276,8 @@ def newton(truth: Truth, coefs: Coefs, point: Point, lam: Fraction) -> Coefs:
     """
     cost, mu = truth.cost, truth.cost.curvatures(lam)
     signs = {j: a > 0 for j, a in coefs.items() if truth.norms[j] and cost.lower[j] < a < cost.upper[j]}
-    room = cost.room(point.corrs)
-    signs |= {j: c > 0 for j, c in enumerate(point.corrs) if abs(c) > lam and room[j] > 0 and j not in coefs}
+    room = cost.room(point.ray.c)
+    signs |= {j: c > 0 for j, c in enumerate(point.ray.c) if abs(c) > lam and room[j] > 0 and j not in coefs}
     signs |= {j: True for j, norm in enumerate(truth.norms) if norm and not cost.slopes[j]}
     if not signs or not point.rr:
         return coefs
@@ -305,11 +308,11 @@ def numbers(exact: np.ndarray) -> np.ndarray:
     return np.array([number(x) for x in exact])
 
 
-def short(exact: Fraction) -> Fraction:
-    """Return a number to 64 bits, so that integers do not grow from step to step."""
+def short(exact: Fraction, bits: int = 64) -> Fraction:
+    """Return a number to so many bits, so that integers do not grow from step to step."""
     if not exact:
         return exact
-    shift = 64 - (exact.numerator.bit_length() - exact.denominator.bit_length())
+    shift = bits - (exact.numerator.bit_length() - exact.denominator.bit_length())
     return int(exact * Fraction(2) ** shift) / Fraction(2) ** shift
 
 
