@@ -111,9 +111,9 @@ class Lasso(_LinearModel):
         Largest l1 norm of the coefficients. If it is given, it takes the place of `alpha`.
     solver : str, default="certified"
         As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
-    stop : {"gap", "change", "paper", "level"}, default="gap"
+    stop : {"gap", "change", "paper"}, default="gap"
         As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
-    tol, level, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
+    tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
         As in `lasso_path`.
     max_iter : int, default=100_000
         As in `lasso_path`, but ten times as many, since there is only one point.
@@ -167,7 +167,6 @@ class Lasso(_LinearModel):
         solver: str = Options.solver,
         stop: str = "gap",
         tol: float | None = None,
-        level: float = 0.95,
         sample_size: Any = None,
         block_size: int | None = None,
         variant: str = "default",
@@ -241,7 +240,7 @@ class LassoCV(_LinearModel):
     ----------
     cv, rule, scoring, relax, validation
         As in `lasso_cv`.
-    alphas, radii, solver, stop, tol, level
+    alphas, radii, solver, stop, tol
         As in `lasso_path`.
     eps : float or None, default=1e-3
         Ratio of the ends of an automatic grid; None ends it by shape, as `lasso_path` does.
@@ -313,7 +312,6 @@ class LassoCV(_LinearModel):
         solver: str = Options.solver,
         stop: str | None = None,
         tol: float | None = None,
-        level: float = 0.95,
         sample_size: Any = None,
         block_size: int | None = None,
         variant: str = "default",

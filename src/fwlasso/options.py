@@ -78,7 +78,7 @@ _SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, 
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
 _VARIANT = Check(f"one of {', '.join(VARIANTS)}", lambda value: isinstance(value, str) and value in VARIANTS)
 _EPS = "Ratio of the ends of the grid. Default: 0.01 with more features than samples, else 0.0001."
-_TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, 1e-2 for level, else 1e-3."
+_TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, else 1e-3."
 
 # A grid is recorded by itself; names and seeds are a part of the result.
 _grid_option = partial(_option, None, kind=int | None, is_recorded=False)
@@ -93,10 +93,9 @@ class Options:
     eps: float | None = _option(None, _SHARE, help=_EPS)
     solver: str = _option(DEFAULT_SOLVER, _SOLVER, help=f"One of {', '.join(SOLVERS)}.", values=SOLVERS)
     stop: str | None = _option(
-        None, _STOP, help=f"gap, change, paper or level. Default: gap; change for {_BY_CHANGE}.", values=STOPS
+        None, _STOP, help=f"gap, change or paper. Default: gap; change for {_BY_CHANGE}.", values=STOPS
     )
     tol: float | None = _option(None, _NONNEGATIVE, help=_TOL)
-    level: float = _option(0.95, _SHARE, help="Probability of a gap of tol, for stop level.")
     sample_size: Any = _option(
         None,
         help="Columns per step: a number, or a share below 1. Default: 1 %, at least 194; afw, pfw: all.",
@@ -146,10 +145,6 @@ class Options:
             which = " and ".join(_WITH_VARIANTS)
             got = f"variant={self.variant!r} with solver={self.solver!r} over {self.grid_name}"
             raise ValueError(f"variant: the paper's method is that of {which} over radii, got {got}")
-        if self.rule == "level":
-            if self.objection is not None:
-                raise ValueError(self.objection)
-            check("tol", self.tol, self.tolerance > 0.0, "a number > 0 with stop='level'")
         # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
         try:
@@ -228,8 +223,7 @@ class Options:
     def solver_settings(self, seed: int) -> SolverSettings:
         """Return what a solver is told."""
         rule = SolverSettings(self.rule, self.tolerance, min(self.max_iter, _MOST_ITERATIONS), seed)
-        rule = rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
-        return rule._replace(level=self.level)
+        return rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
 
     def draw_seed(self) -> int:
         """Return the seed of the draws, by scikit-learn's conventions for `random_state`."""
@@ -239,8 +233,6 @@ class Options:
         """Return the options that shape the result, for the record, as JSON has them."""
         plain = {name: _plain(getattr(self, name)) for name, spec in SPECS.items() if spec.is_recorded}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
-        if self.rule != "level":
-            del plain["level"]
         return {**plain, **settled, "grid": self.grid_name}
 
     def run_record(self) -> dict[str, Any]:

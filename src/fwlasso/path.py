@@ -65,9 +65,8 @@ def lasso_path(
     radii: Any = None,
     eps: float | None = None,
     solver: str = Options.solver,
-    stop: Literal["gap", "change", "paper", "level"] | None = None,
+    stop: Literal["gap", "change", "paper"] | None = None,
     tol: float | None = None,
-    level: float = 0.95,
     sample_size: Any = None,
     block_size: int | None = None,
     variant: Literal["default", "paper"] = "default",
@@ -111,18 +110,13 @@ def lasso_path(
         Either name selects that route. "sfw" is stochastic Frank-Wolfe, "fw" deterministic Frank-Wolfe. These solve
         both forms. Over radii only: "afw" and "pfw", Frank-Wolfe with away steps and with pairwise steps. Over alphas
         only: "cd", cyclic coordinate descent with the strong rule.
-    stop : {"gap", "change", "paper", "level"}, optional
+    stop : {"gap", "change", "paper"}, optional
         When a point is done. "gap": the duality gap over all columns is at most tol / 2 ||y||^2: a proof. "change": a
         step changes no coefficient by more than tol ||y|| / (root mean square of the column norms). "paper": by more
-        than tol, in absolute terms. These two are weak evidence of a solution. "level", of "sfw" with
-        ``variant="paper"`` over radii: enough columns were drawn that the objective is at most tol / 2 ||y||^2 above
-        its minimum with the probability `level`. With given radii and ``certify=False`` the only pass over all columns
-        is the first; the draws are far more work than a proof. By default "change" for "sfw" and "fw", and
-        "gap" for the others; "certified" has no other.
+        than tol, in absolute terms. These two are weak evidence of a solution. By default "change" for "sfw" and "fw",
+        and "gap" for the others; "certified" has no other.
     tol : float, optional
-        By default 1e-4 for "gap", 1e-2 for "level" and 1e-3 for the other rules.
-    level : float, default=0.95
-        Of ``stop="level"``: a probability over the draws, for every point. See `LassoPath.confidence`.
+        By default 1e-4 for "gap", and 1e-3 for the other rules.
     sample_size : int, float, rule or None
         How many columns a step of "sfw" looks at: a number, a share of all, or a rule such as `QuantileRule`. By
         default 1 % of the columns, at least 194: a larger share of fewer than 19,400. So do "afw" and "pfw", which look

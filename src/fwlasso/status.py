@@ -41,7 +41,7 @@ class Status(Enum):
 
 
 _SENTENCES = {
-    Status.SETTLED: "The last step changed no coefficient by more than the tolerance, or the level was reached.",
+    Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
     Status.ZERO_STEP: (
         "A step of length zero met the rule: no column of its sample brought descent. Others may: see the duality gap."
     ),

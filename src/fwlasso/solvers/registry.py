@@ -13,7 +13,7 @@ from .protocol import PathSolver, SolverSettings, StepSolver
 from .sample_size import ALL_COLUMNS, DEFAULT_SAMPLE_SIZE, SampleSize
 
 #: The stopping rules, and the tolerance of each by default.
-STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4, "level": 1e-2}
+STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4}
 
 
 class Entry(NamedTuple):
@@ -53,7 +53,7 @@ SOLVERS = {
     DEFAULT_SOLVER: _CERTIFIED,
     GRAM: _CERTIFIED._replace(routes=(GRAM,)),
     WORKING_SET: _CERTIFIED._replace(routes=(WORKING_SET,)),
-    "sfw": pointwise(("radii", "alphas"), (*_ON_CHANGE, "level"), _sampled),
+    "sfw": pointwise(("radii", "alphas"), _ON_CHANGE, _sampled),
     "fw": pointwise(("radii", "alphas"), _ON_CHANGE, lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
     "afw": _away(away_step),
     "pfw": _away(pairwise_step),
