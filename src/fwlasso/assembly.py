@@ -21,7 +21,6 @@ from .problem.certificate import certify_iterates
 from .problem.grid import user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath
-from .solvers.frank_wolfe import VARIANTS
 from .solvers.sample_size import FixedSize, FractionOfColumns, QuantileRule
 from .status import Status
 
@@ -99,7 +98,7 @@ def count(
     """Return what a path cost, given how many points every pass of certificates was made for."""
     p = problem.shape[1]
     _, n_dots, n_read, n_multiplied = path.counts.sum(axis=0).tolist()
-    n_dots += 0 if VARIANTS[options.variant].counts_like_paper else p  # z_j'y of every column
+    n_dots += p if options.entry.variants[options.variant] else 0  # z_j'y of every column
     to_start = (p + n_read_for_grid) / p
     n_entries = problem.n_entries if isinstance(problem, Problem) else 0
     return Counters(

@@ -44,9 +44,8 @@ from .problem.points import SolvedPath, Tell, zero_path
 from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import LassoPath
 from .solvers.certified import Certified
-from .solvers.levels import level_facts
+from .solvers.levels import draw_facts
 from .solvers.protocol import SolverSettings
-from .solvers.sample_size import columns_to_draw
 from .status import Status
 
 Mask = NDArray[np.bool_]
@@ -349,11 +348,9 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         "route": GRAM if isinstance(problem, GramProblem) else options.entry.routes[-1],
         "conversion": context.data.conversion,
     }
-    if options.objection is None and isinstance(problem, Problem):
-        known |= level_facts(problem, options.size_rule)
-    p, record = problem.shape[1], options.record()
-    if draws_columns(record):
-        known["first_sample"] = columns_to_draw(options.size_rule, p, n_active=0)
+    record = options.record()
+    if isinstance(problem, Problem) and draws_columns(record):
+        known |= draw_facts(problem, settings)
     counters = count(problem, path, options, grid.n_read, n_certified, context.seconds)
     return assemble(problem, path, options.grid_name, values, counters, {**record, **known})
 

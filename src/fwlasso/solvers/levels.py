@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.problem import Problem
-from .sample_size import SampleSize, fewest_columns
+from .protocol import SolverSettings
+from .sample_size import columns_to_draw, fewest_columns
 
 _MOST_ROWS = 10  # of a table that is printed
 
 
-def objection(solver: str, grid: str, variant: str, block_size: int | None, is_rule_known: bool) -> str | None:
+def objection(solver: str, grid: str, variant: str, block_size: int | None) -> str | None:
     """Return what keeps a path from having bounds with a level, the argument first; None: nothing."""
     if solver != "sfw":
         return f"solver: a level is for columns drawn at random by 'sfw', got solver={solver!r}"
@@ -29,8 +30,6 @@ def objection(solver: str, grid: str, variant: str, block_size: int | None, is_r
         return f"variant: a level is for independent draws, give variant='paper', got {variant!r}"
     if block_size not in (None, 1):
         return f"block_size: blocks cycle, and are not independent draws, give block_size=1, got {block_size}"
-    if not is_rule_known:
-        return "sample_size: how few columns a function draws is unknown; give a number, a share or a rule"
     return None
 
 
@@ -39,11 +38,21 @@ def reach(problem: Problem) -> float:
     return math.sqrt(0.5 * float(np.max(problem.norms2, initial=0.0)) / problem.null_loss)
 
 
-def level_facts(problem: Problem, rule: SampleSize) -> dict[str, Any]:
-    """Return what bounds with a level follow from: the fewest columns of a draw, and the reach for radii of users."""
+def draw_facts(problem: Problem, settings: SolverSettings) -> dict[str, Any]:
+    """Return what is recorded of a path on random columns: how many its first step looks at.
+
+    If draws are independent, that is what bounds with a level follow from, too: the fewest columns of a draw, and the
+    reach for radii of users.
+    """
+    rule, p = settings.sample_size, problem.xty.size
+    assert rule is not None
+    facts = {"first_sample": columns_to_draw(rule, p, n_active=0)}
+    kappa = fewest_columns(rule, p)
+    if settings.variant != "paper" or settings.block_size not in (None, 1) or kappa is None:
+        return facts
     with np.errstate(over="ignore"):
         scaled = float(np.ldexp(reach(problem), -problem.units.coef_power))
-    return {"kappa": fewest_columns(rule, problem.xty.size), "reach": scaled or math.ulp(0.0)}
+    return facts | {"kappa": kappa, "reach": scaled or math.ulp(0.0)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
