@@ -12,7 +12,7 @@ from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
 from ._core.problem import Problem, in_user_units
 from ._core.threads import Workers
-from .data.genotypes import Genotypes
+from .data.design import described
 from .data.inputs import Data
 from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem
@@ -119,8 +119,8 @@ def check_columns(path: SolvedPath, p: int) -> None:
 
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
     """Return a path with what is known of its data: names, the response, the first column, variants of active ones."""
-    known = data.X if isinstance(data, Data) and isinstance(data.X, Genotypes) and data.X.variants else None
-    variants = {} if known is None else {j: known.variant_at(j) for j in np.unique(path.coefs.indices).tolist()}
+    known = described(data.X) if isinstance(data, Data) else None
+    variants = {} if known is None else known.facts_of(np.unique(path.coefs.indices).tolist())
     settings = {**path.settings, **data.origin}
     return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
 

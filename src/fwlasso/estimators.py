@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._core.columns import Vector
 from .data.checks import check, check_indices
-from .data.design import is_plain
+from .data.design import described, is_plain
 from .data.frames import names_beside
-from .data.genotypes import Genotypes
 from .data.keywords import explain_unknown
 from .data.predict import Linear, multiply, predict
 from .data.store import as_container
@@ -85,7 +84,7 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         # scikit-learn compares names that are texts only.
         path, has_texts = self.path_, hasattr(self, "feature_names_in_")
         is_named = names_beside(X, path.feature_names) is not None and not has_texts
-        if is_named or isinstance(X, Genotypes) or as_container(X) is not None:
+        if is_named or described(X) is not None or as_container(X) is not None:
             return predict(X, Linear(self.coef_, self.intercept_, path.feature_names, path.variants, path.first_index))
         check_indices(X)
         X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))

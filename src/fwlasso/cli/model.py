@@ -11,7 +11,8 @@ from rich.markup import escape
 from .._core.columns import Vector
 from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
 from ..data.checks import as_response
-from ..data.genotypes import Genotypes, Samples
+from ..data.design import described
+from ..data.genotypes import Samples
 from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
 from ..datasets.compressed import write_text
@@ -81,7 +82,7 @@ def predict(
             values = fitted.predict(rows, missing=missing)
             scores = {}
             if rows.y is not None:
-                known = ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) else slice(None)
+                known = ~np.isnan(rows.y) if described(rows.X) is not None else slice(None)
                 scores = _scores(as_response(rows.y[known], values[known].size), values[known])
         except ValueError as error:
             raise ValueError(f"{data}: {error}") from None

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.notices import warn_of_doubt
+from ..data.design import described
 from ..data.files import naming
-from ..data.genotypes import Genotypes
 from ..data.predict import fit_columns, match_columns
 from ..data.table import Table
 from .libsvm import read_libsvm
@@ -40,7 +40,7 @@ def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based:
         is_foreign = known.first_index is None and rows.X.shape[1] > known.n_features
         return Table(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
     rows = read(file, wanted._replace(columns=(known.names or None) if reader.has_names else None))
-    if isinstance(rows.X, Genotypes) and rows.y is not None and np.isnan(rows.y).any():
+    if described(rows.X) is not None and rows.y is not None and np.isnan(rows.y).any():
         n_known = np.count_nonzero(~np.isnan(rows.y))
         what = "a phenotype in its .fam" if target is wanted.pheno is None else rows.target
         warn_of_doubt(f"{file}: scores cover the {n_known} of {rows.y.size} samples with {what}")
