@@ -14,8 +14,8 @@ from ._core.problem import Problem, in_user_units
 from ._core.threads import Workers
 from .data.design import described
 from .data.inputs import Data
-from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem
+from .gram.summed import SummedTable
 from .options import Options
 from .problem.certificate import certify_iterates
 from .problem.grid import user_values

@@ -33,9 +33,9 @@ from .checkpoints.segments import InSegments
 from .data.design import Design
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
-from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem, GramProblem
 from .gram.subsets import GramSubsets
+from .gram.summed import SummedTable
 from .monitor import Callback, Monitor, Progress
 from .options import Options, draws_columns
 from .problem.build import build_problem

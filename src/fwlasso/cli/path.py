@@ -15,7 +15,7 @@ from ..checkpoints.folder import read_checkpoint
 from ..data.scores import r2_scores, squared_errors
 from ..data.store import Store
 from ..datasets import Table, load_diabetes_products
-from ..gram.file_sums import SummedTable
+from ..gram.summed import SummedTable
 from ..options import Options
 from ..path import solve_path
 from ..result import LassoPath

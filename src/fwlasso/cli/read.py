@@ -19,7 +19,8 @@ from ..datasets.arrow_files import shortened
 from ..datasets.cohorts import read_names
 from ..datasets.new_rows import read_libsvm_rows
 from ..datasets.readers import LIBSVM, TABLES, suffix_of
-from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
+from ..file_sums import TooManyFeaturesError, sum_table
+from ..gram.summed import SummedTable
 from ..options import Options
 from ..problem.route import GRAM
 from .options import Input
