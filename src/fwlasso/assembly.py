@@ -1,6 +1,5 @@
 """From solved points to a `LassoPath`: certificates over all columns, the user's units, and a word on its ending."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,32 +45,38 @@ def certify(
     todo = np.flatnonzero(~known).tolist() if certify_all else []
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
-    points = path.points() if batches else []
     for batch in batches:
-        fresh = [at(problem, *points[k].solution[:2]) for k in batch]
+        fresh = [at(problem, *path.support(k)) for k in batch]
         claims = certify_iterates(problem, [penalties[k] for k in batch], fresh, workers)
         gaps[batch] = [claim.gap for claim in claims]
     return path._replace(gaps=gaps), list(map(len, batches))
 
 
 def assemble(
-    problem: AnyProblem, path: SolvedPath, grid_name: str, grid: Vector, counters: Counters, settings: dict[str, Any]
+    problem: AnyProblem,
+    path: SolvedPath,
+    grid: dict[str, Vector],
+    counters: Counters,
+    settings: dict[str, Any],
+    data: Data | SummedTable,
 ) -> LassoPath:
-    """Put the points together, in the user's units; `grid` has them already, and gaps are relative."""
+    """Put the points together, in the user's units; `grid` has them already, by its name, and gaps are relative."""
     qq, qy, l1 = path.sums.T
     loss = 0.5 * problem.yy + 0.5 * qq - qy
-    grid = grid[: l1.size]
+    ((grid_name, values),) = grid.items()
+    values = values[: l1.size]
     if grid_name == "radii":
-        radii = grid
+        radii = values
         # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
         lams = np.divide(qy - qq, l1, out=np.full(l1.size, problem.lambda_max), where=l1 > 0.0)
         alphas = user_values(problem, "alphas", lams)
     else:
-        radii, alphas = user_values(problem, "radii", l1), grid
+        radii, alphas = user_values(problem, "radii", l1), values
     indptr, columns, scaled = path.indptr, path.columns, path.coefs
     coefs, intercepts = problem.to_user_units(indptr, columns, scaled)
     scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size
+    own = described(data.X) if isinstance(data, Data) else None
     return LassoPath(
         alphas=alphas,
         radii=radii,
@@ -84,6 +89,8 @@ def assemble(
         ending=path.ending,
         counters=counters,
         settings=settings,
+        feature_names=data.feature_names,
+        variants={} if own is None else own.facts_of(np.unique(columns).tolist()),
     )
 
 
@@ -117,27 +124,18 @@ def check_columns(path: SolvedPath, p: int) -> None:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
 
 
-def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
-    """Return a path with what is known of its data: names, the response, the first column, variants of active ones."""
-    known = described(data.X) if isinstance(data, Data) else None
-    variants = {} if known is None else known.facts_of(np.unique(path.coefs.indices).tolist())
-    settings = {**path.settings, **data.origin}
-    return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
-
-
-def warn_of_empty_models(problem: AnyProblem, target: str | None) -> None:
-    """Warn if zero is the solution for every penalty and every radius: X'y = 0."""
-    if problem.xty.any():
-        return
-    response = "the response" if target is None else f"the response {target!r}"
-    if problem.yy == 0.0:
-        warn_of_doubt(f"T{response[1:]} is constant: there is nothing to explain, and all models are empty.")
-    else:
-        warn_of_doubt(f"No column of X is correlated with {response}: all models are empty.")
+def beyond_float64(path: SolvedPath, excess: Vector, tol: float) -> SolvedPath:
+    """Return points with gaps for the radii asked for: in the units of the solver they may be beyond float64."""
+    gaps = path.gaps * excess[: path.gaps.size]
+    is_open = ((excess[: gaps.size] > 1.0) & (gaps > tol)).tolist()
+    statuses = [Status.PRECISION if still else status for still, status in zip(is_open, path.statuses, strict=True)]
+    return path._replace(gaps=gaps, statuses=tuple(statuses))
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:
-    """Warn with gap, tolerance and remedy if a point or the path did not come to its end."""
+    """Warn with gap, tolerance and remedy if a point or the path did not come to its end, or came to it too easily."""
+    if Status.ZERO_STEP in path.statuses:
+        _warn_of_small_samples(path, options)
     certified = options.rule == "gap"
     unfinished = [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
     if not unfinished and path.ending is None:
@@ -152,14 +150,14 @@ def warn_unless_converged(path: LassoPath, options: Options) -> None:
     warn_of_ending(what + _largest_gap(path))
 
 
-def warn_of_small_samples(path: LassoPath, options: Options) -> None:
+def _warn_of_small_samples(path: LassoPath, options: Options) -> None:
     """Warn of points that ended on samples, by number or share, of fewer columns than the paper's quantile rule takes.
 
     The best of kappa columns is among the top `quantile` of all with probability 1 - (1 - quantile)^kappa.
     """
     n_ended, p = path.statuses.count(Status.ZERO_STEP), path.coefs.shape[0]
     rule, paper = options.size_rule, QuantileRule()
-    if n_ended == 0 or not isinstance(rule, FixedSize | FractionOfColumns) or rule(p, 0) >= paper(p, 0):
+    if not isinstance(rule, FixedSize | FractionOfColumns) or rule(p, 0) >= paper(p, 0):
         return
     n_sampled = rule(p, 0)
     hit = 1.0 - (1.0 - paper.quantile) ** n_sampled

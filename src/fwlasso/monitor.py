@@ -41,7 +41,7 @@ class Monitor:
     def __init__(self, time_limit: float | None, callback: Callback | None) -> None:
         self._started = time.perf_counter()
         self._time_limit = time_limit
-        self._callback = callback
+        self.callback = callback
         self._n_done = [0]
         self._lock = threading.Lock()
         self._interrupted = self._stopped = self._is_reporting = False
@@ -49,11 +49,6 @@ class Monitor:
     def share(self, n_paths: int) -> None:
         """Count the points of so many paths together."""
         self._n_done = [0] * n_paths
-
-    @property
-    def has_callback(self) -> bool:
-        """Whether there is a callback."""
-        return self._callback is not None
 
     @property
     def seconds(self) -> float:
@@ -89,7 +84,7 @@ class Monitor:
 
     def _ask(self, progress: Progress) -> Any:
         """Return the answer of the callback, if there is one."""
-        return None if self._callback is None else ask("callback", self._callback, progress)
+        return None if self.callback is None else ask("callback", self.callback, progress)
 
     def _of_all(self, progress: Progress, path: int) -> Progress:
         """Return the progress of a path as a part of all."""

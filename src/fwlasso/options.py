@@ -179,20 +179,14 @@ class Options:
         given = getattr(self, self.grid_name)
         return as_grid(_DEFAULT_POINTS if given is None else given, self.grid_name)
 
-    def for_shape(self, shape: tuple[int, int]) -> "Options":
-        """Return the options for data of a shape, with the ratio of the ends of an automatic grid.
+    def ratio(self, shape: tuple[int, int]) -> float:
+        """Return the ratio of the ends of an automatic grid for data of a shape.
 
         With more features than samples, models soon have as many of them as samples, and more fit noise;
         else the best model may be close to least squares.
         """
         m, p = shape
-        return self if self.eps is not None else replace(self, eps=1e-2 if p > m else 1e-4)
-
-    @property
-    def ratio(self) -> float:
-        """The ratio of the ends of an automatic grid; known of options `for_shape`."""
-        assert self.eps is not None
-        return float(self.eps)
+        return float(self.eps) if self.eps is not None else 1e-2 if p > m else 1e-4
 
     def on_grid(self, values: Vector) -> "Options":
         """Return the same options for other points."""

@@ -134,7 +134,7 @@ def solve_on_gram(
     for k, (n_active, n_iter, gap) in enumerate(zip(*numbers, strict=True)):
         ending = tell(k, n_active, n_iter, gap, done=True)
         if ending is not None and k + 1 < n_points:
-            return solved.first(k + 1)._replace(ending=ending)
+            return solved.between(0, k + 1)._replace(ending=ending)
     return solved
 
 
