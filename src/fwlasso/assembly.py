@@ -33,23 +33,30 @@ _LEAST_SQUARES = (
 
 
 def certify(
-    problem: AnyProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, certify_all: bool
+    problem: AnyProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, *, proves: bool, wanted: bool
 ) -> tuple[SolvedPath, list[int]]:
-    """Return points with their gaps over all columns, and how many of them every pass over the data was made for.
+    """Return points in order with relative gaps, and how many of them every pass over the data was made for.
 
-    If a point is certified, its solver is taken at its word; the others get gaps, many at a time, or NaN.
+    The gaps of a solver that `proves` are over all columns. Of another one those of certified points are; the others
+    get gaps over all columns, many at a time, if these are `wanted`, or NaN. Compiled code is not taken at its word:
+    -1 is no column.
     """
+    columns, p = path.columns, problem.shape[1]
+    if columns.size and not 0 <= columns.min() <= columns.max() < p:
+        raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
+    if proves:
+        return path.in_order()._replace(gaps=path.gaps / problem.null_loss), []
     assert isinstance(problem, Problem)
     known = np.array([status is Status.CERTIFIED for status in path.statuses])
     gaps = np.where(known, path.gaps, np.nan)
-    todo = np.flatnonzero(~known).tolist() if certify_all else []
+    todo = np.flatnonzero(~known).tolist() if wanted else []
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
     for batch in batches:
         fresh = [at(problem, *path.support(k)) for k in batch]
         claims = certify_iterates(problem, [penalties[k] for k in batch], fresh, workers)
         gaps[batch] = [claim.gap for claim in claims]
-    return path._replace(gaps=gaps), list(map(len, batches))
+    return path.in_order()._replace(gaps=gaps / problem.null_loss), list(map(len, batches))
 
 
 def assemble(
@@ -115,13 +122,6 @@ def count(
         readings=to_start + n_multiplied / max(1, n_entries) + sum(n_certified),
         seconds=seconds,
     )
-
-
-def check_columns(path: SolvedPath, p: int) -> None:
-    """Raise a RuntimeError unless all columns are of X. Compiled code is not taken at its word: -1 is no column."""
-    columns = path.columns
-    if columns.size and not 0 <= columns.min() <= columns.max() < p:
-        raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
 
 
 def beyond_float64(path: SolvedPath, excess: Vector, tol: float) -> SolvedPath:

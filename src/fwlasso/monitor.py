@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._core.columns import Vector
 from .data.checks import ask
+from .problem.points import Tell
 from .status import Status
 
 
@@ -41,7 +43,7 @@ class Monitor:
     def __init__(self, time_limit: float | None, callback: Callback | None) -> None:
         self._started = time.perf_counter()
         self._time_limit = time_limit
-        self.callback = callback
+        self._callback = callback
         self._n_done = [0]
         self._lock = threading.Lock()
         self._interrupted = self._stopped = self._is_reporting = False
@@ -65,6 +67,21 @@ class Monitor:
             return Status.TIMED_OUT
         return None
 
+    def teller(self, values: Vector, null_loss: float, path: int = 0) -> Tell:
+        """Return what tells the callback, if there is one, where a path over these values is."""
+        n_points = values.size
+
+        def tell(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
+            if self._callback is None:
+                return self.check()
+            counts = {"n_points": n_points, "n_active": n_active, "n_iter": n_iter}
+            parameter, gap = float(values[point]), gap / null_loss
+            return self.report(
+                Progress(point, parameter=parameter, gap=gap, seconds=self.seconds, done=done, **counts), path
+            )
+
+        return tell
+
     def report(self, progress: Progress, path: int = 0) -> Status | None:
         """Call the callback, one thread at a time, and return the ending that was asked for."""
         with self._lock:
@@ -84,7 +101,7 @@ class Monitor:
 
     def _ask(self, progress: Progress) -> Any:
         """Return the answer of the callback, if there is one."""
-        return None if self.callback is None else ask("callback", self.callback, progress)
+        return None if self._callback is None else ask("callback", self._callback, progress)
 
     def _of_all(self, progress: Progress, path: int) -> Progress:
         """Return the progress of a path as a part of all."""

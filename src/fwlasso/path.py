@@ -14,24 +14,17 @@ from ._core.compiling import timed
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.threads import Workers
-from .assembly import (
-    assemble,
-    beyond_float64,
-    certify,
-    check_columns,
-    count,
-    warn_unless_converged,
-)
+from .assembly import assemble, beyond_float64, certify, count, warn_unless_converged
 from .checkpoints.folder import Checkpoint, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
 from .gram.problem import AnyProblem, GramProblem
 from .gram.summed import SummedTable
-from .monitor import Callback, Monitor, Progress
+from .monitor import Callback, Monitor
 from .options import Options, draws_columns
 from .problem.grid import null_objective, radius_excess, user_values
-from .problem.points import Tell, zero_path
+from .problem.points import zero_path
 from .problem.route import GRAM
 from .problems import Mask, Problems, as_summed, find_grid
 from .result import LassoPath
@@ -187,7 +180,8 @@ class Context(NamedTuple):
                 opened = open_checkpoint(folder, settings, marks | samples, any_seed=options.random_state is None)
                 run = self.stack.enter_context(opened)
                 contexts[k] = contexts[k]._replace(run=run, seed=contexts[0].seed if k > 0 else run.seed)
-        self.monitor.share(len(contexts))
+        if masks:
+            self.monitor.share(len(contexts))
         return contexts
 
 
@@ -245,15 +239,12 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
             path = zero_path(len(penalties))
         else:
             guess = problem.from_user_units(start) if start is not None and solver.proves else None
-            path = solver.solve(problem, penalties, guess, workers, _teller(context, problem, values))
+            tell = context.monitor.teller(values, problem.null_loss, context.number)
+            path = solver.solve(problem, penalties, guess, workers, tell)
         path = path._replace(ending=path.ending or cut)
     with timed(context.seconds, "certify"):
-        check_columns(path, problem.shape[1])  # before any of these columns is read
-        n_certified: list[int] = []  # points, by passes
-        if not solver.proves:
-            wanted = options.certify and path.ending is not Status.INTERRUPTED
-            path, n_certified = certify(problem, penalties, path, workers, wanted)
-        path = path.in_order()._replace(gaps=path.gaps / problem.null_loss)
+        wanted = options.certify and path.ending is not Status.INTERRUPTED
+        path, n_certified = certify(problem, penalties, path, workers, proves=solver.proves, wanted=wanted)
         if options.grid_name == "radii":
             path = beyond_float64(path, radius_excess(problem, asked, grid.values), options.tolerance)
     if run is not None and path.ending is None:
@@ -271,22 +262,8 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         "conversion": data.conversion,
     }
     record = options.record() | {"eps": ratio}
-    if isinstance(problem, Problem) and draws_columns(record):
+    if options.entry.sample_size is not None and draws_columns(record):
+        assert isinstance(problem, Problem)
         known |= draw_facts(problem, settings)
     counters = count(problem, path, options, grid.n_read, n_certified, context.seconds)
     return assemble(problem, path, {options.grid_name: values}, counters, {**record, **known, **data.origin}, data)
-
-
-def _teller(context: Context, problem: AnyProblem, values: Vector) -> Tell:
-    """Return what tells the callback, if there is one, where the path is."""
-    monitor = context.monitor
-
-    def tell(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
-        if monitor.callback is None:
-            return monitor.check()
-        counts = {"n_points": values.size, "n_active": n_active, "n_iter": n_iter}
-        parameter, gap = float(values[point]), gap / problem.null_loss
-        where = Progress(point, parameter=parameter, gap=gap, seconds=monitor.seconds, done=done, **counts)
-        return monitor.report(where, context.number)
-
-    return tell

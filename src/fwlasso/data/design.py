@@ -47,7 +47,7 @@ class Described(Protocol):
         """Return what a model keeps of some columns, to find them elsewhere; nothing if nothing is known."""
 
     def carry_over(
-        self, coefs: sp.csc_array, names: Mapping[int, str] | Sequence[str], facts: Mapping[int, Any], *, at_means: bool
+        self, coefs: sp.csc_array, names: Mapping[int, str] | Sequence[str], facts: Any, /, *, at_means: bool
     ) -> tuple[sp.csc_array, Vector]:
         """Return the coefficients of a model for the columns here, and what is added to every product with them."""
 

@@ -6,7 +6,7 @@ first in its lowest bits; every column begins with a byte of its own. The bits a
 a pass reads 1/32 of the bytes that float64 takes, and is bound by arithmetic, not by memory.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.bed import Bed, Packed, _fill_means, _multiply
-from .._core.columns import Vector, read_only
+from .._core.columns import read_only
 from .._core.jit import kernel
 from .._core.threads import lazy
 from .design import Design
@@ -195,16 +195,7 @@ class Genotypes:
         known = self.variants
         return {} if not known else {j: known.at(j)._replace(mean=float(self._storage.means[j])) for j in columns}
 
-    def carry_over(
-        self,
-        coefs: sp.csc_array,
-        names: Mapping[int, str] | Sequence[str],
-        facts: Mapping[int, Variant],
-        *,
-        at_means: bool,
-    ) -> tuple[sp.csc_array, Vector]:
-        """Return the coefficients of a model for the variants here, and what is added to products: see `variants`."""
-        return carry_over(coefs, names, facts, self, at_means=at_means)
+    carry_over = carry_over
 
     def check_order(self, y: Any) -> None:
         """Raise a ValueError if y is a series that is indexed by the ids of the samples, in another order."""

@@ -29,10 +29,10 @@ _STRAND = (
 
 
 def carry_over(
+    X: "Genotypes",
     coefs: sp.csc_array,
     names: Mapping[int, str] | Sequence[str],
     variants: Mapping[int, "Variant"],
-    X: "Genotypes",
     *,
     at_means: bool = False,
 ) -> tuple[sp.csc_array, Vector]:

@@ -84,16 +84,9 @@ class SolvedPath(NamedTuple):
     def between(self, lo: int, hi: int) -> "SolvedPath":
         """Return the points lo..hi."""
         first, last = self.indptr[lo], self.indptr[hi]
-        return SolvedPath(
-            indptr=self.indptr[lo : hi + 1] - first,
-            columns=self.columns[first:last],
-            coefs=self.coefs[first:last],
-            sums=self.sums[lo:hi],
-            gaps=self.gaps[lo:hi],
-            counts=self.counts[lo:hi],
-            statuses=self.statuses[lo:hi],
-            ending=self.ending,
-        )
+        support = self.indptr[lo : hi + 1] - first, self.columns[first:last], self.coefs[first:last]
+        numbers = self.sums[lo:hi], self.gaps[lo:hi], self.counts[lo:hi]
+        return SolvedPath(*support, *numbers, statuses=self.statuses[lo:hi], ending=self.ending)
 
     def in_order(self) -> "SolvedPath":
         """Return the same points with the columns of each in increasing order, and without coefficients of zero."""
@@ -135,16 +128,9 @@ def joined(paths: Sequence[SolvedPath], ending: Status | None = None) -> SolvedP
 
 def zero_path(n_points: int) -> SolvedPath:
     """Return a = 0 for every point: there is nothing to explain."""
-    return SolvedPath(
-        indptr=np.zeros(n_points + 1, np.int64),
-        columns=np.empty(0, np.int64),
-        coefs=np.empty(0),
-        sums=np.zeros((n_points, 3)),
-        gaps=np.zeros(n_points),
-        counts=np.zeros((n_points, 4), np.int64),
-        statuses=(Status.CERTIFIED,) * n_points,
-        ending=None,
-    )
+    support = np.zeros(n_points + 1, np.int64), np.empty(0, np.int64), np.empty(0)
+    numbers = np.zeros((n_points, 3)), np.zeros(n_points), np.zeros((n_points, 4), np.int64)
+    return SolvedPath(*support, *numbers, statuses=(Status.CERTIFIED,) * n_points, ending=None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
