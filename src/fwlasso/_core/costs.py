@@ -1,0 +1,280 @@
+"""What a coefficient costs, column by column: the shape of the penalty, which is the same along a path.
+
+    cost_j(t; lam) = lam s_j |t| + 1/2 mu_j(lam) t^2   on   l_j <= t <= u_j,      mu_j(lam) = (fixed + share lam) r_j.
+
+Lambda is all that changes from point to point: the ridge of an elastic net of fixed l1_ratio follows it by `share`, a
+ridge of its own is `fixed`. s_j is 1, or 0 for a column without a penalty. l_j <= 0 <= u_j.
+
+With the slope of the loss c_j = z_j'r, a coefficient is at its minimum where c_j is the derivative of its cost, or, at
+a kink or a bound, between those on both sides. The *piece* of a coefficient is where its cost is smooth: (0, u_j),
+(l_j, 0), or (l_j, u_j) without a penalty. A coefficient is *free* inside of a piece, else it *rests*:
+at zero or at a bound.
+
+`Plain` is the Lasso's cost: its functions are constants, and kernels compile to what they would be without them.
+"""
+
+import math
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import INLINE, by_type, part_of_kernel
+
+Vector: TypeAlias = NDArray[np.float64]
+
+
+class Plain(NamedTuple):
+    """lam |t|: s_j = 1, no ridge, no bounds."""
+
+
+class Separable(NamedTuple):
+    """Everything else; arrays that nobody gave are one number, repeated without memory."""
+
+    slopes: Vector  # s_j
+    bent: Vector  # r_j
+    lower: Vector  # l_j
+    upper: Vector  # u_j
+    fixed: float
+    share: float
+
+
+#: Plain, Separable, or another NamedTuple that is registered with the functions below.
+Cost: TypeAlias = Any
+
+
+def make_cost(p: int, slopes: Any, bent: Any, lower: Any, upper: Any, *, fixed: float, share: float) -> Cost:
+    """Return the cost of p columns, `Plain` if it can be; numbers stand for arrays of them."""
+    arrays = [np.broadcast_to(np.asarray(values, np.float64), p) for values in (slopes, bent, lower, upper)]
+    plain = (1.0, None, -math.inf, math.inf)
+    if fixed == share == 0.0 and all(v is None or np.all(a == v) for a, v in zip(arrays, plain, strict=True)):
+        return Plain()
+    # Strided views, of an array of one's own, too: arrays in one piece are another type, and kernels compile twice.
+    return Separable(*(array if array.strides == (0,) else np.repeat(array, 2)[::2] for array in arrays), fixed, share)
+
+
+@by_type
+def is_plain(cost: Cost) -> bool:
+    """Tell whether coefficients rest at zero alone, and pieces are straight: a constant of the type."""
+
+
+@by_type
+def slope(cost: Cost, j: int) -> float:
+    """Return s_j."""
+
+
+@by_type
+def curvature(cost: Cost, lam: float, j: int) -> float:
+    """Return mu_j(lam)."""
+
+
+@by_type
+def limits(cost: Cost, j: int) -> tuple[float, float]:
+    """Return l_j and u_j."""
+
+
+@by_type
+def lean(cost: Cost, lam: float, j: int, sign: float, b: float) -> float:
+    """Return the derivative at b on the piece of this sign."""
+
+
+@by_type
+def piece(cost: Cost, j: int, sign: float) -> tuple[float, float]:
+    """Return the ends of the piece of this sign."""
+
+
+@by_type
+def exchange(
+    cost: Cost, lam: float, j: int, sign: float, rest: float, b: float, corr: float, above: float
+) -> tuple[float, float]:
+    """Return the sign of the piece, zero at rest, and the resting place, that b and c_j = `corr` ask for.
+
+    A free coefficient (sign not zero) that left its piece rests at the end it passed. One at rest is pulled onto a
+    piece where c_j is beyond the derivative there by a factor of `above`, which is a little more than one: rounding.
+    """
+
+
+@by_type
+def pull(cost: Cost, j: int, corr: float) -> float:
+    """Return what lambda has to be to hold a coefficient at zero: |c_j| where the side is open, zero elsewhere."""
+
+
+@by_type
+def value(cost: Cost, lam: float, j: int, b: float) -> float:
+    """Return the cost of b, within its bounds."""
+
+
+@by_type
+def conjugate(cost: Cost, lam: float, j: int, corr: float) -> float:
+    """Return the supremum of c t - cost_j(t) over all t; infinite where nothing holds t."""
+
+
+@by_type
+def is_hard(cost: Cost, lam: float, j: int, corr: float) -> bool:
+    """Tell whether the conjugate has no bound on this side: there is neither a bound nor a ridge."""
+
+
+@by_type
+def minimise_1d(cost: Cost, lam: float, j: int, aim: float, norm2: float) -> float:
+    """Return the minimiser of 1/2 norm2 t^2 - aim t + cost_j(t)."""
+
+
+@part_of_kernel
+def soft_threshold(x: float, threshold: float) -> float:
+    """Return x moved towards zero by `threshold`: the minimiser of 1/2 (t - x)^2 + threshold |t|."""
+    if x > threshold:
+        return x - threshold
+    return x + threshold if x < -threshold else 0.0
+
+
+# Plain ---------------------------------------------------------------------------------------------------------------
+
+
+@is_plain.register(Plain, INLINE)
+def _(cost):
+    return True
+
+
+@slope.register(Plain, INLINE)
+def _(cost, j):
+    return 1.0
+
+
+@curvature.register(Plain, INLINE)
+def _(cost, lam, j):
+    return 0.0
+
+
+@limits.register(Plain, INLINE)
+def _(cost, j):
+    return -math.inf, math.inf
+
+
+@lean.register(Plain, INLINE)
+def _(cost, lam, j, sign, b):
+    return lam * sign
+
+
+@piece.register(Plain, INLINE)
+def _(cost, j, sign):
+    return (0.0, math.inf) if sign > 0.0 else (-math.inf, 0.0)
+
+
+@exchange.register(Plain, INLINE)
+def _(cost, lam, j, sign, rest, b, corr, above):
+    if sign * b < 0.0:
+        return 0.0, 0.0
+    if sign == 0.0 and abs(corr) > lam * above:
+        return (1.0 if corr > 0.0 else -1.0), 0.0
+    return sign, 0.0
+
+
+@pull.register(Plain, INLINE)
+def _(cost, j, corr):
+    return abs(corr)
+
+
+@value.register(Plain, INLINE)
+def _(cost, lam, j, b):
+    return lam * abs(b)
+
+
+@conjugate.register(Plain, INLINE)
+def _(cost, lam, j, corr):
+    return 0.0 if abs(corr) <= lam else math.inf
+
+
+@is_hard.register(Plain, INLINE)
+def _(cost, lam, j, corr):
+    return True
+
+
+@minimise_1d.register(Plain, INLINE)
+def _(cost, lam, j, aim, norm2):
+    return soft_threshold(aim, lam) / norm2
+
+
+# Separable -----------------------------------------------------------------------------------------------------------
+
+
+@is_plain.register(Separable, INLINE)
+def _(cost):
+    return False
+
+
+@slope.register(Separable, INLINE)
+def _(cost, j):
+    return cost.slopes[j]
+
+
+@curvature.register(Separable, INLINE)
+def _(cost, lam, j):
+    return (cost.fixed + cost.share * lam) * cost.bent[j]
+
+
+@limits.register(Separable, INLINE)
+def _(cost, j):
+    return cost.lower[j], cost.upper[j]
+
+
+@lean.register(Separable, INLINE)
+def _(cost, lam, j, sign, b):
+    return lam * cost.slopes[j] * sign + curvature(cost, lam, j) * b
+
+
+@piece.register(Separable, INLINE)
+def _(cost, j, sign):
+    low, high = cost.lower[j], cost.upper[j]
+    if cost.slopes[j] == 0.0:
+        return low, high
+    return (0.0, high) if sign > 0.0 else (low, 0.0)
+
+
+@exchange.register(Separable, INLINE)
+def _(cost, lam, j, sign, rest, b, corr, above):
+    if sign != 0.0:
+        low, high = piece(cost, j, sign)
+        if b < low:
+            return 0.0, low
+        return (0.0, high) if b > high else (sign, b)
+    # The derivatives to the right and to the left of where it rests: they differ at zero alone.
+    ridge, kink = curvature(cost, lam, j) * rest, lam * cost.slopes[j]
+    right, left = (kink if rest >= 0.0 else -kink) + ridge, (kink if rest > 0.0 else -kink) + ridge
+    blur = (above - 1.0) * (lam + abs(ridge))
+    if rest < cost.upper[j] and corr > right + blur:
+        return (1.0 if rest >= 0.0 else -1.0), rest
+    if rest > cost.lower[j] and corr < left - blur:
+        return (1.0 if rest > 0.0 else -1.0), rest
+    return 0.0, rest
+
+
+@pull.register(Separable, INLINE)
+def _(cost, j, corr):
+    is_open = (cost.upper[j] if corr > 0.0 else -cost.lower[j]) > 0.0
+    return abs(corr) if is_open and cost.slopes[j] > 0.0 else 0.0
+
+
+@value.register(Separable, INLINE)
+def _(cost, lam, j, b):
+    return lam * cost.slopes[j] * abs(b) + 0.5 * curvature(cost, lam, j) * b * b
+
+
+@conjugate.register(Separable, INLINE)
+def _(cost, lam, j, corr):
+    excess, bound = abs(corr) - lam * cost.slopes[j], cost.upper[j] if corr > 0.0 else -cost.lower[j]
+    if not (excess > 0.0 and bound > 0.0):  # no product with a bound that is infinite
+        return 0.0
+    mu = curvature(cost, lam, j)
+    t = min(excess / mu, bound) if mu > 0.0 else bound
+    return (excess - 0.5 * mu * t) * t if t < math.inf else math.inf
+
+
+@is_hard.register(Separable, INLINE)
+def _(cost, lam, j, corr):
+    return (cost.upper[j] if corr > 0.0 else -cost.lower[j]) == math.inf and curvature(cost, lam, j) == 0.0
+
+
+@minimise_1d.register(Separable, INLINE)
+def _(cost, lam, j, aim, norm2):
+    t = soft_threshold(aim, lam * cost.slopes[j]) / (norm2 + curvature(cost, lam, j))
+    return min(max(t, cost.lower[j]), cost.upper[j])
