@@ -8,13 +8,13 @@ import pytest
 from fwlasso._core.costs import (
     Plain,
     Separable,
+    bounds,
     conjugate,
     curvature,
     exchange,
     is_hard,
     is_plain,
     lean,
-    limits,
     make_cost,
     minimise_1d,
     piece,
@@ -38,7 +38,7 @@ COLUMNS = {
     "no penalty": (0.0, 0.0, -INF, INF),
 }
 ALL = list(COLUMNS)
-COST = Separable(*(np.repeat(values, 2)[::2] for values in zip(*COLUMNS.values(), strict=True)), 0.3, 0.5)
+COST = Separable(*(np.repeat(values, 2)[::2] for values in zip(*COLUMNS.values(), strict=True)), 0.3, 0.5, 0.0)
 GRID = np.linspace(-8.0, 8.0, 160_001)
 
 
@@ -107,7 +107,7 @@ def test_a_minimum_is_where_nothing_is_exchanged(name):
 
 
 def test_plain_agrees_with_a_separable_cost_of_no_shape():
-    cost = Separable(*(np.repeat([v], 2)[::2] for v in (1.0, 0.0, -INF, INF)), 0.0, 0.0)
+    cost = Separable(*(np.repeat([v], 2)[::2] for v in (1.0, 0.0, -INF, INF)), 0.0, 0.0, 0.0)
     for corr in (-2.0, -0.7, 0.0, 0.69, 3.0):
         for function in (
             lambda c, x: pull(c, 0, x),
@@ -119,7 +119,7 @@ def test_plain_agrees_with_a_separable_cost_of_no_shape():
         for sign, b in ((0.0, 0.0), (1.0, 0.4), (1.0, -0.4), (-1.0, -0.4)):
             mine, its = (exchange(c, LAM, 0, sign, 0.0, b, corr, 1.0) for c in (Plain(), cost))
             assert mine[0] == its[0]
-    assert limits(Plain(), 0) == limits(cost, 0)
+    assert bounds(Plain(), 0) == bounds(cost, 0)
     assert [piece(Plain(), 0, s) for s in (1.0, -1.0)] == [piece(cost, 0, s) for s in (1.0, -1.0)]
 
 

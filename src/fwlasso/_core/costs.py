@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import INLINE, by_type, part_of_kernel
+from .jit import INLINE, by_type, kernel, part_of_kernel
 
 Vector: TypeAlias = NDArray[np.float64]
 
@@ -37,20 +37,25 @@ class Separable(NamedTuple):
     upper: Vector  # u_j
     fixed: float
     share: float
+    kappa: float  # 1 / the least singular value of the columns with s_j = 0, at length one; zero if there are none
 
 
 #: Plain, Separable, or another NamedTuple that is registered with the functions below.
 Cost: TypeAlias = Any
 
 
-def make_cost(p: int, slopes: Any, bent: Any, lower: Any, upper: Any, *, fixed: float, share: float) -> Cost:
+def make_cost(
+    p: int, slopes: Any, bent: Any, lower: Any, upper: Any, *, fixed: float, share: float, kappa: float = 0.0
+) -> Cost:
     """Return the cost of p columns, `Plain` if it can be; numbers stand for arrays of them."""
     arrays = [np.broadcast_to(np.asarray(values, np.float64), p) for values in (slopes, bent, lower, upper)]
     plain = (1.0, None, -math.inf, math.inf)
     if fixed == share == 0.0 and all(v is None or np.all(a == v) for a, v in zip(arrays, plain, strict=True)):
         return Plain()
     # Strided views, of an array of one's own, too: arrays in one piece are another type, and kernels compile twice.
-    return Separable(*(array if array.strides == (0,) else np.repeat(array, 2)[::2] for array in arrays), fixed, share)
+    return Separable(
+        *(array if array.strides == (0,) else np.repeat(array, 2)[::2] for array in arrays), fixed, share, kappa
+    )
 
 
 @by_type
@@ -69,7 +74,7 @@ def curvature(cost: Cost, lam: float, j: int) -> float:
 
 
 @by_type
-def limits(cost: Cost, j: int) -> tuple[float, float]:
+def bounds(cost: Cost, j: int) -> tuple[float, float]:
     """Return l_j and u_j."""
 
 
@@ -95,8 +100,22 @@ def exchange(
 
 
 @by_type
+def settle(cost: Cost, j: int, b: float) -> tuple[float, float]:
+    """Return the sign of the piece that b is on, zero at rest, and where it rests."""
+
+
+@by_type
 def pull(cost: Cost, j: int, corr: float) -> float:
     """Return what lambda has to be to hold a coefficient at zero: |c_j| where the side is open, zero elsewhere."""
+
+
+@kernel
+def largest_pull(cost: Cost, corrs: Vector) -> float:
+    """Return the smallest lambda that holds all coefficients at zero, given the slopes of the loss there."""
+    largest = 0.0
+    for j in range(corrs.size):
+        largest = max(largest, pull(cost, j, corrs[j]))
+    return largest
 
 
 @by_type
@@ -145,7 +164,7 @@ def _(cost, lam, j):
     return 0.0
 
 
-@limits.register(Plain, INLINE)
+@bounds.register(Plain, INLINE)
 def _(cost, j):
     return -math.inf, math.inf
 
@@ -167,6 +186,11 @@ def _(cost, lam, j, sign, rest, b, corr, above):
     if sign == 0.0 and abs(corr) > lam * above:
         return (1.0 if corr > 0.0 else -1.0), 0.0
     return sign, 0.0
+
+
+@settle.register(Plain, INLINE)
+def _(cost, j, b):
+    return (1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0), 0.0
 
 
 @pull.register(Plain, INLINE)
@@ -212,7 +236,7 @@ def _(cost, lam, j):
     return (cost.fixed + cost.share * lam) * cost.bent[j]
 
 
-@limits.register(Separable, INLINE)
+@bounds.register(Separable, INLINE)
 def _(cost, j):
     return cost.lower[j], cost.upper[j]
 
@@ -246,6 +270,12 @@ def _(cost, lam, j, sign, rest, b, corr, above):
     if rest > cost.lower[j] and corr < left - blur:
         return (1.0 if rest > 0.0 else -1.0), rest
     return 0.0, rest
+
+
+@settle.register(Separable, INLINE)
+def _(cost, j, b):
+    low, high = piece(cost, j, b)
+    return (0.0, b) if b in (low, high) else (1.0 if b >= 0.0 else -1.0, b)
 
 
 @pull.register(Separable, INLINE)

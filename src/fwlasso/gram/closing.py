@@ -23,8 +23,10 @@ class _Room(NamedTuple):
     products: Matrix  # and with [X, y]
 
 
-def sums_on_data(X: Columns, y: Vector, moments: Moments, centre: Centre, weights: Matrix, workers: Workers) -> Sums:
-    """Return the sums of points, each an array of a number for every point, by one pass over the data."""
+def sums_on_data(
+    X: Columns, y: Vector, moments: Moments, centre: Centre, weights: Matrix, workers: Workers
+) -> tuple[Sums, Matrix]:
+    """Return the sums of points, each an array of a number for every point, and z_j'r, by one pass over the data."""
     coefs = weights * centre.factors
     constants = centre.y_mean - coefs @ centre.means
     n_points, p = weights.shape
@@ -57,7 +59,7 @@ def sums_on_data(X: Columns, y: Vector, moments: Moments, centre: Centre, weight
     return _with_bounds(total, most + len(pieces) + 2.0, moments, centre, weights)
 
 
-def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, weights: Matrix) -> Sums:
+def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, weights: Matrix) -> tuple[Sums, Matrix]:
     """Return what the sums over all rows, which have so many roundings, tell.
 
     A product of r with a column x' of the coordinates errs by gamma_K ||x'|| ||r||, K = n_ops; so does its sum, and the
@@ -80,7 +82,7 @@ def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, w
     errors = per_reach * (moments.y_norm + reach)
     largest = (np.abs(corrs) + limits + errors[:, None] * moments.norms).max(axis=1, initial=0.0)
     own_rounding: Any = np.full(len(weights), gamma(n_terms + 12.0))
-    return Sums(
+    sums = Sums(
         qy=moments.yy - yr,
         qr=(weights * corrs).sum(axis=1),
         yr=yr,
@@ -88,8 +90,10 @@ def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, w
         l1=sizes.sum(axis=1),
         largest=np.abs(corrs).max(axis=1, initial=0.0),
         bound=largest * (1.0 + gamma(4.0)),
+        corr_error=(rounding + errors) * (1.0 + gamma(4.0)),
         rr_error=(norms + errors) ** 2 - squares,
         yr_error=(rounding + errors) * moments.y_norm,
         qr_error=lost + errors * reach,
         rounding=own_rounding,
     )
+    return sums, np.ascontiguousarray(corrs)

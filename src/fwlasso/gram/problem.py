@@ -12,7 +12,7 @@ from .._core.compress import compress_rows
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
 from .._core.gram_targets import Targets, fraction_inside, gap_at
 from .._core.jit import kernel
-from .._core.moments import Matrix, Moments, Vector
+from .._core.moments import Matrix, Moments, Vector, null_model
 from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.threads import Workers
@@ -56,12 +56,12 @@ class GramProblem(NamedTuple):
     @property
     def null_loss(self) -> float:
         """1/2 y'y, the loss of b = 0; one where y is zero."""
-        return 0.5 * self.moments.yy or 1.0
+        return null_model(self.moments).loss or 1.0
 
     @property
     def lambda_max(self) -> float:
         """The smallest penalty with a zero solution."""
-        return float(np.abs(self.moments.xty).max(initial=0.0))
+        return null_model(self.moments).lam
 
     @property
     def units(self) -> Units:
@@ -169,19 +169,19 @@ def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tu
     """Return the gap of the first point, infinite outside of the ball, q'y, q'r and the l1 norm."""
     magnitude, n_active, _ = magnitude_of(moments, b)
     sums = sums_of(moments, b, g, magnitude, n_active)
-    gap, _ = gap_at(targets.penalty, targets.values[0], sums)
+    gap, _ = gap_at(targets.penalty, targets.values[0], sums.bound, moments, b, g, sums)
     is_inside = fraction_inside(targets.penalty, targets.values[0], sums.l1) == 1.0
     return gap if is_inside else np.inf, sums.qy, sums.qr, sums.l1
 
 
 @kernel
-def claims(penalty: Penalty, values: Vector, sums: Matrix) -> Matrix:
+def claims(penalty: Penalty, values: Vector, moments: Moments, coefs: Matrix, corrs: Matrix, sums: Matrix) -> Matrix:
     """Return bounds of the gaps of points, and how much of them is rounding; `sums` has a row for each of `Sums`."""
     found = np.empty((2, values.size))
     for k in range(values.size):
         s = sums[:, k]
-        own = Sums(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10])
-        found[0, k], found[1, k] = gap_at(penalty, values[k], own)
+        own = Sums(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11])
+        found[0, k], found[1, k] = gap_at(penalty, values[k], own.bound, moments, coefs[k], corrs[k], own)
     return found
 
 
@@ -197,8 +197,9 @@ def _prove_on_data(
     for row, k in zip(weights, points, strict=True):
         support = slice(path.indptr[k], path.indptr[k + 1])
         row[path.columns[support]] = path.coefs[support]
-    sums = sums_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
-    gaps, roundings = claims(targets.penalty, targets.values[points], np.array(sums))
+    sums, corrs = sums_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
+    values = targets.values[points]
+    gaps, roundings = claims(targets.penalty, values, problem.moments, weights, corrs, np.array(sums))
     path.sums[points, 0] = np.maximum(0.0, sums.qy - sums.yr + sums.rr)  # r = y - q
     path.sums[points, 1] = sums.qy
     statuses = list(path.statuses)
