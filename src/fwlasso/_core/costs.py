@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from .jit import INLINE, by_type, kernel, part_of_kernel
 
 Vector: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int64]
 
 
 class Plain(NamedTuple):
@@ -100,6 +101,21 @@ def exchange(
 
 
 @by_type
+def is_free(cost: Cost, j: int, b: float) -> bool:
+    """Tell whether b is inside of a piece."""
+
+
+@by_type
+def changes(cost: Cost, j: int, b: float, new: float) -> bool:
+    """Tell whether a coefficient that was b is on another piece, or at rest."""
+
+
+@by_type
+def strain(cost: Cost, lam: float, j: int, b: float, corr: float) -> float:
+    """Return lambda, and how far c_j is beyond what holds b where it rests: not above lambda if it is held."""
+
+
+@by_type
 def settle(cost: Cost, j: int, b: float) -> tuple[float, float]:
     """Return the sign of the piece that b is on, zero at rest, and where it rests."""
 
@@ -118,9 +134,38 @@ def largest_pull(cost: Cost, corrs: Vector) -> float:
     return largest
 
 
+@kernel
+def curvatures(cost: Cost, lam: float, columns: Indices) -> Vector:
+    """Return mu_j(lam) of some columns."""
+    found = np.empty(columns.size)
+    for i in range(columns.size):
+        found[i] = curvature(cost, lam, columns[i])
+    return found
+
+
+@kernel
+def leans(cost: Cost, lam: float, columns: Indices, coefs: Vector) -> Vector:
+    """Return the derivatives of the costs of some columns, whose coefficients are free: `coefs` has one a column."""
+    found = np.empty(columns.size)
+    for i in range(columns.size):
+        b = coefs[columns[i]]
+        found[i] = lean(cost, lam, columns[i], np.sign(b), b)
+    return found
+
+
 @by_type
 def value(cost: Cost, lam: float, j: int, b: float) -> float:
     """Return the cost of b, within its bounds."""
+
+
+@by_type
+def difference(cost: Cost, lam: float, j: int, b: float, new: float) -> float:
+    """Return how much more another coefficient on the same side of zero, or zero, costs than b."""
+
+
+@by_type
+def has_ridge(cost: Cost) -> bool:
+    """Tell whether there is a ridge: then no column depends on others."""
 
 
 @by_type
@@ -186,6 +231,31 @@ def _(cost, lam, j, sign, rest, b, corr, above):
     if sign == 0.0 and abs(corr) > lam * above:
         return (1.0 if corr > 0.0 else -1.0), 0.0
     return sign, 0.0
+
+
+@is_free.register(Plain, INLINE)
+def _(cost, j, b):
+    return b != 0.0
+
+
+@changes.register(Plain, INLINE)
+def _(cost, j, b, new):
+    return b * new <= 0.0
+
+
+@strain.register(Plain, INLINE)
+def _(cost, lam, j, b, corr):
+    return abs(corr)
+
+
+@difference.register(Plain, INLINE)
+def _(cost, lam, j, b, new):
+    return lam * (abs(new) - abs(b))
+
+
+@has_ridge.register(Plain, INLINE)
+def _(cost):
+    return False
 
 
 @settle.register(Plain, INLINE)
@@ -254,6 +324,13 @@ def _(cost, j, sign):
     return (0.0, high) if sign > 0.0 else (low, 0.0)
 
 
+@part_of_kernel
+def _sides(cost: Separable, lam: float, j: int, b: float) -> tuple[float, float]:
+    """Return the derivatives to the left and to the right of b: they differ at zero alone."""
+    ridge, kink = curvature(cost, lam, j) * b, lam * cost.slopes[j]
+    return (kink if b > 0.0 else -kink) + ridge, (kink if b >= 0.0 else -kink) + ridge
+
+
 @exchange.register(Separable, INLINE)
 def _(cost, lam, j, sign, rest, b, corr, above):
     if sign != 0.0:
@@ -261,15 +338,41 @@ def _(cost, lam, j, sign, rest, b, corr, above):
         if b < low:
             return 0.0, low
         return (0.0, high) if b > high else (sign, b)
-    # The derivatives to the right and to the left of where it rests: they differ at zero alone.
-    ridge, kink = curvature(cost, lam, j) * rest, lam * cost.slopes[j]
-    right, left = (kink if rest >= 0.0 else -kink) + ridge, (kink if rest > 0.0 else -kink) + ridge
-    blur = (above - 1.0) * (lam + abs(ridge))
+    left, right = _sides(cost, lam, j, rest)
+    blur = (above - 1.0) * (lam + abs(right))
     if rest < cost.upper[j] and corr > right + blur:
         return (1.0 if rest >= 0.0 else -1.0), rest
     if rest > cost.lower[j] and corr < left - blur:
         return (1.0 if rest > 0.0 else -1.0), rest
     return 0.0, rest
+
+
+@is_free.register(Separable, INLINE)
+def _(cost, j, b):
+    return cost.slopes[j] == 0.0 or (b != 0.0 and b != cost.lower[j] and b != cost.upper[j])
+
+
+@changes.register(Separable, INLINE)
+def _(cost, j, b, new):
+    return is_free(cost, j, b) != is_free(cost, j, new) or (cost.slopes[j] > 0.0 and b * new < 0.0)
+
+
+@strain.register(Separable, INLINE)
+def _(cost, lam, j, b, corr):
+    left, right = _sides(cost, lam, j, b)
+    up = corr - right if b < cost.upper[j] else -math.inf
+    return lam + max(up, left - corr if b > cost.lower[j] else -math.inf)
+
+
+@difference.register(Separable, INLINE)
+def _(cost, lam, j, b, new):
+    of_slope = lam * cost.slopes[j] * (abs(new) - abs(b))
+    return of_slope + 0.5 * curvature(cost, lam, j) * (new - b) * (new + b)
+
+
+@has_ridge.register(Separable, INLINE)
+def _(cost):
+    return cost.fixed > 0.0 or cost.share > 0.0
 
 
 @settle.register(Separable, INLINE)
