@@ -14,8 +14,8 @@ from ..sweeps import Indices
 class Copies(NamedTuple):
     """Columns by place, as dense rows or compressed, and the response; samples that are masked are zero, or left out.
 
-    All of it is multiplied by the roots of the samples' weights, w, so that sums of squares are weighted ones. Dense
-    rows are z_j. Compressed columns are z_j + shift roots in memory: see columns.py. Every column has one entry more,
+    All of it is multiplied by the roots of the samples' weights, so that sums of squares are weighted ones. Dense rows
+    are sqrt(W) z_j. Compressed columns are z_j + shift roots in memory: see columns.py. Every column has one entry more,
     sqrt(bend), in a row of its own, which is not stored: the residual has -sqrt(bend) a_j there.
     """
 
@@ -28,7 +28,7 @@ class Copies(NamedTuple):
     norms2: Vector  # z_j'z_j + bend
     xty: Vector  # z_j'y
     y: Vector  # a sample vector: its last place has the sum of its entries times the roots
-    roots: Vector  # of the weights by sample: 1 for those that are there, else 0, if they have no other weights
+    roots: Vector  # of the weights by sample: 1 for those that are there, else 0, where these count alike
     yy: float
     total: float  # the sum of the weights
     n_samples: int  # that are there
