@@ -24,6 +24,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 _USUAL = (1e-30, 1e30)
 # Weights below this share of the largest are zero: their residuals, divided by them, could leave the range of float64.
 _NEGLIGIBLE = 1e-200
+_NONE_LEFT = "weights: no sample is left, all weights are zero"
 # Roundings that weights add to a number: a root and its product, there and back.
 _ROUNDINGS = 4
 
@@ -67,7 +68,7 @@ def as_samples(n: int, weights: NDArray[Any] | None, kept: Mask | None = None) -
     values = values.copy() if kept is None else np.where(kept, values, 0.0)
     largest = float(values.max(initial=0.0))
     if largest == 0.0:
-        raise ValueError("weights: no sample is left, all weights are zero")
+        raise ValueError(_NONE_LEFT)
     values[values < _NEGLIGIBLE * largest] = 0.0
     if not _USUAL[0] < largest < _USUAL[1]:
         values = np.ldexp(values, -math.frexp(largest)[1])
@@ -186,6 +187,16 @@ def _(samples, v):
     weighted = v.copy()
     weighted[:-1] *= samples.roots
     return weighted
+
+
+def rows_there(samples: Samples, kept: Mask | None = None) -> NDArray[np.int64]:
+    """Return the samples of which the weight is not zero: all of them, or those that are kept."""
+    if isinstance(samples, Unweighted):
+        return np.arange(samples.n) if kept is None else np.flatnonzero(kept)
+    rows = np.flatnonzero(samples.values if kept is None else np.where(kept, samples.values, 0.0))
+    if rows.size == 0:
+        raise ValueError(_NONE_LEFT)
+    return rows
 
 
 def n_roundings(samples: Samples) -> int:
