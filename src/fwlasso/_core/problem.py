@@ -53,7 +53,7 @@ class Problem(NamedTuple):
     largest: float  # the largest of the sizes of columns, see `sizes`
     y_size: float  # ||y|| before it was centred, counted from its origin
     units: Units
-    n_samples: int
+    n_samples: int  # of which the weight is not zero
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,6 +64,11 @@ class Problem(NamedTuple):
     def samples(self) -> Samples:
         """The samples and their weights."""
         return samples(self.X)  # type: ignore[no-any-return]
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of the samples: lambda is so many times alpha."""
+        return total_weight(self.samples)  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
@@ -90,7 +95,7 @@ class Problem(NamedTuple):
         """Return f_j ||x_j - o_j|| of some columns, before they are centred: what rounding is relative to."""
         norms2 = self.norms2[columns]
         if isinstance(self.X, Standardized) and self.centred:
-            norms2 = norms2 + total_weight(self.samples) * (self.X.factors[columns] * self.X.means[columns]) ** 2
+            norms2 = norms2 + self.total_weight * (self.X.factors[columns] * self.X.means[columns]) ** 2
         return np.sqrt(norms2)
 
     def to_user_units(

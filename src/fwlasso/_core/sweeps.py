@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Columns, Matrix, Vector, Vectors, column_shift, dot_column, dot_each, shape
+from .columns import Columns, Matrix, Vector, Vectors, column_shift, dot_column, dot_each, samples
 from .jit import kernel
+from .samples import total_weight
 
 Indices = NDArray[np.int64]
 Ratios = NDArray[np.float32]
@@ -23,13 +24,13 @@ def fill_norms(X: Columns, norms2: Vector, bend: float, unit: float, norms: Rati
 
     It is infinite for columns that survive always.
     """
-    m = shape(X)[0]
+    total = total_weight(samples(X))
     mean_ratio = 1.0
     for j in range(norms.size):
         norm2 = norms2[j]
         norms[j] = max(np.sqrt(norm2 + bend) / unit * _ROUND_UP, 1e-30)
         if norm2 > 0.0:
-            ratio = np.sqrt(1.0 + m * column_shift(X, j) ** 2 / norm2)
+            ratio = np.sqrt(1.0 + total * column_shift(X, j) ** 2 / norm2)
             if ratio > _LARGEST_MEAN_RATIO:
                 norms[j] = np.inf
             else:

@@ -7,13 +7,14 @@ means of columns.
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift
+from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift, samples
 from .._core.jit import kernel, part_of_kernel
 from .._core.problem import Problem
-from .._core.samples import weight_vector
+from .._core.samples import root, to_root, total_weight, weight, weight_vector
 from .._core.subproblem.copies import Copies
 from .._core.sweeps import Indices
 from .._core.threads import Workers, even_cuts, physical_memory
+from .._core.weighted import weight_of_others
 from ..problem.passes import Summary, Taken
 from ..problem.points import SolvedPoint
 
@@ -54,10 +55,10 @@ class Copier:
             shifts=nothing,
             norms2=nothing,
             xty=nothing,
-            y=np.array(problem.y),
-            roots=weight_vector(summary.samples),
+            y=np.array(to_root(summary.samples, problem.y)),
+            roots=np.sqrt(weight_vector(summary.samples)),
             yy=problem.yy,
-            total=float(problem.n_samples),
+            total=total_weight(summary.samples),
             n_samples=problem.n_samples,
             bend=bend,
             centred=problem.centred,
@@ -171,8 +172,8 @@ def _copy_dense(X: Columns, columns: Indices, places: Indices, copies: Copies, l
 
 @kernel
 def _fill_row(X: Columns, j: int, copies: Copies, row: Vector) -> tuple[float, float]:
-    """Fill in z_j; return z_j'z_j and z_j'y."""
-    shift = column_shift(X, j)
+    """Fill in sqrt(W) z_j; return z_j'W z_j and z_j'W y."""
+    own, shift = samples(X), column_shift(X, j)
     for i in range(row.size):
         row[i] = -shift * copies.roots[i]
     total = 0.0
@@ -180,8 +181,8 @@ def _fill_row(X: Columns, j: int, copies: Copies, row: Vector) -> tuple[float, f
         i, value = column_entry(X, j, e)
         row[i] = (value - shift) * copies.roots[i]
     for i in range(row.size):
-        total += row[i]
-    rest = total / copies.n_samples if copies.centred else 0.0  # what rounding has left of the mean
+        total += row[i] * root(own, i)
+    rest = total / copies.total if copies.centred else 0.0  # what rounding has left of the mean
     norm2 = xty = 0.0
     for i in range(row.size):
         row[i] -= rest * copies.roots[i]
@@ -193,7 +194,7 @@ def _fill_row(X: Columns, j: int, copies: Copies, row: Vector) -> tuple[float, f
 @kernel
 def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copies, lo: int, hi: int) -> None:
     """Copy columns to where their places start."""
-    m, n_samples = copies.y.size - 1, copies.n_samples
+    own, m = samples(X), copies.y.size - 1
     row = np.empty(m)
     for c in range(lo, hi):
         j, k = columns[c], places[c]
@@ -209,19 +210,20 @@ def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copi
                     at += 1
             copies.stops[k] = at
             continue
-        total = norm2 = xty = 0.0
+        total = there = norm2 = xty = 0.0
         for e in range(column_entries(X, j)):
             i, value = column_entry(X, j, e)
             if copies.roots[i] > 0.0:
                 copies.indices[at] = i
-                copies.data[at] = value
-                total += value
+                copies.data[at] = value * root(own, i)
+                total += copies.data[at] * root(own, i)
+                there += weight(own, i)
                 at += 1
-        shift = total / n_samples if copies.centred else 0.0
+        shift = total / copies.total if copies.centred else 0.0
         for e in range(copies.starts[k], at):
-            norm2 += (copies.data[e] - shift) ** 2
+            norm2 += (copies.data[e] - shift * root(own, copies.indices[e])) ** 2
             xty += copies.data[e] * copies.y[copies.indices[e]]
         copies.stops[k] = at
         copies.shifts[k] = shift
-        copies.norms2[k] = norm2 + (n_samples - (at - copies.starts[k])) * shift**2 + copies.bend
+        copies.norms2[k] = norm2 + weight_of_others(own, X, j, there) * shift**2 + copies.bend
         copies.xty[k] = xty - shift * copies.y[m]

@@ -16,7 +16,7 @@ from .._core.moments import rounding_bound as gamma
 from .._core.objective import duality_gap
 from .._core.penalties import L1, Penalty, Sums
 from .._core.problem import Problem
-from .._core.samples import Unweighted, sample_vector
+from .._core.samples import Unweighted, sample_vector, to_root
 from .._core.sweeps import Indices
 from ..problem.certificate import Evidence, examine, prove, proved_gap
 from ..problem.points import Solution
@@ -57,7 +57,8 @@ class LeastSquares:
     def cross(self, left: Node, right: Node) -> float:
         """Return the inner product of the residuals."""
         of_coefs = self.bend * inner_coefs(left, right) if self.bend else 0.0
-        return float(left.residual[:-1] @ right.residual[:-1]) + of_coefs
+        mine, its = (to_root(self.problem.samples, node.residual)[:-1] for node in (left, right))
+        return float(mine @ its) + of_coefs
 
     def mix(self, left: Node, right: Node, t: float, cross: float) -> Evidence:
         """Return what is known of (1 - t) left + t right."""

@@ -16,7 +16,7 @@ are z_j'r - b a_j, squares of norms ||z_j||^2 + b, and ||e||^2 is larger by b ti
 Rounding. With u = 2^-53, the dot product of m terms computed in any order is off by at most
 m u / (1 - m u) ||x_j|| ||r||, and centring, z = f (x - mu 1), by no more again; the norms of the columns as given
 are at most `mean_ratio` times those of z_j, except for columns that survive always (their norm is infinite). The
-mix, e and lambda are off by a few u ||r||. Together that is less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, added to
+mix, e and lambda are off by a few u ||r||, roots of weights included. Together that is less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, added to
 ||e|| in `Screening.distance`. The ceiling is kept in float32: the ratio is off by 2^-24 of itself, or by 2^-150, and
 is scaled up by more than that in the sweep. Norms are rounded up likewise. The sweep itself is in float64.
 """
@@ -28,6 +28,7 @@ import numpy as np
 
 from .._core.columns import Vector
 from .._core.jit import kernel
+from .._core.samples import norm, to_root
 from .._core.sweeps import Indices
 from ..problem.passes import ColumnPass, Correlated, Probe
 from .nodes import Node, sum_of_squares
@@ -41,8 +42,8 @@ class Screening:
         self.has_read = False
         self._columns = columns
         self._bend = bend
-        norm = math.sqrt(np.sum(zero.residual[:-1] ** 2))
-        self._unit = zero.lam / norm  # norms in these units are of moderate size, whatever those of X
+        self._samples = columns.summary.samples
+        self._unit = zero.lam / norm(self._samples, zero.residual)  # norms in these units are of moderate size, whatever those of X
         self._rounding = 4.0 * (n_samples + 8) * 2.0**-53 * columns.begin(zero.lam, self._unit, bend)
         self._anchors = [zero]
         self._last = zero
@@ -91,7 +92,8 @@ class Screening:
         left = right - 1 if anchors[right].lam < node.lam else right
         width = anchors[left].lam - anchors[right].lam
         t = (anchors[left].lam - node.lam) / width if width > 0.0 else 1.0
-        e, r = _distance(anchors[left].residual, anchors[right].residual, t, node.residual)
+        first, second, mixed = (to_root(self._samples, it.residual) for it in (anchors[left], anchors[right], node))
+        e, r = _distance(first, second, t, mixed)
         if self._bend > 0.0:
             change2, size2 = sum_of_squares([(1.0, node), (t - 1.0, anchors[left]), (-t, anchors[right])])
             e, r = math.sqrt(e * e + self._bend * change2), math.sqrt(r * r + self._bend * size2)

@@ -10,6 +10,7 @@ import numpy as np
 from .._core.columns import Columns, shape
 from .._core.gram_gaps import Sums
 from .._core.moments import Matrix, Moments, Vector, gamma
+from .._core.samples import Samples, Unweighted, Weights, n_roundings, weight_vector
 from .._core.threads import Workers, one_blas_thread
 from .blocks import Piece, add_in_order, cut_folds, read_block
 from .centring import Centre
@@ -24,13 +25,22 @@ class _Room(NamedTuple):
 
 
 def sums_on_data(
-    X: Columns, y: Vector, moments: Moments, centre: Centre, weights: Matrix, workers: Workers
+    X: Columns,
+    y: Vector,
+    moments: Moments,
+    centre: Centre,
+    weights: Matrix,
+    workers: Workers,
+    *,
+    samples: Samples | None = None,
 ) -> tuple[Sums, Matrix]:
     """Return the sums of points, each an array of a number for every point, and z_j'r, by one pass over the data."""
+    samples = Unweighted(y.size) if samples is None else samples
+    fold_of = None if isinstance(samples, Unweighted) else np.where(weight_vector(samples) > 0.0, 0, -1)
     coefs = weights * centre.factors
     constants = centre.y_mean - coefs @ centre.means
     n_points, p = weights.shape
-    pieces = cut_folds(shape(X)[0], p, None)
+    pieces = cut_folds(shape(X)[0], p, fold_of)
     most = max(piece.rows.size for piece in pieces)
 
     def compute(piece: Piece, room: _Room) -> None:
@@ -39,10 +49,11 @@ def sums_on_data(
         values = read_block(X, piece.rows, centre.coordinates, room.block[:-1])
         residuals = coefs @ values
         np.subtract(block[-1] - constants[:, None], residuals, out=residuals)
-        np.sum(residuals, axis=1, out=room.sums[0])
-        np.einsum("ki,ki->k", residuals, residuals, out=room.sums[1])
-        np.matmul(residuals, values.T, out=room.products[:, :-1])
-        np.matmul(residuals, block[-1], out=room.products[:, -1])
+        weighted = residuals * samples.values[piece.rows] if isinstance(samples, Weights) else residuals
+        np.sum(weighted, axis=1, out=room.sums[0])
+        np.einsum("ki,ki->k", weighted, residuals, out=room.sums[1])
+        np.matmul(weighted, values.T, out=room.products[:, :-1])
+        np.matmul(weighted, block[-1], out=room.products[:, -1])
 
     total = _Room(np.empty(0), np.zeros((2, n_points)), np.zeros((n_points, p + 1)))
 
@@ -56,7 +67,7 @@ def sums_on_data(
     with one_blas_thread():
         left = iter(pieces)
         add_in_order(workers, len(pieces), lambda _: next(left, None), compute, add, make_room)
-    return _with_bounds(total, most + len(pieces) + 2.0, moments, centre, weights)
+    return _with_bounds(total, most + len(pieces) + 2.0 + n_roundings(samples), moments, centre, weights)
 
 
 def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, weights: Matrix) -> tuple[Sums, Matrix]:

@@ -15,6 +15,7 @@ from .._core.jit import kernel
 from .._core.moments import Matrix, Moments, Vector, null_model
 from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
+from .._core.samples import Mask, Samples, Weights, n_samples, rows_there
 from .._core.threads import Workers
 from ..problem.points import NO_COUNTS, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
@@ -33,9 +34,10 @@ class GramProblem(NamedTuple):
 
     moments: Moments
     centre: Centre
-    n_samples: int
+    n_samples: int  # of which the weight is not zero
+    total_weight: float  # the sum of the weights: lambda is so many times alpha
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
-    data: tuple[Columns, Vector] | None  # X and y of all these rows, to prove gaps that inner products cannot
+    data: tuple[Columns, Vector, Samples] | None  # X and y on these samples, to prove gaps that products cannot
     by_columns: Callable[[Workers], Problem] | None  # the same problem on its columns, where points stay open
 
     @property
@@ -91,13 +93,23 @@ AnyProblem: TypeAlias = Problem | GramProblem
 
 
 def gram_problem(
-    sums: RowSums, X: Columns, y: Vector, rows: NDArray[np.int64], fit_intercept: bool, standardize: bool
+    sums: RowSums,
+    X: Columns,
+    y: Vector,
+    samples: Samples,
+    kept: Mask | None,
+    *,
+    fit_intercept: bool,
+    standardize: bool,
 ) -> GramProblem:
-    """Return the problem on some rows of the data, given the sums over these."""
+    """Return the problem on all samples or on those that are kept, given the sums over these."""
+    rows = rows_there(samples, kept)
+    total = math.fsum(samples.values[rows]) if isinstance(samples, Weights) else float(rows.size)
     constant = constant_columns(X, y, sums, rows, fit_intercept)
     found, centre = moments(sums, fit_intercept, standardize, constant)
     copies = copied_columns(X, found.gram, rows)
-    return GramProblem(found, centre, sums.n_rows, copies, (X, y) if rows.size == y.size else None, None)
+    data = (X, y, samples) if rows.size == n_samples(samples) else None
+    return GramProblem(found, centre, rows.size, total, copies, data, None)
 
 
 def solve_on_gram(
@@ -197,8 +209,8 @@ def _prove_on_data(
     for row, k in zip(weights, points, strict=True):
         support = slice(path.indptr[k], path.indptr[k + 1])
         row[path.columns[support]] = path.coefs[support]
-    sums, corrs = sums_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
-    values = targets.values[points]
+    (X, y, samples), values = problem.data, targets.values[points]
+    sums, corrs = sums_on_data(X, y, problem.moments, problem.centre, weights, workers, samples=samples)
     gaps, roundings = claims(targets.penalty, values, problem.moments, weights, corrs, np.array(sums))
     path.sums[points, 0] = np.maximum(0.0, sums.qy - sums.yr + sums.rr)  # r = y - q
     path.sums[points, 1] = sums.qy

@@ -12,7 +12,8 @@ centred, `largest` the largest of them, y_size that of y, and r the residual *as
 - On the primal side ||r - (y - X a)|| <= e = gamma(n + 12) (y_size + sum |a_k| w_k) + gamma(2 m + 8) ||r||, n active
   columns: one rounding each for a term and its sum, some for entries that are shifted, centred and scaled, and the
   constant that is taken off. Constants do not count: columns and y are orthogonal to them. Standardised columns have
-  f_k gamma(m + 8) in the middle term, too.
+  f_k gamma(m + 8) in the middle term, too. Weights of the samples are four roundings more in all of these, see
+  `_core/samples`; norms and products are those of their metric, in which nothing else changes.
 - y'r and r'r are off by gamma(m + 8) of y_size ||r|| and ||r||^2.
 - So the residual of the coefficients, which anybody can compute again, has a norm of at most ||r|| + e, products with
   the columns of at most M + E + largest e, and one with y of at least y'r - ||y|| e. The gap is that of these.
@@ -26,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
+from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, samples, stack
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import by_type, kernel
 from .._core.losses import Squared
@@ -34,7 +35,7 @@ from .._core.moments import rounding_bound as gamma
 from .._core.objective import duality_gap
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
-from .._core.samples import inner, sample_vector
+from .._core.samples import inner, n_roundings, norm, sample_vector
 from .._core.threads import Workers
 
 
@@ -73,13 +74,14 @@ def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, ma
 
     Sizes are those of their columns, before these are centred.
     """
-    m, samples, magnitudes = problem.n_samples, problem.samples, np.abs(coefs)
+    m, own, magnitudes = problem.n_samples, problem.samples, np.abs(coefs)
     with np.errstate(over="ignore", invalid="ignore"):
-        rr, yr = inner(samples, residual, residual), inner(samples, problem.y, residual)
+        rr, yr = inner(own, residual, residual), inner(own, problem.y, residual)
         l1, size = float(np.add.reduce(magnitudes)), float(sizes @ magnitudes)
     r_size = math.sqrt(rr) * (1.0 + 1e-8)
-    n_ops = coefs.size + 12 + (m if problem.units.standardized else 0)
-    error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8) * r_size
+    n_more = n_roundings(own)
+    n_ops = coefs.size + 12 + n_more + (m if problem.units.standardized else 0)
+    error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8 + n_more) * r_size
     return Evidence(rr, yr, l1, error, r_size, max_corr)
 
 
@@ -150,7 +152,7 @@ def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) 
     together, n = stack(X, residuals), len(residuals)
     found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), column_chunks(X, n))
     with np.errstate(over="ignore"):
-        known = [np.isfinite(np.sum(r[:-1] ** 2)) for r in residuals]
+        known = [math.isfinite(norm(samples(X), r)) for r in residuals]
     return np.where(known, np.max(found, axis=0)[:n], np.inf)
 
 

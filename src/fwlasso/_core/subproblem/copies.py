@@ -15,8 +15,8 @@ from ..sweeps import Indices
 class Copies(NamedTuple):
     """Columns by place, as dense rows or compressed, and the response; samples that are masked are zero, or left out.
 
-    All of it is multiplied by the roots of the samples' weights, w, so that sums of squares are weighted ones. Dense
-    rows are z_j. Compressed columns are z_j + shift roots in memory: see columns.py.
+    All of it is multiplied by the roots of the samples' weights, so that sums of squares are weighted ones. Dense rows
+    are sqrt(W) z_j. Compressed columns are z_j + shift roots in memory: see columns.py.
     """
 
     rows: Matrix  # by place, then by sample; no rows if columns are compressed
@@ -28,7 +28,7 @@ class Copies(NamedTuple):
     norms2: Vector  # z_j'z_j
     xty: Vector  # z_j'y
     y: Vector  # a sample vector: its last place has the sum of its entries times the roots
-    roots: Vector  # of the weights by sample: 1 for those that are there, else 0, if they have no other weights
+    roots: Vector  # of the weights by sample: 1 for those that are there, else 0, where these count alike
     yy: float
     total: float  # the sum of the weights
     n_samples: int  # that are there
