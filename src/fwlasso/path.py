@@ -31,6 +31,7 @@ from .assembly import (
 from .checkpoints.folder import Checkpoint, Grid, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.design import Design
+from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
 from .gram.file_sums import SummedTable
@@ -190,6 +191,7 @@ class Context(NamedTuple):
     monitor: Monitor
     seconds: dict[str, float]
     stack: ExitStack  # closes what was opened, after the last path
+    files: MappedFiles
     number: int = 0  # of the path among those that have the monitor in common
     seed: int = 0
     run: Checkpoint | None = None
@@ -234,7 +236,9 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
                 data = _as_summed(X, y, options)
             else:
                 data = as_data(X, y, workers, options.feature_names)
-        yield Context(data, options.for_shape(data.shape), workers, monitor, seconds, stack)
+        arrays = (*data.design.columns, data.response) if isinstance(data, Data) else ()
+        files = MappedFiles(*arrays)
+        yield Context(data, options.for_shape(data.shape), workers, monitor, seconds, stack, files)
 
 
 def _as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:
@@ -341,7 +345,9 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         path = path.in_order()._replace(gaps=path.gaps / problem.null_loss)
         if options.grid_name == "radii":
             path = _beyond_float64(path, radius_excess(problem, options.grid, grid.values), options.tolerance)
-    if run is not None and path.ending is None:
+    if context.files.were_altered():
+        path = path._replace(gaps=np.full_like(path.gaps, np.nan), statuses=(Status.ALTERED,) * len(path.statuses))
+    elif run is not None and path.ending is None:
         run.mark_complete()
     known = {
         "seed": context.seed,
