@@ -25,6 +25,7 @@ from .assembly import (
     count,
     label,
     warn_of_empty_models,
+    warn_of_lost_alphas,
     warn_of_small_samples,
     warn_unless_converged,
 )
@@ -283,6 +284,7 @@ class Problems:
         else:
             problem = self._with_columns(self._grams.whole(), None)
         warn_of_empty_models(problem, self._data.origin.get("target"))
+        warn_of_lost_alphas(problem, self._options)
         return problem
 
     def part(self, number: int, workers: Workers) -> AnyProblem:
