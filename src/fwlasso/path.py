@@ -192,10 +192,10 @@ class Context(NamedTuple):
     monitor: Monitor
     seconds: dict[str, float]
     stack: ExitStack  # closes what was opened, after the last path
-    files: MappedFiles
     number: int = 0  # of the path among those that have the monitor in common
     seed: int = 0
     run: Checkpoint | None = None
+    files: MappedFiles = MappedFiles()
 
     def begin(self, masks: Sequence[Mask] = ()) -> "list[Context]":
         """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
@@ -238,8 +238,8 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
             else:
                 data = as_data(X, y, workers, options.feature_names)
         arrays = (*data.design.columns, data.response) if isinstance(data, Data) else ()
-        files = MappedFiles(*arrays)
-        yield Context(data, options.for_shape(data.shape), workers, monitor, seconds, stack, files)
+        asked = options.for_shape(data.shape)
+        yield Context(data, asked, workers, monitor, seconds, stack, files=MappedFiles(*arrays))
 
 
 def _as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:

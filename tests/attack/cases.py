@@ -107,7 +107,11 @@ def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
         )
         size = size if 1e-250 < size < 1e250 else 1.0
         values = size * 10.0 ** rng.uniform(-4.0, 1.0, int(rng.integers(1, 6)))
-    far = [0.0, 2.0 * size, values[0], 1e-310, 5e-324] if grid == "alphas" else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
+    far = (
+        [0.0, 2.0 * size, values[0], 1e-310, 5e-324]
+        if grid == "alphas"
+        else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
+    )
     return np.concatenate([values, rng.choice(far, int(rng.integers(0, 3)))])
 
 

@@ -32,14 +32,15 @@ TAKE_Y = {
 TAKE_X = {
     "path": lambda X: lasso_path(X, Y),
     "fit": lambda X: LassoCV().fit(X, Y),
-    "predict": lambda X: PATH.predict(X),
-    "predict by an estimator": lambda X: FITTED.predict(X),
+    "predict": PATH.predict,
+    "predict by an estimator": FITTED.predict,
     "score": lambda X: PATH.score(X, Y),
     "validation": lambda X_: lasso_cv(X, Y, alphas=3, validation=(X_, Y)),
     "store": lambda X: write_store("never", X, Y),
     "dump": lambda X: dump_libsvm(X, Y, "never"),
     "products": lambda X: product_features(X, 2),
 }
+
 
 @pytest.fixture(autouse=True)
 def _nothing_is_written(tmp_path, monkeypatch):
@@ -62,13 +63,13 @@ def test_a_response_of_dates_is_refused(take, dates):
 
 @pytest.mark.parametrize("take", TAKE_Y.values(), ids=TAKE_Y)
 def test_a_response_with_a_mask_is_refused(take):
-    with pytest.raises(ValueError, match="^y is a masked array, which is not supported"):
+    with pytest.raises(ValueError, match=r"^y is a masked array, which is not supported"):
         take(np.ma.masked_array(Y, Y > 0.0))
 
 
 @pytest.mark.parametrize("take", TAKE_X.values(), ids=TAKE_X)
 def test_columns_with_a_mask_are_refused(take):
-    with pytest.raises(ValueError, match="^X is a masked array, which is not supported"):
+    with pytest.raises(ValueError, match=r"^X is a masked array, which is not supported"):
         take(np.ma.masked_array(X, X > 0.0))
 
 
@@ -78,7 +79,7 @@ def test_columns_of_dates_are_refused(take):
     with pytest.raises(ValueError, match=r"^X has dates or durations|^X must be a matrix of real numbers"):
         take(np.stack([DAYS, DAYS, DAYS], axis=1))
     if take not in (TAKE_X["dump"], TAKE_X["products"]):
-        with pytest.raises(ValueError, match="X has 1 columns that are not numbers: 'b'. Convert dates|names"):
+        with pytest.raises(ValueError, match=r"X has 1 columns that are not numbers: 'b'\. Convert dates|names"):
             take(pd.DataFrame({"a": X[:, 0], "b": DAYS, "c": X[:, 2]}))
 
 
@@ -109,7 +110,7 @@ def test_integers_that_float64_rounds_are_told_of(wide):
     [
         (np.array, ", in column 1"),
         (lambda v: v.tolist(), ", in column 1"),
-        (lambda v: sp.csr_array(v), ", in column 1"),
+        (sp.csr_array, ", in column 1"),
         (lambda v: pd.DataFrame(v, columns=["a", "b", "c"]), " in 'b'"),
         (lambda v: pl.DataFrame(v, schema=["a", "b", "c"]), " in 'b'"),
         (lambda v: pa.table(dict(zip("abc", v.T, strict=True))), " in 'b'"),
@@ -131,7 +132,9 @@ def test_a_store_says_so_too(tmp_path_factory):
     assert told(lambda: write_store(folder / "small", values, Y)) == []
     values[5, 1] = 2**53 + 1
     for k, wide in enumerate((values, sp.csc_array(values))):
-        assert told(lambda k=k, wide=wide: write_store(folder / str(k), wide, Y))[0].startswith("X has integers of 2^53")
+        assert told(lambda k=k, wide=wide: write_store(folder / str(k), wide, Y))[0].startswith(
+            "X has integers of 2^53"
+        )
 
 
 def told(act):

@@ -7,6 +7,9 @@ from typing import Any
 from .._core.compiling import compiled_for
 from .._core.threads import blas_libraries
 
+# Longer texts are not shown.
+_LONGEST = 80
+
 
 def code_record() -> dict[str, str]:
     """Return versions, processor and BLAS libraries of this process."""
@@ -23,13 +26,9 @@ def code_record() -> dict[str, str]:
 def changes(before: dict[str, Any], now: dict[str, str]) -> str:
     """Say what is not what it was; nothing if all is."""
     found = []
-    for name in now:
-        if before.get(name) != now[name]:
-            texts = before.get(name), now[name]
-            is_long = max(len(str(text)) for text in texts) > _LONGEST
-            found.append(f"{name} are others" if is_long else f"{name} was {texts[0]}, and is {texts[1]}")
+    for name, value in now.items():
+        was = before.get(name)
+        if was != value:
+            is_long = max(len(str(was)), len(value)) > _LONGEST
+            found.append(f"{name} are others" if is_long else f"{name} was {was}, and is {value}")
     return "; ".join(found)
-
-
-# Longer texts are not shown.
-_LONGEST = 80

@@ -1,10 +1,10 @@
 """Runs that survive: a folder that holds the settings of a path and its points so far.
 
-``settings.json`` tells what was asked, of which data, by which version and `code`, and on which grid, and whether all points are
-there (`complete`) and the command line has written what comes of them (`kept`); ``segments/`` holds the solved points,
-a file for every segment, and tells which run it is of. Paths on subsets of the samples, such as folds, are runs of
-their own in ``subsets/``. Every file has a checksum, appears in one step and is on the disk before the work goes on. A
-process may be killed at any moment: what it leaves is a run that can be gone on with.
+``settings.json`` tells what was asked, of which data, by which version and `code`, and on which grid, and whether all
+points are there (`complete`) and the command line has written what comes of them (`kept`); ``segments/`` holds the
+solved points, a file for every segment, and tells which run it is of. Paths on subsets of the samples, such as folds,
+are runs of their own in ``subsets/``. Every file has a checksum, appears in one step and is on the disk before the work
+goes on. A process may be killed at any moment: what it leaves is a run that can be gone on with.
 """
 
 import hashlib
@@ -217,8 +217,8 @@ def _tell_of_code(run: Checkpoint) -> None:
     changed = changes(run._record["code"], code_record())
     if changed and not run.is_complete:
         warn_of_doubt(
-            f"{run.folder} was begun by other code: {changed}. The run goes on, but its last bits may differ from those "
-            "of an uninterrupted one."
+            f"{run.folder} was begun by other code: {changed}. The run goes on, but its last bits may differ from "
+            "those of one that was not interrupted."
         )
 
 

@@ -55,7 +55,7 @@ def as_response(y: Any, n_samples: int) -> Vector:
 
 
 def check_kind(name: str, values: Any) -> None:
-    """Raise a ValueError for a mask, which a conversion to float64 would forget, and for dates, which it would count."""
+    """Raise a ValueError for masks and dates: a conversion to float64 forgets the former, and counts the latter."""
     if isinstance(values, np.ma.MaskedArray):
         raise ValueError(f"{name} is a masked array, which is not supported: fill or drop the masked entries first")
     dates = next((dtype for dtype in _dtypes(values) if is_date(dtype)), None)
@@ -82,7 +82,8 @@ def is_wide(dtype: Any) -> bool:
 
 def tell_of_rounding(name: str, where: str = "") -> None:
     """Warn of integers that float64 may have rounded."""
-    warn_of_doubt(f"{name} has integers of 2^53 or more{where}, which float64 does not hold exactly: they were rounded.")
+    what = "which float64 does not hold exactly: they were rounded."
+    warn_of_doubt(f"{name} has integers of 2^53 or more{where}, {what}")
 
 
 def check(name: str, value: Any, valid: bool, what: str) -> None:

@@ -24,7 +24,8 @@ def fingerprint(
 ) -> dict[str, str]:
     """Return checksums of X, y, names and variants; of the X of a store those written with it, without reading it.
 
-    Its files have size and time of change as well: what is altered in place has the checksums that it had. CRC-32 finds what happens by accident, at the speed of memory. It is no proof against intent.
+    Its files have size and time of change as well: what is altered in place has the checksums that it had. CRC-32 finds
+    what happens by accident, at the speed of memory. It is no proof against intent.
     """
     known: dict[str, str] = {}
     if store is None:

@@ -87,7 +87,7 @@ def frame_values(frame: Any) -> Any:
 
 def _check_fills(names: Sequence[str], dtypes: list[Any]) -> None:
     """Raise a ValueError unless zero is what sparse columns do not store."""
-    others = [name for name, dtype in zip(names, dtypes, strict=True) if not dtype.fill_value == 0]
+    others = [name for name, dtype in zip(names, dtypes, strict=True) if dtype.fill_value != 0]
     if others:
         raise ValueError(
             f"X has sparse columns with a fill value other than 0: {listed(others)}. Make them dense by "
