@@ -18,7 +18,7 @@ from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem
 from .options import Options
 from .problem.certificate import certify_iterates
-from .problem.grid import user_values
+from .problem.grid import n_vanished, user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath
 from .solvers.frank_wolfe import VARIANTS
@@ -135,6 +135,15 @@ def warn_of_empty_models(problem: AnyProblem, target: str | None) -> None:
         warn_of_doubt(f"T{response[1:]} is constant: there is nothing to explain, and all models are empty.")
     else:
         warn_of_doubt(f"No column of X is correlated with {response}: all models are empty.")
+
+
+def warn_of_lost_alphas(problem: AnyProblem, options: Options) -> None:
+    """Warn of penalties too small to be told from zero."""
+    if options.grid_name != "alphas" or isinstance(options.grid, int):
+        return
+    n, n_points = n_vanished(problem, options.grid), options.grid.size
+    if n:
+        warn_of_doubt(f"alphas: {n} of {n_points} are too small for float64 beside X and y: they are solved as 0.")
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:

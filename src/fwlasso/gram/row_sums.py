@@ -13,7 +13,7 @@ from .._core.columns import Columns, shape
 from .._core.csc import Csc
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
-from .._core.samples import Samples, Unweighted, Weights, n_roundings, total_weight, weight_vector
+from .._core.samples import Samples, Unweighted, Weights, n_roundings, weight_vector
 from .._core.threads import Workers, one_blas_thread, physical_memory
 from ..data.frames import not_finite
 from ..problem.route import n_threads_of_sums
