@@ -125,13 +125,46 @@ def pull(cost: Cost, j: int, corr: float) -> float:
     """Return what lambda has to be to hold a coefficient at zero: |c_j| where the side is open, zero elsewhere."""
 
 
+@by_type
+def at_columns(cost: Cost, columns: Indices) -> Cost:
+    """Return the cost of a few columns, in arrays of its own; for Python."""
+
+
+@by_type
+def clip(cost: Cost, columns: Indices, coefs: Vector) -> Vector:
+    """Return the coefficients of some columns within their bounds; for Python."""
+
+
+@by_type
+def with_places(cost: Cost, n_places: int) -> Cost:
+    """Return the cost with room for so many columns, whatever there were before; for Python."""
+
+
+@by_type
+def set_places(cost: Cost, places: Indices, other: Cost) -> None:
+    """Put the cost of other columns to some places; for Python."""
+
+
 @kernel
 def largest_pull(cost: Cost, corrs: Vector) -> float:
     """Return the smallest lambda that holds all coefficients at zero, given the slopes of the loss there."""
     largest = 0.0
     for j in range(corrs.size):
-        largest = max(largest, pull(cost, j, corrs[j]))
+        largest = larger(largest, pull(cost, j, corrs[j]))
     return largest
+
+
+@kernel
+def fill_pulls(cost: Cost, corrs: NDArray[np.float32], pulls: NDArray[np.float32]) -> None:
+    """Fill in the pull of every column."""
+    for j in range(corrs.size):
+        pulls[j] = pull(cost, j, corrs[j])
+
+
+@part_of_kernel
+def larger(size: float, other: float) -> float:
+    """Return the larger of two sizes, and infinity where the other is no number: max() would pass over it."""
+    return np.inf if np.isnan(other) else max(size, other)
 
 
 @kernel
@@ -191,12 +224,62 @@ def soft_threshold(x: float, threshold: float) -> float:
     return x + threshold if x < -threshold else 0.0
 
 
+# What is known of the correlations of a residual with many columns, by type: one number, or three.
+
+
+@by_type
+def n_tops(cost: Cost) -> int:
+    """Return how many numbers bound the correlations of a residual."""
+
+
+@by_type
+def take_in(cost: Cost, lam: float, j: int, corr: float, blur: float, tops: Vector) -> None:
+    """Let c_j count in the numbers that bound all: for `Plain` the largest |c_j|.
+
+    For others:
+
+    0. the largest pull towards a side that is hard;
+    1. the largest pull of all;
+    2. the sum of cost*_j(|c_j| + blur) over sides that are not hard.
+    """
+
+
 # Plain ---------------------------------------------------------------------------------------------------------------
 
 
 @is_plain.register(Plain, INLINE)
 def _(cost):
     return True
+
+
+@at_columns.register(Plain)
+def _(cost, columns):
+    return cost
+
+
+@clip.register(Plain)
+def _(cost, columns, coefs):
+    return coefs
+
+
+@with_places.register(Plain)
+def _(cost, n_places):
+    return cost
+
+
+@set_places.register(Plain)
+def _(cost, places, other):
+    return None
+
+
+@n_tops.register(Plain, INLINE)
+def _(cost):
+    return 1
+
+
+@take_in.register(Plain, INLINE)
+def _(cost, lam, j, corr, blur, tops):
+    tops[0] = larger(tops[0], abs(corr))
 
 
 @slope.register(Plain, INLINE)
@@ -294,6 +377,53 @@ def _(cost, lam, j, aim, norm2):
 @is_plain.register(Separable, INLINE)
 def _(cost):
     return False
+
+
+@at_columns.register(Separable)
+def _(cost, columns):
+    return cost._replace(**{name: np.repeat(array[columns], 2)[::2] for name, array in _arrays(cost)})
+
+
+@clip.register(Separable)
+def _(cost, columns, coefs):
+    return np.clip(coefs, cost.lower[columns], cost.upper[columns])
+
+
+@with_places.register(Separable)
+def _(cost, n_places):
+    room = {name: np.zeros(2 * n_places)[::2] for name, _ in _arrays(cost)}
+    for name, array in _arrays(cost):
+        room[name][: array.size] = array[:n_places]
+    return cost._replace(**room)
+
+
+@set_places.register(Separable)
+def _(cost, places, other):
+    for (_, mine), (_, its) in zip(_arrays(cost), _arrays(other), strict=True):
+        mine[places] = its
+
+
+def _arrays(cost: Separable) -> list[tuple[str, Vector]]:
+    return [(name, getattr(cost, name)) for name in ("slopes", "bent", "lower", "upper")]
+
+
+@n_tops.register(Separable, INLINE)
+def _(cost):
+    return 3
+
+
+@take_in.register(Separable, INLINE)
+def _(cost, lam, j, corr, blur, tops):
+    strength = pull(cost, j, corr)
+    tops[1] = larger(tops[1], strength)
+    if is_hard(cost, lam, j, corr):
+        tops[0] = larger(tops[0], strength)
+    for side in range(2):
+        excess = (corr if side == 0 else -corr) + blur
+        if excess > lam and pull(cost, j, excess if side == 0 else -excess) > lam:
+            signed = excess if side == 0 else -excess
+            if not is_hard(cost, lam, j, signed):
+                tops[2] += conjugate(cost, lam, j, signed)
 
 
 @slope.register(Separable, INLINE)

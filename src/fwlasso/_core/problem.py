@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Columns, Vector, nbytes, samples, storage_of
+from .costs import Cost, Plain, largest_pull
 from .csc import Csc
 from .samples import Samples, total_weight
 from .standardized import Standardized, origins_of
@@ -54,6 +55,7 @@ class Problem(NamedTuple):
     y_size: float  # ||y|| before it was centred, counted from its origin
     units: Units
     n_samples: int  # of which the weight is not zero
+    cost: Cost = Plain()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -88,8 +90,8 @@ class Problem(NamedTuple):
 
     @property
     def lambda_max(self) -> float:
-        """The smallest penalty with a zero solution: ||X'y||_inf."""
-        return float(max(np.max(self.xty, initial=0.0), -np.min(self.xty, initial=0.0)))  # no temporary of size p
+        """The smallest penalty with a zero solution: ||X'y||_inf for the Lasso."""
+        return float(largest_pull(self.cost, self.xty))
 
     def sizes(self, columns: NDArray[np.int64]) -> Vector:
         """Return f_j ||x_j - o_j|| of some columns, before they are centred: what rounding is relative to."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift, samples
+from .._core.costs import set_places, with_places
 from .._core.jit import kernel, part_of_kernel
 from .._core.problem import Problem
 from .._core.samples import root, to_root, total_weight, weight, weight_vector
@@ -39,7 +40,7 @@ class NoRoom(Exception):  # noqa: N818
 class Copier:
     """Copies columns of a problem to places, within the bytes that copies may take."""
 
-    def __init__(self, problem: Problem, summary: Summary, bend: float, workers: Workers) -> None:
+    def __init__(self, problem: Problem, summary: Summary, workers: Workers) -> None:
         self._workers = workers
         self._n_columns = summary.n_columns
         self._n_entries = 0  # that are in use, up to the last
@@ -60,7 +61,7 @@ class Copier:
             yy=problem.yy,
             total=total_weight(summary.samples),
             n_samples=problem.n_samples,
-            bend=bend,
+            cost=with_places(problem.cost, 0),
             centred=problem.centred,
             dense=summary.n_entries > _FULL * m * summary.n_columns,
         )
@@ -95,6 +96,7 @@ class Copier:
         if n_places > self.room:
             self._add_places(n_places)
         copies, X, columns = self.copies, taken.X, taken.at
+        set_places(copies.cost, places, taken.cost)
         m = copies.y.size - 1
         if copies.dense:
             cuts = even_cuts(columns.size, 16 * m * columns.size)
@@ -126,6 +128,7 @@ class Copier:
             shifts=np.append(copies.shifts, more),
             norms2=np.append(copies.norms2, more),
             xty=np.append(copies.xty, more),
+            cost=with_places(copies.cost, room),
         )
 
     def _add_entries(self, n_more: int) -> None:
@@ -166,7 +169,7 @@ def _copy_dense(X: Columns, columns: Indices, places: Indices, copies: Copies, l
     for c in range(lo, hi):
         k = places[c]
         norm2, copies.xty[k] = _fill_row(X, columns[c], copies, copies.rows[k])
-        copies.norms2[k] = norm2 + copies.bend
+        copies.norms2[k] = norm2
         copies.starts[k], copies.stops[k] = 0, copies.y.size - 1
 
 
@@ -202,7 +205,7 @@ def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copi
         if _is_full(column_entries(X, j), copies):
             copies.shifts[k] = 0.0
             norm2, copies.xty[k] = _fill_row(X, j, copies, row)
-            copies.norms2[k] = norm2 + copies.bend
+            copies.norms2[k] = norm2
             for i in range(m):
                 if copies.roots[i] > 0.0:
                     copies.indices[at] = i
@@ -225,5 +228,5 @@ def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copi
             xty += copies.data[e] * copies.y[copies.indices[e]]
         copies.stops[k] = at
         copies.shifts[k] = shift
-        copies.norms2[k] = norm2 + weight_of_others(own, X, j, there) * shift**2 + copies.bend
+        copies.norms2[k] = norm2 + weight_of_others(own, X, j, there) * shift**2
         copies.xty[k] = xty - shift * copies.y[m]

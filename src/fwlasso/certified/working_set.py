@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.costs import clip
 from .._core.jit import kernel
 from .._core.samples import from_root, to_root
 from .._core.subproblem.descent import SubIterate, active_places, totals
@@ -51,7 +52,7 @@ class WorkingSet:
         self._asked_in = np.empty(0, np.int64)  # the last stride that it was asked for in
         self._order = np.empty(0, np.int64)  # the places that are not free, in the order of their columns
         self._stride = 0
-        self._copier = Copier(problem, summary, objective.bend, workers)
+        self._copier = Copier(problem, summary, workers)
         start = SubIterate(np.empty(0), np.empty(0), self._copier.copies.y.copy())
         self.subproblem = Subproblem(self._copier.copies, start, workers)
         self._knows_residual = True
@@ -119,8 +120,8 @@ class WorkingSet:
         places = self.places(start.columns)
         iterate = self.subproblem.iterate
         iterate.coefs[:] = 0.0
-        iterate.coefs[places] = start.coefs
-        self._knows_residual = start.residual is not None
+        iterate.coefs[places] = inside = clip(self._copier.copies.cost, places, start.coefs)
+        self._knows_residual = start.residual is not None and np.array_equal(inside, start.coefs)
         if start.residual is not None:
             iterate.residual[:] = to_root(self._samples, start.residual)
         return places
@@ -148,7 +149,7 @@ class WorkingSet:
     def node(self, members: Indices, lam: float) -> Node:
         """Return where we stand after `solve` as a node."""
         iterate = self.subproblem.iterate
-        _, _, _, max_corr = totals(self.subproblem.copies.xty, iterate, members, lam)
+        _, _, _, max_corr = totals(self.subproblem.copies, iterate, members, lam)
         active = active_places(iterate, members)
         active = active[np.argsort(self._columns[active])]
         fit = from_root(self._samples, iterate.residual).copy() if self._turns is None else self._turns.eta

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
+from .._core.costs import larger
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import by_type, kernel
 from .._core.losses import Squared
@@ -37,8 +38,9 @@ from .._core.objective import duality_gap
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.samples import inner, n_roundings, sample_vector
-from .._core.sweeps import larger
 from .._core.threads import Workers
+
+_NO_COLUMNS = np.empty(0, np.int64)
 
 
 class Evidence(NamedTuple):
@@ -50,6 +52,15 @@ class Evidence(NamedTuple):
     error: float  # e: at least ||r - (y - X a)||, but for constants
     r_size: float  # at least ||r||: what the rounding of M is relative to
     max_corr: float  # M: ||X'r||_inf up to E, or a bound of it
+
+    def bounded_by(self, tops: Vector) -> "Evidence":
+        """Return it with another bound of the correlations, see `costs.take_in`."""
+        return self._replace(max_corr=float(tops[0]))
+
+    @property
+    def apart(self) -> tuple[NDArray[np.int64], float]:
+        """Columns that the objective looks at itself, none, and what rounding may add to others: it is added later."""
+        return _NO_COLUMNS, 0.0
 
     def mix(self, other: "Evidence", t: float, cross: float) -> "Evidence":
         """Return what is known of (1 - t) a + t a', given r'r' = `cross`."""
