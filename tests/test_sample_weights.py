@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from conftest import STORAGES, UNITS, held, random_values
 from fwlasso import LassoPath, Status
-from fwlasso._core.samples import as_samples
 from fwlasso.gram.problem import AnyProblem
 from fwlasso.gram.subsets import GramSubsets
 from fwlasso.options import Options
