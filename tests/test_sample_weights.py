@@ -118,3 +118,87 @@ def test_certified_paths_are_true_and_reach_their_gaps(way, storage, units):
         path = solve_weighted(way, made.X, made.y, made.w, units)
         judged(path, made.values, made.y, made.w)
         assert all(status is Status.CERTIFIED for status in path.statuses), (kind, path.statuses)
+
+
+@pytest.mark.parametrize("way", ["working-set", "gram"])
+def test_folds_of_weighted_samples_are_true(way, some_storage, some_units):
+    for seed in range(24):
+        kind = WEIGHTS[seed % len(WEIGHTS)]
+        m, p = [(40, 12), (30, 50)][seed // 6 % 2]
+        made = make(some_storage, kind, m, p, seed)
+        kept = np.random.default_rng(seed).random(m) < 0.7
+        kept[:5] = True
+        path = solve_weighted(way, made.X, made.y, made.w, some_units, kept=kept)
+        judged(path, made.values, made.y, made.w * kept)
+        assert all(status is Status.CERTIFIED for status in path.statuses) or kind == "few", (kind, path.statuses)
+        assert path.settings["n_samples"] == np.count_nonzero(made.w * kept)
+
+
+@pytest.mark.parametrize("way", ["cd", "fw", "sfw", "afw", "pfw"])
+def test_other_solvers_are_true_and_reach_their_gaps(way, some_storage, some_units):
+    for seed in range(12):
+        kind = WEIGHTS[seed % len(WEIGHTS)]
+        made = make(some_storage, kind, 30, [12, 40][seed // 6], seed)
+        path = solve_weighted(way, made.X, made.y, made.w, some_units, tol=1e-2 if way in {"fw", "sfw"} else 1e-6)
+        judged(path, made.values, made.y, made.w)
+        assert all(status is Status.CERTIFIED for status in path.statuses) or kind == "few", (kind, path.statuses)
+
+
+@pytest.mark.parametrize("way", ["working-set", "gram", "cd", "fw", "sfw"])
+def test_whole_numbers_repeat_zero_removes_and_all_may_be_larger(way, some_storage, some_units):
+    for seed in range(6):
+        made = make(some_storage, "integers", 30, [12, 40][seed % 2], seed)
+        times, settings = made.w.astype(int), {"tol": 1e-3 if way in {"fw", "sfw"} else 1e-13}
+        path = solve_weighted(way, made.X, made.y, made.w, some_units, **settings)
+        settings["radii" if way in RADIAL else "alphas"] = path.radii if way in RADIAL else path.alphas
+        rows, there = np.repeat(np.arange(times.size), times), times > 0
+        repeated = STORAGES[some_storage](made.values[rows])
+        assert_same(solve_weighted(way, repeated, made.y[rows], None, some_units, **settings), path)
+        assert_same(solve_weighted(way, made.X, made.y, 7.0 * made.w, some_units, **settings), path)
+        w = np.where(there, 0.3 + times, 0.0)
+        assert_same(
+            solve_weighted(
+                way, STORAGES[some_storage](made.values[there]), made.y[there], w[there], some_units, **settings
+            ),
+            solve_weighted(way, made.X, made.y, w, some_units, **settings),
+        )
+
+
+def assert_same(path: LassoPath, other: LassoPath, atol: float = 1e-10) -> None:
+    """Compare all that is told in units that do not depend on the sum of weights."""
+    for name in ("alphas", "radii", "r2", "intercepts"):
+        found, expected = getattr(path, name), getattr(other, name)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=atol * max(1.0, np.abs(expected).max()), err_msg=name)
+    found, expected = path.coefs.toarray(), other.coefs.toarray()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("way", ["working-set", "gram", "cd", "sfw"])
+def test_weights_of_one_are_none_to_the_bit(way, some_storage, some_units):
+    made = make(some_storage, "integers", 30, 40, 1)
+    path = solve_weighted(way, made.X, made.y, np.ones(30), some_units)
+    plain = solve_weighted(way, made.X, made.y, None, some_units)
+    for name in ("alphas", "radii", "r2", "intercepts", "gaps"):
+        np.testing.assert_array_equal(getattr(path, name), getattr(plain, name))
+    np.testing.assert_array_equal(path.coefs.toarray(), plain.coefs.toarray())
+
+
+def test_samples_of_weight_zero_have_no_say(rng):
+    made = make("dense64", "decades", 30, 20, 4)
+    out = made.w == 0.0
+    X, y = np.where(out[:, None], 77.0, made.X), np.where(out, -99.0, made.y)
+    for way in ("working-set", "gram", "cd"):
+        path, other = (
+            solve_weighted(way, np.asfortranarray(Z), v, made.w, "standardized") for Z, v in ((made.X, made.y), (X, y))
+        )
+        np.testing.assert_array_equal(path.coefs.toarray(), other.coefs.toarray())
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0, -1.0], [1.0, np.nan], [1.0, np.inf], [0.0, 0.0], [1.0], [[1.0, 1.0]]], ids=str
+)
+def test_what_are_no_weights_is_refused_by_name(weights):
+    with pytest.raises(ValueError, match="weights"):
+        as_samples(2, np.array(weights))
+    with pytest.raises(ValueError, match="weights"):
+        as_samples(2, np.array([0.0, 1.0]), np.array([True, False]))

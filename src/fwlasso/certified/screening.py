@@ -16,9 +16,10 @@ are z_j'r - b a_j, squares of norms ||z_j||^2 + b, and ||e||^2 is larger by b ti
 Rounding. With u = 2^-53, the dot product of m terms computed in any order is off by at most
 m u / (1 - m u) ||x_j|| ||r||, and centring, z = f (x - mu 1), by no more again; the norms of the columns as given
 are at most `mean_ratio` times those of z_j, except for columns that survive always (their norm is infinite). The
-mix, e and lambda are off by a few u ||r||, roots of weights included. Together that is less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, added to
-||e|| in `Screening.distance`. The ceiling is kept in float32: the ratio is off by 2^-24 of itself, or by 2^-150, and
-is scaled up by more than that in the sweep. Norms are rounded up likewise. The sweep itself is in float64.
+mix, e and lambda are off by a few u ||r||, the roots of weights included: norms are in their metric. Together that is
+less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, added to ||e|| in `Screening.distance`. The ceiling is kept in float32:
+the ratio is off by 2^-24 of itself, or by 2^-150, and is scaled up by more than that in the sweep. Norms are rounded up
+likewise. The sweep itself is in float64.
 """
 
 import math
@@ -43,7 +44,8 @@ class Screening:
         self._columns = columns
         self._bend = bend
         self._samples = columns.summary.samples
-        self._unit = zero.lam / norm(self._samples, zero.residual)  # norms in these units are of moderate size, whatever those of X
+        # Norms in these units are of moderate size, whatever those of X.
+        self._unit = zero.lam / norm(self._samples, zero.residual)
         self._rounding = 4.0 * (n_samples + 8) * 2.0**-53 * columns.begin(zero.lam, self._unit, bend)
         self._anchors = [zero]
         self._last = zero

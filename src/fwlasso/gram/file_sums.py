@@ -186,9 +186,7 @@ def _without_first(sums: RowSums, n: int) -> RowSums:
     """Return the sums without the first n columns of X, which are not there."""
     kept = np.delete(np.arange(sums.norms2.size), np.arange(1, 1 + n))
     coordinates = Coordinates(sums.coordinates.shifts[kept], sums.coordinates.scales[kept])
-    return sums._replace(
-        products=sums.products[np.ix_(kept, kept)], coordinates=coordinates, norms2=sums.norms2[kept]
-    )
+    return sums._replace(products=sums.products[np.ix_(kept, kept)], coordinates=coordinates, norms2=sums.norms2[kept])
 
 
 class _Watched:

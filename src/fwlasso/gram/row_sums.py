@@ -13,7 +13,7 @@ from .._core.columns import Columns, shape
 from .._core.csc import Csc
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
-from .._core.samples import Samples, Unweighted, Weights, n_roundings, total_weight, weight_vector
+from .._core.samples import Samples, Unweighted, Weights, n_roundings, weight_vector
 from .._core.threads import Workers, one_blas_thread, physical_memory
 from ..data.frames import not_finite
 from ..problem.route import n_threads_of_sums
@@ -75,7 +75,8 @@ def row_sums(
 ) -> list[RowSums]:
     """Return the sums over all rows, or over the rows of every fold (`fold_of`), in the same coordinates.
 
-    Rows of weight zero are not read, those of `samples` with other weights are multiplied by their roots. Columns are shifted only if they will be centred. NaN or infinity in X is a ValueError that names the columns.
+    Rows of weight zero are not read, others are multiplied by the roots of their weights. Columns are shifted only if
+    they will be centred. NaN or infinity in X is a ValueError that names the columns.
     """
     m, p = shape(X)
     may_shift = np.full(p + 2, fit_intercept)

@@ -47,9 +47,7 @@ class GramSubsets:
         self._centres: dict[int, Centre] = {}
         self._left_out: dict[int, RowSums | None] = {}
         fold_of, self._are_folds = _folds_of(masks, y.size)
-        self._folds = row_sums(
-            X, y, fit_intercept, workers, fold_of, data.design.feature_names, samples=self._samples
-        )
+        self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names, samples=self._samples)
         self._total = total_sums(self._folds)
 
     def whole(self) -> GramProblem:

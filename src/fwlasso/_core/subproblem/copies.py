@@ -15,8 +15,8 @@ class Copies(NamedTuple):
     """Columns by place, as dense rows or compressed, and the response; samples that are masked are zero, or left out.
 
     All of it is multiplied by the roots of the samples' weights, so that sums of squares are weighted ones. Dense rows
-    are sqrt(W) z_j. Compressed columns are z_j + shift roots in memory: see columns.py. Every column has one entry more,
-    sqrt(bend), in a row of its own, which is not stored: the residual has -sqrt(bend) a_j there.
+    are sqrt(W) z_j. Compressed columns are that + shift roots in memory: see columns.py. Every column has one entry
+    more, sqrt(bend), in a row of its own, which is not stored: the residual has -sqrt(bend) a_j there.
     """
 
     rows: Matrix  # by place, then by sample; no rows if columns are compressed
