@@ -75,7 +75,8 @@ def row_sums(
 ) -> list[RowSums]:
     """Return the sums over all rows, or over the rows of every fold (`fold_of`), in the same coordinates.
 
-    Rows of weight zero are not read, those of `samples` with other weights are multiplied by their roots. Columns are shifted only if they will be centred. NaN or infinity in X is a ValueError that names the columns.
+    Rows of weight zero are not read, others are multiplied by the roots of their weights. Columns are shifted only if
+    they will be centred. NaN or infinity in X is a ValueError that names the columns.
     """
     m, p = shape(X)
     may_shift = np.full(p + 2, fit_intercept)
