@@ -159,8 +159,8 @@ def lasso_path(
         Threads for scans of large data. By default all cores this process may use.
     checkpoint : path, optional
         Folder that the path is saved in as it is computed, in three segments. If the process is killed, or the
-        path ended early, the same call resumes from the last whole segment; the result is bit-identical to that of
-        an uninterrupted call. Other data or settings are rejected. Each segment costs one to two extra passes.
+        path ended early, the same call resumes from the last whole segment; for the same code and processor the result
+        is bit-identical to that of an uninterrupted call. Other data or settings are rejected. Each segment costs one to two extra passes.
     feature_names : sequence of str, optional
         For X without names, such as a sparse matrix; a frame, a store and a table have their own.
 
