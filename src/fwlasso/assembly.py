@@ -17,7 +17,7 @@ from .data.inputs import Data
 from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem
 from .options import Options
-from .problem.certificate import certify_iterates
+from .problem.certificate import certify_iterates, refuse_altered_columns
 from .problem.grid import n_vanished, user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath
@@ -116,6 +116,12 @@ def check_columns(path: SolvedPath, p: int) -> None:
     columns = path.columns
     if columns.size and not 0 <= columns.min() <= columns.max() < p:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
+
+
+def check_still_finite(problem: AnyProblem, path: SolvedPath, workers: Workers) -> None:
+    """Raise a ValueError if a point is not finite because columns, which were in the first pass, are not any more."""
+    if isinstance(problem, Problem) and not np.isfinite(path.sums).all():
+        refuse_altered_columns(problem.X, problem.y.size - 1, workers)
 
 
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:

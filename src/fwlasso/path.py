@@ -22,6 +22,7 @@ from .assembly import (
     assemble,
     certify,
     check_columns,
+    check_still_finite,
     count,
     label,
     warn_of_empty_models,
@@ -160,7 +161,8 @@ def lasso_path(
     checkpoint : path, optional
         Folder that the path is saved in as it is computed, in three segments. If the process is killed, or the
         path ended early, the same call resumes from the last whole segment; for the same code and processor the result
-        is bit-identical to that of an uninterrupted call. Other data or settings are rejected. Each segment costs one to two extra passes.
+        is bit-identical to that of an uninterrupted call. Other data or settings are rejected. Each segment costs one
+        to two extra passes.
     feature_names : sequence of str, optional
         For X without names, such as a sparse matrix; a frame, a store and a table have their own.
 
@@ -340,6 +342,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         path = path._replace(ending=path.ending or cut)
     with timed(context.seconds, "certify"):
         check_columns(path, problem.shape[1])  # before any of these columns is read
+        check_still_finite(problem, path, workers)
         n_certified: list[int] = []  # points, by passes
         if not solver.proves:
             wanted = options.certify and path.ending is not Status.INTERRUPTED

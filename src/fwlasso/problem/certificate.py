@@ -153,7 +153,15 @@ def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) 
     found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), column_chunks(X, n))
     largest: Vector = np.max(found, axis=0)[:n]
     refuse_altered(largest, residuals)
-    return np.where(_are_finite(residuals), largest, np.inf)
+    known = _are_finite(residuals)
+    if not known.all():
+        refuse_altered_columns(X, residuals[0].size - 1, workers)
+    return np.where(known, largest, np.inf)
+
+
+def refuse_altered_columns(X: Columns, n_rows: int, workers: Workers) -> None:
+    """Raise a ValueError if a column is not finite any more: it may be why a residual is not."""
+    max_correlations(X, [sample_vector(np.ones(n_rows))], workers)
 
 
 def refuse_altered(largest: Vector, residuals: Sequence[Vector]) -> None:
