@@ -17,8 +17,8 @@ from .data.inputs import Data
 from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem
 from .options import Options
-from .problem.certificate import certify_iterates
-from .problem.grid import user_values
+from .problem.certificate import certify_iterates, refuse_altered_columns
+from .problem.grid import n_vanished, user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath
 from .solvers.frank_wolfe import VARIANTS
@@ -118,6 +118,12 @@ def check_columns(path: SolvedPath, p: int) -> None:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
 
 
+def check_still_finite(problem: AnyProblem, path: SolvedPath, workers: Workers) -> None:
+    """Raise a ValueError if a point is not finite because columns, which were in the first pass, are not any more."""
+    if isinstance(problem, Problem) and not np.isfinite(path.sums).all():
+        refuse_altered_columns(problem.X, problem.y.size - 1, workers)
+
+
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
     """Return a path with what is known of its data: names, the response, the first column, variants of active ones."""
     known = data.X if isinstance(data, Data) and isinstance(data.X, Genotypes) and data.X.variants else None
@@ -135,6 +141,15 @@ def warn_of_empty_models(problem: AnyProblem, target: str | None) -> None:
         warn_of_doubt(f"T{response[1:]} is constant: there is nothing to explain, and all models are empty.")
     else:
         warn_of_doubt(f"No column of X is correlated with {response}: all models are empty.")
+
+
+def warn_of_lost_alphas(problem: AnyProblem, options: Options) -> None:
+    """Warn of penalties too small to be told from zero."""
+    if options.grid_name != "alphas" or isinstance(options.grid, int):
+        return
+    n, n_points = n_vanished(problem, options.grid), options.grid.size
+    if n:
+        warn_of_doubt(f"alphas: {n} of {n_points} are too small for float64 beside X and y: they are solved as 0.")
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:

@@ -22,15 +22,18 @@ from .assembly import (
     assemble,
     certify,
     check_columns,
+    check_still_finite,
     count,
     label,
     warn_of_empty_models,
+    warn_of_lost_alphas,
     warn_of_small_samples,
     warn_unless_converged,
 )
 from .checkpoints.folder import Checkpoint, Grid, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.design import Design
+from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
 from .gram.file_sums import SummedTable
@@ -157,8 +160,9 @@ def lasso_path(
         Threads for scans of large data. By default all cores this process may use.
     checkpoint : path, optional
         Folder that the path is saved in as it is computed, in three segments. If the process is killed, or the
-        path ended early, the same call resumes from the last whole segment; the result is bit-identical to that of
-        an uninterrupted call. Other data or settings are rejected. Each segment costs one to two extra passes.
+        path ended early, the same call resumes from the last whole segment; for the same code and processor the result
+        is bit-identical to that of an uninterrupted call. Other data or settings are rejected. Each segment costs one
+        to two extra passes.
     feature_names : sequence of str, optional
         For X without names, such as a sparse matrix; a frame, a store and a table have their own.
 
@@ -193,6 +197,7 @@ class Context(NamedTuple):
     number: int = 0  # of the path among those that have the monitor in common
     seed: int = 0
     run: Checkpoint | None = None
+    files: MappedFiles = MappedFiles()
 
     def begin(self, masks: Sequence[Mask] = ()) -> "list[Context]":
         """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
@@ -234,7 +239,9 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
                 data = _as_summed(X, y, options)
             else:
                 data = as_data(X, y, workers, options.feature_names)
-        yield Context(data, options.for_shape(data.shape), workers, monitor, seconds, stack)
+        arrays = (*data.design.columns, data.response) if isinstance(data, Data) else ()
+        asked = options.for_shape(data.shape)
+        yield Context(data, asked, workers, monitor, seconds, stack, files=MappedFiles(*arrays))
 
 
 def _as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:
@@ -279,6 +286,7 @@ class Problems:
         else:
             problem = self._with_columns(self._grams.whole(), None)
         warn_of_empty_models(problem, self._data.origin.get("target"))
+        warn_of_lost_alphas(problem, self._options)
         return problem
 
     def part(self, number: int, workers: Workers) -> AnyProblem:
@@ -334,6 +342,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         path = path._replace(ending=path.ending or cut)
     with timed(context.seconds, "certify"):
         check_columns(path, problem.shape[1])  # before any of these columns is read
+        check_still_finite(problem, path, workers)
         n_certified: list[int] = []  # points, by passes
         if not solver.proves:
             wanted = options.certify and path.ending is not Status.INTERRUPTED
@@ -341,7 +350,9 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         path = path.in_order()._replace(gaps=path.gaps / problem.null_loss)
         if options.grid_name == "radii":
             path = _beyond_float64(path, radius_excess(problem, options.grid, grid.values), options.tolerance)
-    if run is not None and path.ending is None:
+    if context.files.were_altered():
+        path = path._replace(gaps=np.full_like(path.gaps, np.nan), statuses=(Status.ALTERED,) * len(path.statuses))
+    elif run is not None and path.ending is None:
         run.mark_complete()
     known = {
         "seed": context.seed,

@@ -116,7 +116,7 @@ def ball_gap(radius: float, sums: Sums) -> tuple[float, float]:
 def _penalty_gap(rr: float, yr: float, penalty: float, lam: float, largest: float) -> tuple[float, float]:
     """Return the gap for the best feasible s, and the sum of its terms without their signs."""
     s = yr / rr if rr > 0.0 else 0.0
-    if s * largest > lam * ROUND_DOWN:
+    if not s * largest <= lam * ROUND_DOWN:
         s = lam / largest * ROUND_DOWN
     s = 0.0 if s < 0.0 else s
     primal, dual = 0.5 * rr * (1.0 + s * s) + penalty, s * yr

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Columns, Matrix, Vector, Vectors, column_shift, dot_column, dot_each, shape
-from .jit import kernel
+from .jit import kernel, part_of_kernel
 
 Indices = NDArray[np.int64]
 Ratios = NDArray[np.float32]
@@ -15,6 +15,12 @@ _LARGEST_MEAN_RATIO = 1e4
 _ROUND_UP = 1.0 + 2.0**-22
 # Columns that are counted together.
 _BLOCK = 256
+
+
+@part_of_kernel
+def larger(size: float, other: float) -> float:
+    """Return the larger of two sizes, and infinity where the other is no number: max() would pass over it."""
+    return np.inf if np.isnan(other) else max(size, other)
 
 
 @kernel
@@ -70,9 +76,9 @@ def correlate_all(
         top = ceiling[j]
         ratio = np.float32(0.0)
         for k in range(n):
-            largest[k] = max(largest[k], abs(corrs[k]))
+            largest[k] = larger(largest[k], abs(corrs[k]))
             ratio = np.float32(corrs[k] * scales[k])
-            top = max(top, abs(ratio))
+            top = np.float32(np.inf) if np.isnan(corrs[k]) else max(top, abs(ratio))
         ratios[j] = ratio
         ceiling[j] = top
     return largest
@@ -95,14 +101,14 @@ def correlate_some(
         dot_each(X, columns[k], residuals, corrs)
         for i in range(lams.size):
             size = abs(corrs[i] - shifts[k, i]) if shifts.size > 0 else abs(corrs[i])
-            largest[i] = max(largest[i], size)
-            violates[k] |= size > lams[i]
+            largest[i] = larger(largest[i], size)
+            violates[k] |= not size <= lams[i]
     return largest
 
 
 @kernel
 def find_above(ceiling: Ratios, growth: float, norms: Ratios, distance: float, lo: int, hi: int) -> Indices:
-    """Return the columns of lo..hi with growth ceiling + norm distance above 1, rounded up."""
+    """Return the columns of lo..hi with growth ceiling + norm distance above 1, rounded up, or no number."""
     found = np.empty(_BLOCK, np.int64)
     n = int(np.int64(0))  # for a literal number numba would compile `_with_room` once more
     for first in range(lo, hi, _BLOCK):  # they are few: most blocks are only counted, by vector instructions
@@ -110,13 +116,13 @@ def find_above(ceiling: Ratios, growth: float, norms: Ratios, distance: float, l
         tops, reaches = ceiling[first:last], norms[first:last]
         n_more = 0
         for i in range(tops.size):
-            n_more += (growth * float(tops[i]) + float(reaches[i]) * distance) * _ROUND_UP > 1.0
+            n_more += not (growth * float(tops[i]) + float(reaches[i]) * distance) * _ROUND_UP <= 1.0
         if n_more == 0:
             continue
         if n + n_more > found.size:
             found = _with_room(found, n, n + n_more)
         for i in range(tops.size):
-            if (growth * float(tops[i]) + float(reaches[i]) * distance) * _ROUND_UP > 1.0:
+            if not (growth * float(tops[i]) + float(reaches[i]) * distance) * _ROUND_UP <= 1.0:
                 found[n] = first + i
                 n += 1
     return found[:n]

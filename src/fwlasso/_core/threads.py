@@ -57,6 +57,13 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def blas_libraries() -> str:
+    """Return name, version and architecture of the BLAS libraries of this process."""
+    found = (info for info in _thread_pools().info() if info["user_api"] == "blas")
+    names = {f"{info['internal_api']} {info['version']} {info.get('architecture', '')}".strip() for info in found}
+    return ", ".join(sorted(names))
+
+
 def lazy(function: Callable[[Any], T]) -> "functools.cached_property[T]":
     """Make a property that is computed once.
 

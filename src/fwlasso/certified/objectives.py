@@ -137,7 +137,7 @@ class ConvexLoss:
         max_corr = known.max_corr + gamma(4 * self.problem.n_samples + 32) * largest * theta
         gap = float(_gap(self.loss, penalty.lam, known._replace(max_corr=max_corr), self.problem.y))
         gap += self.rounding(penalty, known)
-        return max(0.0, gap) if math.isfinite(gap) else math.inf
+        return max(0.0, gap) if math.isfinite(gap + max_corr) else math.inf
 
     def rounding(self, penalty: Penalty, known: Witness) -> float:
         """Return how much of that gap is rounding, but for correlations."""

@@ -100,7 +100,7 @@ class Screening:
     def _farthest(self, nodes: Sequence[Node]) -> tuple[float, float]:
         """Return the largest lambda_k / lambda of nodes below the last anchor, and the largest ||e|| / lambda."""
         growth = max(1.0, self._anchors[-1].lam / min(node.lam for node in nodes))
-        return growth, max(map(self.distance, nodes)) * self._unit
+        return growth, float(np.max([self.distance(node) for node in nodes])) * self._unit
 
     def _probes(self, nodes: Sequence[Node]) -> list[Probe]:
         return [node.probe(self._bend) for node in nodes]

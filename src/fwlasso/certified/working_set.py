@@ -10,6 +10,7 @@ from .._core.subproblem.rounds import Aim
 from .._core.subproblem.solve import Look, Subproblem
 from .._core.sweeps import Indices
 from .._core.threads import Workers
+from ..problem.certificate import altered
 from ..problem.passes import ColumnPass
 from ..problem.points import BURST_BYTES
 from ..status import Status
@@ -85,6 +86,8 @@ class WorkingSet:
         free = np.flatnonzero(self._columns < 0)[: columns.size]
         places = np.append(free, np.arange(self._columns.size, self._columns.size + columns.size - free.size))
         self._copier.copy(taken, places)
+        if not np.isfinite(self._copier.copies.norms2[places]).all():
+            raise altered()
         n_more = self._copier.room - self._columns.size
         if n_more > 0:
             more = np.full(n_more, -1, np.int64)

@@ -9,6 +9,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._core.columns import Vector
+from .._core.notices import warn_of_doubt
+
+#: Integers from here on may not be exact in float64.
+LARGEST_EXACT = 2.0**53
+_DATES = "date", "time", "duration"
+_WIDE = "int64", "uint64"
 
 
 def check_indices(X: Any) -> None:
@@ -37,11 +43,47 @@ def as_response(y: Any, n_samples: int) -> Vector:
     """Return y as finite float64 of length `n_samples`, or raise a ValueError that names it."""
     if y is None:
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
+    y = np.asarray(y) if isinstance(y, list | tuple) else y
+    check_kind("y", y)
     response = column_or_1d(y, dtype=np.float64, warn=True)
     check_consistent_length(np.empty(n_samples), response)
     if not np.isfinite(response).all():
         raise ValueError("y contains NaN or infinity")
+    if any(map(is_wide, _dtypes(y))) and bool((np.abs(response) >= LARGEST_EXACT).any()):
+        tell_of_rounding("y")
     return np.asarray(response)
+
+
+def check_kind(name: str, values: Any) -> None:
+    """Raise a ValueError for masks and dates: a conversion to float64 forgets the former, and counts the latter."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array, which is not supported: fill or drop the masked entries first")
+    dates = next((dtype for dtype in _dtypes(values) if is_date(dtype)), None)
+    if dates is not None:
+        raise ValueError(f"{name} has dates or durations, {dates}: convert them to numbers first, such as days")
+
+
+def _dtypes(values: Any) -> list[Any]:
+    """Return the types of an array or a series, or of the columns of a frame."""
+    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+        return list(values.dtypes)
+    return [getattr(values, "dtype", getattr(values, "type", None))]
+
+
+def is_date(dtype: Any) -> bool:
+    """Tell whether a type of numpy, pandas, polars or pyarrow is one of dates, times or durations."""
+    return str(dtype).lower().startswith(_DATES)
+
+
+def is_wide(dtype: Any) -> bool:
+    """Tell whether a type of numpy, pandas, polars or pyarrow has integers that float64 may round."""
+    return str(dtype).lower().removesuffix("[pyarrow]") in _WIDE
+
+
+def tell_of_rounding(name: str, where: str = "") -> None:
+    """Warn of integers that float64 may have rounded."""
+    what = "which float64 does not hold exactly: they were rounded."
+    warn_of_doubt(f"{name} has integers of 2^53 or more{where}, {what}")
 
 
 def check(name: str, value: Any, valid: bool, what: str) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._core.bed import Bed
 from .._core.columns import shape
 from .._core.csc import Csc
-from ..data.checks import check_indices
+from ..data.checks import LARGEST_EXACT, check_indices, check_kind, is_wide, tell_of_rounding
 from ..data.design import as_design
 from ..data.progress import ProgressCallback
 from ..data.table import Table
@@ -83,6 +83,8 @@ class Wanted(NamedTuple):
 
 def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = None) -> Source:
     """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied."""
+    if isinstance(X, np.ndarray):
+        check_kind("X", X)
     if not sp.issparse(X) and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
         columns, names, _ = as_design(X)
         if isinstance(columns, Bed):
@@ -91,13 +93,16 @@ def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = N
         is_sparse = isinstance(columns, Csc)
         X = sp.csc_array(columns[:3], shape=shape(columns)) if is_sparse else columns[0].T
     m, p = X.shape
+    numbers = X.data if sp.issparse(X) else X
+    if is_wide(X.dtype) and numbers.size and max(int(numbers.max()), -int(numbers.min())) >= LARGEST_EXACT:
+        tell_of_rounding("X")
     matrix = _from_sparse(X) if sp.issparse(X) else from_dense(X)
     return Source((m, p), float_type(X.dtype), matrix, y, feature_names)
 
 
 def from_table(table: Table) -> Source:
     """Return a table as a source."""
-    source = from_matrix(table.X, None if table.y is None else np.asarray(table.y), table.feature_names)
+    source = from_matrix(table.X, table.y, table.feature_names)
     return source._replace(target=table.target, first_index=table.first_index)
 
 

@@ -16,6 +16,7 @@ from .._core.moments import Matrix, Moments, Vector
 from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.threads import Workers
+from ..problem.certificate import altered
 from ..problem.points import NO_COUNTS, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .centring import Centre, moments
@@ -198,6 +199,8 @@ def _prove_on_data(
         support = slice(path.indptr[k], path.indptr[k + 1])
         row[path.columns[support]] = path.coefs[support]
     sums = sums_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
+    if not np.isfinite(sums.rr).all():  # as inner products of the same columns were
+        raise altered()
     gaps, roundings = claims(targets.penalty, targets.values[points], np.array(sums))
     path.sums[points, 0] = np.maximum(0.0, sums.qy - sums.yr + sums.rr)  # r = y - q
     path.sums[points, 1] = sums.qy

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
 from .._core.iterate import Iterate, sums_at
@@ -35,6 +36,7 @@ from .._core.objective import duality_gap
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.samples import inner, sample_vector
+from .._core.sweeps import larger
 from .._core.threads import Workers
 
 
@@ -145,13 +147,41 @@ def _blur(problem: Problem, error: float) -> float:
 def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:
     """Return ||X'r||_inf for every one of some residuals, in one pass over the data.
 
-    Infinite where ||r|| is not finite: max() passes over what is not a number. Where it is, all products are.
+    Infinite where ||r|| is not finite. Where it is, all products are, or X has changed: that is a ValueError.
     """
     together, n = stack(X, residuals), len(residuals)
     found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), column_chunks(X, n))
-    with np.errstate(over="ignore"):
-        known = [np.isfinite(np.sum(r[:-1] ** 2)) for r in residuals]
-    return np.where(known, np.max(found, axis=0)[:n], np.inf)
+    largest: Vector = np.max(found, axis=0)[:n]
+    refuse_altered(largest, residuals)
+    known = _are_finite(residuals)
+    if not known.all():
+        refuse_altered_columns(X, residuals[0].size - 1, workers)
+    return np.where(known, largest, np.inf)
+
+
+def refuse_altered_columns(X: Columns, n_rows: int, workers: Workers) -> None:
+    """Raise a ValueError if a column is not finite any more: it may be why a residual is not."""
+    max_correlations(X, [sample_vector(np.ones(n_rows))], workers)
+
+
+def refuse_altered(largest: Vector, residuals: Sequence[Vector]) -> None:
+    """Raise a ValueError if residuals of a finite norm have correlations that are not finite.
+
+    The first pass has found finite norms of all columns: they are no more what they were.
+    """
+    if not np.isfinite(largest).all() and (~np.isfinite(largest) & _are_finite(residuals)).any():
+        raise altered()
+
+
+def altered() -> ValueError:
+    """Return the error for columns that were finite in the first pass, and are not any more."""
+    what = "it contains NaN or infinity now, and did not when it was read first"
+    return ValueError(f"X was altered while the path was computed: {what}")
+
+
+def _are_finite(residuals: Sequence[Vector]) -> NDArray[np.bool_]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array([np.isfinite(np.sum(r[:-1] ** 2)) for r in residuals])
 
 
 @kernel
@@ -160,7 +190,7 @@ def _max_correlations(X: Columns, residuals: Vectors, lo: int, hi: int) -> Vecto
     for j in range(lo, hi):
         dot_each(X, j, residuals, corrs)
         for k in range(corrs.size):
-            largest[k] = max(largest[k], abs(corrs[k]))
+            largest[k] = larger(largest[k], abs(corrs[k]))
     return largest
 
 

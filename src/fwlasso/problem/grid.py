@@ -8,13 +8,15 @@ import scipy.sparse as sp
 
 from .._core.columns import Vector
 from .._core.problem import Units, in_user_units
-from ..data.checks import check
+from ..data.checks import check, check_kind
 
 #: Stands for all numbers beyond float64.
 LARGEST = float(np.finfo(np.float64).max)
 # A ball that is smaller has room for no coefficient that float64 holds exactly: it is one point.
 _LEAST_RADIUS = 1e-290
 _MOST_POINTS = 10**9
+# What is smaller is no normal number, and zero to a processor that flushes such numbers.
+_LEAST_PENALTY = float(np.finfo(np.float64).tiny)
 
 
 class Scaled(Protocol):
@@ -54,6 +56,7 @@ def as_grid(values: Any, name: str) -> int | Vector:
         if int(values) > _MOST_POINTS:
             raise ValueError(f"{name}: {values} points are more than memory holds")
         return int(values)
+    check_kind(name, values)
     try:
         given = np.atleast_1d(np.asarray(values))
     except (TypeError, ValueError):
@@ -70,11 +73,21 @@ def as_grid(values: Any, name: str) -> int | Vector:
 
 
 def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
-    """Return penalties lambda = m alpha; automatic ones go from lambda_max to eps lambda_max."""
+    """Return penalties lambda = m alpha; automatic ones go from lambda_max to eps lambda_max.
+
+    What is not a normal number in the units of the solver is zero: see `n_vanished`.
+    """
     m, _ = problem.shape
     if isinstance(alphas, int):
-        return log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
-    return _in_solver_units(m * alphas, problem.units.penalty_power)
+        values = log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
+    else:
+        values = _in_solver_units(m * alphas, problem.units.penalty_power)
+    return np.where(values < _LEAST_PENALTY, 0.0, values)
+
+
+def n_vanished(problem: Scaled, alphas: Vector) -> int:
+    """Return how many alphas are not zero, but are for the solver; a processor may take them for zero as well."""
+    return int(np.count_nonzero((alphas.view(np.int64) > 0) & (penalty_grid(problem, alphas, 1.0) == 0.0)))
 
 
 def radius_grid(problem: Scaled, radii: Vector) -> Vector:

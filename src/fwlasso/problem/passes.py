@@ -23,6 +23,7 @@ from .._core.sweeps import (
     find_near,
 )
 from .._core.threads import Workers, even_cuts
+from .certificate import refuse_altered
 
 
 class Probe(NamedTuple):
@@ -167,6 +168,7 @@ class LocalPass(ColumnPass):
         self.n_read += ratios.size
         self.n_multiplied += self.summary.n_entries * len(probes)
         found: Vector = np.max(largest, axis=0)
+        refuse_altered(found, [probe.residual for probe in probes])
         return found
 
     def survivors(self, growth: float, distance: float) -> Indices:
@@ -193,7 +195,9 @@ class LocalPass(ColumnPass):
         )
         self.n_read += columns.size
         self.n_multiplied += self._count(columns) * len(probes)
-        return Correlated(np.max(found, axis=0), columns[violates])
+        max_corrs = np.max(found, axis=0)
+        refuse_altered(max_corrs, [probe.residual for probe in probes])
+        return Correlated(max_corrs, columns[violates])
 
     def near(self, lam: float, closeness: float) -> tuple[Indices, Vector]:
         # Correlations are taken as linear in lambda: relative to it they are a mix of those at the last two anchors.
