@@ -1,6 +1,6 @@
 """The cache of compiled kernels: a file that is torn or altered is not used, never run, and written anew.
 
-``FWLASSO_FUZZ=1000 pytest tests/_core/test_cache.py -k damaged`` damages so many, others every time.
+``FWLASSO_FUZZ=1000 pytest tests/_core/test_cache.py -k damaged_files`` damages so many, others every time.
 """
 
 import os
