@@ -44,7 +44,7 @@ def say_shared_cache(place: Path) -> None:
 def say_damaged_cache(place: str, error: Exception) -> None:
     """Tell the user why kernels are compiled that may be in the cache, or are not kept there."""
     _say_once(
-        "The cache of compiled kernels in %s is damaged or cannot be written: %s. fwlasso compiles.", place, error
+        "The cache of compiled kernels in %s is damaged or cannot be written: %s. fwlasso compiles them.", place, error
     )
 
 

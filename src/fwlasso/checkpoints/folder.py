@@ -215,7 +215,7 @@ def subset_folder(folder: Path | str, number: int) -> Path:
 
 def clear_checkpoint(folder: Path) -> None:
     """Remove a run from a folder, and those on subsets of its samples, but for what other files are there."""
-    for subset in (folder / SUBSETS).glob("*"):
+    for subset in (folder / SUBSETS).glob("*/"):
         with alone_in(subset):
             clear_checkpoint(subset)
         _remove_empty(subset)

@@ -77,6 +77,7 @@ def _take_lock(number: int, file: Path) -> bool:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
         say_no_locks(file.parent, error)
+        return True
     return os.fstat(number).st_nlink > 0
 
 
