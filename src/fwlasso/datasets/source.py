@@ -120,7 +120,9 @@ def _from_sparse(X: Any) -> EntryBlocks:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"X must have real numbers, found {X.dtype}")
     check_indices(X)
-    X = X if X.format in ("csc", "csr") else X.tocsc()
+    if X.format not in ("csc", "csr"):
+        X = X.tocsc()
+        X.sum_duplicates()  # scipy 1.13 leaves the entries of a DIA matrix in the order of its diagonals
     return from_compressed(X.data, X.indices, X.indptr, by_rows=X.format == "csr")
 
 

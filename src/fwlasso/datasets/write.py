@@ -29,7 +29,8 @@ def write_store(
 ) -> Store:
     """Write a matrix and a response to a store.
 
-    The folder appears when it is complete, in one step. An existing store is removed a moment earlier.
+    The folder appears when it is complete, in one step. An existing store is removed a moment earlier. Of two writers
+    the second is refused.
 
     Parameters
     ----------
