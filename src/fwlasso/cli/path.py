@@ -25,7 +25,7 @@ from ..status import Status
 from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, Input, RunFolder, Threads
 from .read import read_data, read_sums, read_validation
 from .save import check_folder, clear_folder, save
-from .show import Detail, as_records, noting_warnings, put_json, show_path, solving
+from .show import Detail, as_records, noting_warnings, put_json, say_fault, show_path, solving
 
 
 class Scored(NamedTuple):
@@ -152,7 +152,11 @@ def finish(
     elif not is_saved:
         show_path(result, detail, more, choice)
     if out is not None and not is_saved:
-        names = save(result, out, title, choice, is_whole=ending is None)
+        try:
+            names = save(result, out, title, choice, is_whole=ending is None)
+        except OSError as error:  # such as of a full disk, after the points were saved
+            say_fault(f"{error}. {out} holds the solved points: {_GO_ON}")
+            raise typer.Exit(EXIT_INCOMPLETE) from None
         console.print(f"saved in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
     if ending is not None:
         if out is not None:

@@ -50,6 +50,11 @@ def check(name: str, value: Any, valid: bool, what: str) -> None:
         raise ValueError(f"{name} must be {what}, got {value!r}")
 
 
+def numpy_defaults() -> np.errstate:
+    """Return a context, or decorator, with numpy's default treatment of overflow and underflow, whatever is set."""
+    return np.errstate(all="warn", under="ignore")
+
+
 def ask(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Return the answer of a function of the user's; its StopIteration would end an iterator of ours, not the call."""
     try:

@@ -73,7 +73,7 @@ class Store:
             return None
         try:
             names = json.loads(self._names.tobytes())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             _refuse(self.folder, f"the names of the features are not JSON: {error}")
         if not isinstance(names, list) or len(names) != self.shape[1] or not all(isinstance(n, str) for n in names):
             _refuse(self.folder, f"the names of the features are not {self.shape[1]} texts")

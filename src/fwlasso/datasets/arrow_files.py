@@ -273,6 +273,8 @@ def _input(file: Path) -> Iterator[BinaryIO]:
         with file.open("rb") as stream:
             yield stream
         return
+    if sys.stdin is None:
+        raise ValueError(f"{file}: the standard input is closed")
     with tempfile.TemporaryFile() as stream:  # it is read twice, from the start
         shutil.copyfileobj(sys.stdin.buffer, stream)
         stream.seek(0)
