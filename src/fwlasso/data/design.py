@@ -12,7 +12,7 @@ from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.threads import Workers
-from .checks import check_indices, check_pointers
+from .checks import check_in_memory, check_indices, check_pointers
 from .frames import frame_names, frame_values
 
 
@@ -38,6 +38,7 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     """
     if is_plain(X):
         return Design(Dense(read_only(X).T))
+    check_in_memory("X", X)
     if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
         design: Design = own()
         return design

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.threads import lazy
+from .checks import check_in_memory
 from .progress import ProgressCallback, Step, telling
 from .table import Table, described
 
@@ -157,7 +158,9 @@ def verify_store(folder: str | Path, progress: ProgressCallback | None = None) -
 
 def as_container(X: Any) -> Store | Table | None:
     """Return the store or the table that X is, or the store that it names; None if X is a matrix by itself."""
-    return open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store | Table) else None
+    container = open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store | Table) else None
+    check_in_memory("X", X if container is None else container.X)
+    return container
 
 
 def file_name(name: str) -> str:

@@ -6,6 +6,7 @@ Nothing here holds the whole matrix. Arrays may be memory maps or datasets of an
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from numbers import Integral
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from .._core.bed import Bed
 from .._core.columns import shape
 from .._core.csc import Csc
-from ..data.checks import check_indices
+from ..data.checks import check_indices, is_lazy
 from ..data.design import as_design
 from ..data.progress import ProgressCallback
 from ..data.table import Table
@@ -82,7 +83,15 @@ class Wanted(NamedTuple):
 
 
 def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = None) -> Source:
-    """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied."""
+    """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied.
+
+    Of arrays whose numbers are not in memory, slices are fetched, of whole rows where their chunks are.
+    """
+    sizes = [n for n in getattr(X, "shape", ()) if isinstance(n, Integral)]
+    if is_lazy(X) and len(sizes) == 2 and getattr(getattr(X, "dtype", None), "kind", "O") in "biuf":
+        m, p, chunks = *map(int, sizes), getattr(X, "chunks", None)
+        by_rows = p < m if chunks is None else int(np.ravel(chunks[0])[0]) < m
+        return Source((m, p), float_type(X.dtype), Rectangle(X, by_rows), y, feature_names)
     if not sp.issparse(X) and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
         columns, names, _ = as_design(X)
         if isinstance(columns, Bed):

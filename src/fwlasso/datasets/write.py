@@ -36,7 +36,8 @@ def write_store(
     folder : path
     X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, of shape (m, p)
         Dense stays dense, sparse stays sparse; its entries are in order, as after ``X.sum_duplicates()``. Arrays and
-        sparse matrices are read block by block, memory maps, too.
+        sparse matrices are read block by block, so are memory maps, and arrays of dask, zarr, h5py and xarray, which
+        paths refuse: their numbers need not fit into memory.
     y : array of shape (m,)
     feature_names : sequence of str, optional
         By default the names of a frame, else none.
