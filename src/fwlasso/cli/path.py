@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from .._core.columns import Vector
+from ..assembly import unfinished_points
 from ..checkpoints.folder import read_checkpoint
 from ..data.scores import r2_scores, squared_errors
 from ..data.store import Store
@@ -22,7 +23,7 @@ from ..result import LassoPath
 from ..selection.choice import Choice, choice_of_point
 from ..selection.cross_validation import warn_at_end_of_grid
 from ..status import Status
-from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, Input, RunFolder, Threads
+from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, Input, RunFolder, Threads
 from .read import read_data, read_sums, read_validation
 from .save import check_folder, clear_folder, save
 from .show import Detail, as_records, noting_warnings, put_json, say_fault, show_path, solving
@@ -163,6 +164,8 @@ def finish(
             chosen = "" if choice is None else "The model is chosen from the solved points. "
             console.print(f"{chosen}{_GO_ON}")
         raise typer.Exit(EXIT_INCOMPLETE)
+    if unfinished_points(result):
+        raise typer.Exit(EXIT_UNMET)
 
 
 def score(result: LassoPath, file: Path, held_out: Any) -> Scored:

@@ -4,7 +4,7 @@ Nothing here holds the whole matrix. Arrays may be memory maps or datasets of an
 """
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from numbers import Integral
 from pathlib import Path
@@ -62,6 +62,7 @@ class Source(NamedTuple):
     sample_names: tuple[str, ...] | None = None
     target: str | None = None  # these as in a Table
     first_index: int | None = None
+    means: NDArray[np.float64] | None = None
 
 
 class Wanted(NamedTuple):
@@ -75,6 +76,13 @@ class Wanted(NamedTuple):
     pheno: Any = None  # of genotypes: phenotypes in another file, and lists of samples
     keep: Any = None
     remove: Any = None
+    drop_missing: bool = False  # of tables: rows with a cell without a value are left out, ...
+    impute: str | Mapping[str, float] | None = None  # ... or such cells stand at "mean", or at means by name
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some cells of a table may have no value; new rows need none of the response."""
+        return self.drop_missing or self.impute is not None or (self.target is not None and not self.needs_response)
 
     @property
     def response(self) -> bool:
@@ -107,7 +115,7 @@ def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = N
 def from_table(table: Table) -> Source:
     """Return a table as a source."""
     source = from_matrix(table.X, None if table.y is None else np.asarray(table.y), table.feature_names)
-    return source._replace(target=table.target, first_index=table.first_index)
+    return source._replace(target=table.target, first_index=table.first_index, means=table.means)
 
 
 def from_dense(values: Any) -> Rectangle:
@@ -173,13 +181,13 @@ class Spool:
         self.size += values.size
 
     def map(self, *shape: int) -> NDArray[Any]:
-        """Return all that was appended, once."""
+        """Return all that was appended, once; it may be altered."""
         self._stream.flush()
         if self.size == 0:
             return np.empty(shape, self._dtype)
         if isinstance(self._stream, io.BytesIO):
             return np.frombuffer(self._stream.getbuffer(), self._dtype).reshape(shape)
-        return np.memmap(self._stream, self._dtype, "r", shape=shape)
+        return np.memmap(self._stream, self._dtype, "r+", shape=shape)
 
 
 class Desk(NamedTuple):
