@@ -194,7 +194,7 @@ class LinearModel:
         record = unseal(text, _FORMAT, _VERSION)
         _check_record(record)
         features = record["features"]
-        named = bool(features) and "name" in features[0]
+        named = all("name" in feature for feature in features)  # a model without features needs none by name
         is_genetic = bool(features) and Variant._fields[0] in features[0]
         return cls(
             n_features=record["n_features"],

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cli_cases import BAD_INPUT, COMPLETE, INCOMPLETE, call, call_json, plain
-from fwlasso import LinearModel
+from fwlasso import LassoPath, LinearModel
 from fwlasso.cli import read
 from fwlasso.cli.options import EXIT_UNMET
 
@@ -89,6 +89,14 @@ def test_a_store_keeps_the_means(file):
     call("convert", file, "store", "--target", "Ozone", "--impute", "mean", "--quiet")
     call("cv", "store", "--quiet", "--out", "run")
     assert len(call_json("predict", "run", "new.csv")["predictions"]) == M
+
+
+def test_a_model_without_features_predicts_rows_with_gaps(file):
+    call("path", file, "--target", "Ozone", "--impute", "mean", "--alphas", 5, "--quiet", "--out", "run")
+    LassoPath.load("run/path.npz")[0].save("empty.json")
+    for arguments in (("empty.json",), ("run", "--point", 1)):
+        predicted = call_json("predict", arguments[0], "new.csv", *arguments[1:])["predictions"]
+        np.testing.assert_allclose(predicted, np.full(M, NUMBERS["Ozone"].mean()), rtol=1e-12)
 
 
 def test_a_model_without_means_says_how_it_gets_them(file, call_main):

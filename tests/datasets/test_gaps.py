@@ -244,3 +244,9 @@ def test_new_rows_for_a_model_without_means_are_refused(tmp_path, kind, target):
         ValueError, match=r"row .*, column 'sun': there is no value.*fitted with --impute mean has means"
     ):
         read_new_rows(write(tmp_path / kind), Wanted(target, needs_response=False), Features(3, ("sun", "day")))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_rows_for_a_model_without_features_may_lack_anything(tmp_path, kind):
+    rows, _ = told(lambda: read_new_rows(write(tmp_path / kind), Wanted(needs_response=False), Features(3, ())))
+    assert rows.X.shape[0] == M

@@ -60,8 +60,9 @@ class Gaps:
     def __init__(self, file: Path, features: tuple[str, ...], target: str | None, wanted: Wanted) -> None:
         self._file, self._wanted, self._names = file, wanted, [*features, *([] if target is None else [target])]
         self._n_features, self._target = len(features), target
-        self._known = wanted.impute if isinstance(wanted.impute, Mapping) else {}
-        self._means = np.array([[self._known.get(name, np.nan)] for name in features]) if self._known else None
+        self._known: Mapping[str, float] = wanted.impute if isinstance(wanted.impute, Mapping) else {}
+        knows = isinstance(wanted.impute, Mapping)
+        self._means = np.array([[self._known.get(name, np.nan)] for name in features]) if knows else None
         self._counts = np.zeros(len(self._names), np.int64)
         self._n_rows = self._n_left_out = 0
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,17 @@ class Features(NamedTuple):
     means: Sequence[float] | None = None  # of the features that have names, if missing values were imputed
 
 
+class _Unused(dict[str, float]):
+    """Means for the columns that a model without features does not use: any number will do."""
+
+    def __contains__(self, _name: object) -> bool:
+        return True
+
+    def get(self, _name: str, _default: Any = None) -> float:
+        """Return a number."""
+        return 0.0
+
+
 def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based: bool | None = None) -> Table:
     """Read what is wanted of the rows for a model, which has their columns then.
 
@@ -42,6 +53,8 @@ def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based:
         return Table(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
     if reader.has_names:
         means = None if known.means is None else dict(zip(known.names or (), known.means, strict=True))
+        if known.names is not None and not known.names:
+            means = _Unused()
         wanted = wanted._replace(columns=known.names or None, impute=means)
     rows = read(file, wanted)
     if rows.y is not None and np.isnan(rows.y).any():
