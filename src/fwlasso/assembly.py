@@ -127,9 +127,11 @@ def check_still_finite(problem: AnyProblem, path: SolvedPath, workers: Workers) 
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
     """Return a path with what is known of its data: names, the response, the first column, variants of active ones."""
     known = data.X if isinstance(data, Data) and isinstance(data.X, Genotypes) and data.X.variants else None
-    variants = {} if known is None else {j: known.variant_at(j) for j in np.unique(path.coefs.indices).tolist()}
+    active = np.unique(path.coefs.indices).tolist()
+    variants = {} if known is None else {j: known.variant_at(j) for j in active}
+    means = {} if data.means is None else {j: float(data.means[j]) for j in active}
     settings = {**path.settings, **data.origin}
-    return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
+    return replace(path, feature_names=data.feature_names, settings=settings, variants=variants, means=means)
 
 
 def warn_of_empty_models(problem: AnyProblem, target: str | None) -> None:
@@ -152,10 +154,15 @@ def warn_of_lost_alphas(problem: AnyProblem, options: Options) -> None:
         warn_of_doubt(f"alphas: {n} of {n_points} are too small for float64 beside X and y: they are solved as 0.")
 
 
+def unfinished_points(path: LassoPath) -> list[int]:
+    """Return the points that did not meet their stopping rule."""
+    certified = path.settings["stop"] == "gap"
+    return [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
+
+
 def warn_unless_converged(path: LassoPath, options: Options) -> None:
     """Warn with gap, tolerance and remedy if a point or the path did not come to its end."""
-    certified = options.rule == "gap"
-    unfinished = [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
+    unfinished = unfinished_points(path)
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:

@@ -271,7 +271,8 @@ def test_bad_store_is_refused(folder, what):
 
 
 @pytest.mark.parametrize(
-    ("names", "message"), [(b"[", "not JSON"), (b'["a"]', "not 40 texts"), (b'{"a": 1}', "not 40 texts")]
+    ("names", "message"),
+    [(b"[", "not JSON"), (100_000 * b"[", "not JSON"), (b'["a"]', "not 40 texts"), (b'{"a": 1}', "not 40 texts")],
 )
 def test_bad_names_are_refused(folder, names, message):
     put(names, "feature_names.json")(folder)

@@ -199,6 +199,7 @@ def residual(problem: Problem, iterate: Iterate) -> Vector:
     return sample_vector(problem.y[:-1] - iterate.scale * iterate.fitted[:-1])
 
 
+@np.errstate(over="ignore")
 def estimate_gap(problem: Problem, penalty: Penalty, iterate: Iterate, max_corr: float) -> float:
     """Return the gap of `iterate` by its own numbers S and F, which a solver goes by: no claim, as these may drift."""
     gap = float(duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), max_corr))
