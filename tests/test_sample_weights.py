@@ -23,6 +23,7 @@ from fwlasso.gram.subsets import GramSubsets
 from fwlasso.options import Options
 from fwlasso.path import Context, solve, solve_context
 from fwlasso.problem.build import build_problem
+from fwlasso.problem.passes import LocalPass
 from toys import Huber
 
 #: How weights are made: three decades with zeros, whole numbers, a few that count, all sizes.
@@ -233,7 +234,7 @@ def test_rounding_of_weighted_sums_and_residuals_is_within_its_bounds(density, s
             found, centre = moments(sums, True, False)
             assert sums.n_rows == np.count_nonzero(w)
             coefs = np.vstack([np.zeros(p), rng.standard_normal((3, p)) / found.norms])
-            told = sums_on_data(as_design(X).columns, y, found, centre, coefs, workers, samples=samples)
+            told, _ = sums_on_data(as_design(X).columns, y, found, centre, coefs, workers, samples=samples)
         unit = gamma(float(found.n_ops))
         assert (np.abs(found.gram - Z.T @ Z) <= unit * np.outer(found.norms, found.norms)).all()
         assert (np.abs(found.xty - Z.T @ v) <= unit * found.norms * found.y_norm).all()
@@ -279,4 +280,4 @@ def test_other_losses_refuse_weights_by_name(rng):
     with Workers(1) as workers:
         problem = build_problem(as_design(np.asfortranarray(X)), y, True, False, workers, weights=np.arange(10.0))
     with pytest.raises(TypeError, match="Huber: only least squares supports sample weights"):
-        make_objective(problem, Huber(1.0), 0.0)
+        make_objective(problem, Huber(1.0), LocalPass(problem, Workers(1)))

@@ -17,7 +17,7 @@ from .data.inputs import Data
 from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem
 from .options import Options
-from .problem.certificate import certify_iterates
+from .problem.certificate import certify_iterates, refuse_altered_columns
 from .problem.grid import n_vanished, user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath
@@ -118,12 +118,20 @@ def check_columns(path: SolvedPath, p: int) -> None:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
 
 
+def check_still_finite(problem: AnyProblem, path: SolvedPath, workers: Workers) -> None:
+    """Raise a ValueError if a point is not finite because columns, which were in the first pass, are not any more."""
+    if isinstance(problem, Problem) and not np.isfinite(path.sums).all():
+        refuse_altered_columns(problem.X, problem.y.size - 1, workers)
+
+
 def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
     """Return a path with what is known of its data: names, the response, the first column, variants of active ones."""
     known = data.X if isinstance(data, Data) and isinstance(data.X, Genotypes) and data.X.variants else None
-    variants = {} if known is None else {j: known.variant_at(j) for j in np.unique(path.coefs.indices).tolist()}
+    active = np.unique(path.coefs.indices).tolist()
+    variants = {} if known is None else {j: known.variant_at(j) for j in active}
+    means = {} if data.means is None else {j: float(data.means[j]) for j in active}
     settings = {**path.settings, **data.origin}
-    return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
+    return replace(path, feature_names=data.feature_names, settings=settings, variants=variants, means=means)
 
 
 def warn_of_empty_models(problem: AnyProblem, target: str | None) -> None:
@@ -146,10 +154,15 @@ def warn_of_lost_alphas(problem: AnyProblem, options: Options) -> None:
         warn_of_doubt(f"alphas: {n} of {n_points} are too small for float64 beside X and y: they are solved as 0.")
 
 
+def unfinished_points(path: LassoPath) -> list[int]:
+    """Return the points that did not meet their stopping rule."""
+    certified = path.settings["stop"] == "gap"
+    return [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
+
+
 def warn_unless_converged(path: LassoPath, options: Options) -> None:
     """Warn with gap, tolerance and remedy if a point or the path did not come to its end."""
-    certified = options.rule == "gap"
-    unfinished = [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
+    unfinished = unfinished_points(path)
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:

@@ -22,6 +22,7 @@ from .assembly import (
     assemble,
     certify,
     check_columns,
+    check_still_finite,
     count,
     label,
     warn_of_empty_models,
@@ -31,6 +32,7 @@ from .assembly import (
 )
 from .checkpoints.folder import Checkpoint, Grid, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
+from .data.checks import numpy_defaults
 from .data.design import Design
 from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
@@ -41,7 +43,7 @@ from .gram.subsets import GramSubsets
 from .monitor import Callback, Monitor, Progress
 from .options import Options, draws_columns
 from .problem.build import build_problem
-from .problem.grid import log_grid, null_objective, penalty_grid, radius_excess, radius_grid, user_values
+from .problem.grid import RADIUS_GAP, log_grid, null_objective, penalty_grid, radius_excess, radius_grid, user_values
 from .problem.points import SolvedPath, Tell, zero_path
 from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import LassoPath
@@ -53,8 +55,8 @@ from .status import Status
 
 Mask = NDArray[np.bool_]
 
-# Accuracy of the solution that ends an automatic grid of radii, and rounds to find it in.
-_RADIUS_GAP, _RADIUS_ROUNDS = 1e-6, 1000
+# Rounds to find the end of an automatic grid of radii in.
+_RADIUS_ROUNDS = 1000
 
 
 # So many parameters: whatever users of glmnet and scikit-learn ask of a path is one keyword.
@@ -159,8 +161,9 @@ def lasso_path(
         Threads for scans of large data. By default all cores this process may use.
     checkpoint : path, optional
         Folder that the path is saved in as it is computed, in three segments. If the process is killed, or the
-        path ended early, the same call resumes from the last whole segment; the result is bit-identical to that of
-        an uninterrupted call. Other data or settings are rejected. Each segment costs one to two extra passes.
+        path ended early, the same call resumes from the last whole segment; for the same code and processor the result
+        is bit-identical to that of an uninterrupted call. Other data or settings are rejected. Each segment costs one
+        to two extra passes.
     feature_names : sequence of str, optional
         For X without names, such as a sparse matrix; a frame, a store and a table have their own.
 
@@ -229,6 +232,7 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
     monitor = Monitor(options.time_limit, options.callback)
     seconds: dict[str, float] = {}
     with ExitStack() as stack:
+        stack.enter_context(numpy_defaults())
         workers = stack.enter_context(Workers(options.threads))
         stack.enter_context(monitor.guard())
         with timed(seconds, "setup"):
@@ -340,6 +344,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         path = path._replace(ending=path.ending or cut)
     with timed(context.seconds, "certify"):
         check_columns(path, problem.shape[1])  # before any of these columns is read
+        check_still_finite(problem, path, workers)
         n_certified: list[int] = []  # points, by passes
         if not solver.proves:
             wanted = options.certify and path.ending is not Status.INTERRUPTED
@@ -403,13 +408,13 @@ def _largest_radius(context: Context, problem: AnyProblem) -> tuple[float, int]:
     """Return ||a||_1 of the penalized solution at eps lambda_max, and how many columns were read for it."""
     last = L1(context.options.ratio * problem.lambda_max)
     look = lambda *_, **__: context.monitor.check()  # noqa: E731
-    solver = Certified(SolverSettings("gap", _RADIUS_GAP, _RADIUS_ROUNDS))
+    solver = Certified(SolverSettings("gap", RADIUS_GAP, _RADIUS_ROUNDS))
     (point,) = solver.solve(problem, [last], None, context.workers, look).points()
     l1 = point.solution.l1
     if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or point.status.ends_path)):
         raise ValueError(
-            "radii: no end was found for an automatic grid: rounding is larger than what the columns of X vary. "
-            "Centre them, or give radii"
+            "radii: no end was found for an automatic grid: no column of X is correlated with y beyond rounding. "
+            "If columns are far from zero, centre them, or give radii; if they are not, there is nothing to select"
         )
     return l1, point.n_read
 

@@ -169,7 +169,7 @@ def _refusal(case: Case, error: Exception) -> Fault:
     if case.data.folds == "repeated":
         fair: object = re.search(r"^cv: fold 2 has repeated rows", str(error))
     elif case.data.altered is not None:
-        fair = str(error).startswith("X was altered while the path was computed")
+        fair = re.search("^X was altered while the path was computed|^X contains NaN, infinity", str(error))
     else:
         fair = case.may_be_refused and _NAMES_AN_ARGUMENT.search(str(error))
     return Fault("refused" if fair else "refused wrongly", str(error))

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController  # scikit-learn depends on it
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 

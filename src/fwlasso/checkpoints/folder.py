@@ -9,9 +9,8 @@ goes on. A process may be killed at any moment: what it leaves is a run that can
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -20,7 +19,7 @@ import numpy as np
 from .. import __version__
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
-from ..data.files import lock, naming, sync
+from ..data.files import locked, naming, sync
 from ..datasets.sealed import (
     Arrays,
     check_supports,
@@ -166,7 +165,7 @@ def open_checkpoint(
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is not a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
+    with alone_in(folder):
         _sweep(folder)
         (folder / SEGMENTS).mkdir(exist_ok=True)
         run = read_checkpoint(folder)
@@ -183,16 +182,9 @@ def open_checkpoint(
         yield run
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Have a folder for oneself, for the time of the context; raise a ValueError if somebody is at work on it."""
-    descriptor = lock(folder)
-    if descriptor is None:
-        raise ValueError(f"{folder}: another process is at work on this run")
-    try:
-        yield
-    finally:
-        os.close(descriptor)
+def alone_in(folder: Path) -> AbstractContextManager[None]:
+    """Have a run for oneself, for the time of the context; raise a ValueError if another process is at work on it."""
+    return locked(folder / ".lock", f"{folder}: another process is at work on this run")
 
 
 def _compare(run: Checkpoint, settings: dict[str, Any], data: dict[str, str], left_out: set[str]) -> None:
@@ -238,8 +230,9 @@ def subset_folder(folder: Path | str, number: int) -> Path:
 
 def clear_checkpoint(folder: Path) -> None:
     """Remove a run from a folder, and those on subsets of its samples, but for what other files are there."""
-    for subset in (folder / SUBSETS).glob("*"):
-        clear_checkpoint(subset)
+    for subset in (folder / SUBSETS).glob("*/"):
+        with alone_in(subset):
+            clear_checkpoint(subset)
         _remove_empty(subset)
     for file in (folder / SEGMENTS).glob("*.npz"):
         file.unlink()

@@ -16,6 +16,9 @@ LARGEST_EXACT = 2.0**53
 _DATES = "date", "time", "duration"
 _WIDE = "int64", "uint64"
 
+# Packages whose arrays lie on a disk, or are computed when they are asked for.
+_LAZY = ("cubed", "dask", "dask_expr", "h5py", "netCDF4", "tables", "tensorstore", "zarr")
+
 
 def check_indices(X: Any) -> None:
     """Raise a ValueError if X is a compressed sparse matrix that leads outside its arrays, or outside its shape."""
@@ -39,8 +42,34 @@ def check_pointers(X: Any) -> int:
     return int(n_minor)
 
 
+def is_lazy(values: Any) -> bool:
+    """Tell whether numbers are elsewhere, on a disk or still to be computed, and numpy would fetch them all.
+
+    Dask's collections, and what holds one, have a graph; the others are told by the package of their type.
+    """
+    kind = type(values)
+    graph = getattr(kind, "__dask_graph__", None)
+    return kind.__module__.partition(".")[0] in _LAZY or (callable(graph) and graph(values) is not None)
+
+
+def check_in_memory(name: str, values: Any) -> None:
+    """Raise a ValueError that says what to do if numbers are not in memory."""
+    if not is_lazy(values):
+        return
+    kind, size = type(values), getattr(values, "nbytes", None)
+    is_known = isinstance(size, int | float | np.integer) and np.isfinite(size)
+    about = f", {int(size):,} bytes" if is_known else ""  # type: ignore[arg-type]
+    whole = f"{name}.compute()" if hasattr(kind, "compute") else f"{name}[:]"
+    is_array = len(getattr(values, "shape", ())) == 2 and hasattr(kind, "dtype")
+    other = "write_store(folder, X, y) makes a store" if is_array else "convert makes a store of a parquet file of it"
+    remedy = f" if it fits; else fwlasso.datasets.{other}, block by block" if name == "X" else ""
+    what = f"{kind.__name__} of {kind.__module__.partition('.')[0]}{about}"
+    raise ValueError(f"{name} ({what}) is not in memory: give {whole}{remedy}")
+
+
 def as_response(y: Any, n_samples: int) -> Vector:
     """Return y as finite float64 of length `n_samples`, or raise a ValueError that names it."""
+    check_in_memory("y", y)
     if y is None:
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
     y = np.asarray(y) if isinstance(y, list | tuple) else y
@@ -90,6 +119,11 @@ def check(name: str, value: Any, valid: bool, what: str) -> None:
     """Raise a ValueError that names an argument which is not what it must be."""
     if not valid:
         raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def numpy_defaults() -> np.errstate:
+    """Return a context, or decorator, with numpy's default treatment of overflow and underflow, whatever is set."""
+    return np.errstate(all="warn", under="ignore")
 
 
 def ask(name: str, function: Callable[..., Any], *arguments: Any) -> Any:

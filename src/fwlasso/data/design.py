@@ -12,7 +12,15 @@ from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.threads import Workers
-from .checks import LARGEST_EXACT, check_indices, check_kind, check_pointers, is_wide, tell_of_rounding
+from .checks import (
+    LARGEST_EXACT,
+    check_in_memory,
+    check_indices,
+    check_kind,
+    check_pointers,
+    is_wide,
+    tell_of_rounding,
+)
 from .frames import columns_named, frame_names, frame_values
 
 
@@ -38,6 +46,7 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     """
     if is_plain(X):
         return Design(Dense(read_only(X).T))
+    check_in_memory("X", X)
     if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
         design: Design = own()
         return design

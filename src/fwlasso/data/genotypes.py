@@ -122,9 +122,9 @@ class Genotypes:
         if feature_names is not None and len(feature_names) != packed.shape[0]:
             raise ValueError(f"feature_names has {len(feature_names)} names for {packed.shape[0]} variants")
         if variants is not None and any(len(column) != packed.shape[0] for column in variants):
-            raise ValueError(f"variants is not of {packed.shape[0]} variants")
+            raise ValueError(f"variants must describe {packed.shape[0]} variants")
         if samples is not None and any(len(column) != n_samples for column in samples):
-            raise ValueError(f"samples is not of {n_samples} samples")
+            raise ValueError(f"samples must describe {n_samples} samples")
         self.packed = read_only(np.ascontiguousarray(packed))
         self.shape = (n_samples, packed.shape[0])
         self.feature_names = feature_names

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._core.columns import Columns, Vector, column_entries, column_entry, shape
 from .._core.jit import kernel
 from .._core.notices import warn_of_doubt
-from .checks import check, check_indices
+from .checks import check, check_indices, numpy_defaults
 from .design import as_matrix
 from .frames import frame_columns, frame_names, names_beside
 from .genotypes import Genotypes, Variant
@@ -73,6 +73,7 @@ def check_missing(missing: str) -> None:
     check("missing", missing, missing in ("error", "mean"), "'error' or 'mean'")
 
 
+@numpy_defaults()
 def multiply(X: Any, coefs: sp.csc_array | Vector, intercepts: Vector | float) -> NDArray[np.float64]:
     """Return X b + b0 for a matrix that is validated."""
     product = X @ coefs  # not by scikit-learn: it wants the same precision in both

@@ -13,6 +13,7 @@ from ..data.files import naming
 from ..data.progress import ProgressCallback, telling
 from ..data.table import described
 from ..datasets.arrow_files import STDIN, stream_csv, stream_parquet
+from ..datasets.gaps import check_gaps
 from ..datasets.libsvm_faults import Expected
 from ..datasets.libsvm_rows import TextRows, first_index, stream_rows
 from ..datasets.readers import LIBSVM, TABLES, suffix_of
@@ -64,6 +65,10 @@ class SummedTable(NamedTuple):
         """What had to be converted: nothing."""
 
     @property
+    def means(self) -> None:
+        """The means that stand for missing values: none do."""
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The number of samples and of features."""
         return self.sums.n_rows, len(self.sums.norms2) - 2
@@ -107,6 +112,7 @@ def sum_table(
     zero_based: bool | Literal["auto"] = "auto",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    drop_missing: bool = False,
     n_threads: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> SummedTable:
@@ -119,7 +125,7 @@ def sum_table(
     Parameters
     ----------
     path : LIBSVM text, csv or tsv, packed or not, or parquet
-    target, zero_based, columns, exclude
+    target, zero_based, columns, exclude, drop_missing
         As in `fwlasso.datasets.read_table`.
     fit_intercept : bool, default=True
         Whether paths will have an intercept.
@@ -158,7 +164,8 @@ def sum_table(
         raise ValueError(f"{file}: the name must end in {', '.join((*LIBSVM, *TABLES))} to be read in one pass")
     if suffix in LIBSVM and (target is not None or columns is not None or exclude):
         raise ValueError(f"{file}: LIBSVM files have no names, and their target is the first number of every line")
-    wanted = Wanted(target, columns, exclude)
+    wanted = Wanted(target, columns, exclude, drop_missing=drop_missing)
+    check_gaps(file, wanted, is_table=suffix not in LIBSVM)
     coordinates: Coordinates | None = None
     for _ in range(_N_READINGS):
         with ExitStack() as stack:

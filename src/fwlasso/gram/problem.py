@@ -17,6 +17,7 @@ from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.samples import Mask, Samples, Weights, n_samples, rows_there
 from .._core.threads import Workers
+from ..problem.certificate import altered
 from ..problem.points import NO_COUNTS, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .centring import Centre, moments
@@ -211,6 +212,8 @@ def _prove_on_data(
         row[path.columns[support]] = path.coefs[support]
     (X, y, samples), values = problem.data, targets.values[points]
     sums, corrs = sums_on_data(X, y, problem.moments, problem.centre, weights, workers, samples=samples)
+    if not np.isfinite(sums.rr).all():  # as inner products of the same columns were
+        raise altered()
     gaps, roundings = claims(targets.penalty, values, problem.moments, weights, corrs, np.array(sums))
     path.sums[points, 0] = np.maximum(0.0, sums.qy - sums.yr + sums.rr)  # r = y - q
     path.sums[points, 1] = sums.qy

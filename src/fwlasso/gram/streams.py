@@ -12,7 +12,7 @@ from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
 from .._core.samples import Unweighted
 from .._core.threads import Workers, one_blas_thread
-from ..datasets.arrow_files import Block
+from ..datasets.gaps import Block
 from ..datasets.libsvm_rows import TextRows
 from .blocks import BLOCK_ROWS, Coordinates, Mask, Rows, add_in_order, choose_coordinates
 from .row_sums import RowBlock, RowSums

@@ -166,7 +166,15 @@ def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) 
     found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), column_chunks(X, n))
     largest: Vector = np.max(found, axis=0)[:n]
     refuse_altered(largest, residuals)
-    return np.where(_are_finite(residuals), largest, np.inf)
+    known = _are_finite(residuals)
+    if not known.all():
+        refuse_altered_columns(X, residuals[0].size - 1, workers)
+    return np.where(known, largest, np.inf)
+
+
+def refuse_altered_columns(X: Columns, n_rows: int, workers: Workers) -> None:
+    """Raise a ValueError if a column is not finite any more: it may be why a residual is not."""
+    max_correlations(X, [sample_vector(np.ones(n_rows))], workers)
 
 
 def refuse_altered(largest: Vector, residuals: Sequence[Vector]) -> None:
@@ -204,6 +212,7 @@ def residual(problem: Problem, iterate: Iterate) -> Vector:
     return sample_vector(problem.y[:-1] - iterate.scale * iterate.fitted[:-1])
 
 
+@np.errstate(over="ignore")
 def estimate_gap(problem: Problem, penalty: Penalty, iterate: Iterate, max_corr: float) -> float:
     """Return the gap of `iterate` by its own numbers S and F, which a solver goes by: no claim, as these may drift."""
     gap = float(duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), max_corr))

@@ -5,11 +5,16 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.problem import Units, in_user_units
 from ..data.checks import check, check_kind
 
+#: Accuracy of the solution at eps lambda_max that ends an automatic grid of radii, relative to 1/2 ||y||^2.
+RADIUS_GAP = 1e-6
+#: That of the empty model is (1 - eps)^2: from here on it may be taken for the solution, and the end for zero.
+MOST_EPS_OF_RADII = 1.0 - 2.0 * RADIUS_GAP**0.5
 #: Stands for all numbers beyond float64.
 LARGEST = float(np.finfo(np.float64).max)
 # A ball that is smaller has room for no coefficient that float64 holds exactly: it is one point.
@@ -80,7 +85,8 @@ def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
     if isinstance(alphas, int):
         values = log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
     else:
-        values = _in_solver_units(problem.total_weight * alphas, problem.units.penalty_power)
+        digits, powers = np.frexp(alphas)  # m alpha may be beyond float64, where lambda in the solver's units is not
+        values = _in_solver_units(problem.total_weight * digits, powers + problem.units.penalty_power)
     return np.where(values < _LEAST_PENALTY, 0.0, values)
 
 
@@ -109,7 +115,7 @@ def radius_excess(problem: Scaled, radii: int | Vector, values: Vector) -> Vecto
     return excess
 
 
-def _in_solver_units(values: Vector, power: int) -> Vector:
+def _in_solver_units(values: Vector, power: int | NDArray[np.int32]) -> Vector:
     """Return 2^power values; what is beyond float64 is beyond all solutions, and the largest number is, too."""
     with np.errstate(over="ignore"):
         return np.minimum(np.ldexp(values, power), LARGEST)
