@@ -54,9 +54,8 @@ def make_cost(
     if fixed == share == 0.0 and all(v is None or np.all(a == v) for a, v in zip(arrays, plain, strict=True)):
         return Plain()
     # Strided views, of an array of one's own, too: arrays in one piece are another type, and kernels compile twice.
-    return Separable(
-        *(array if array.strides == (0,) else np.repeat(array, 2)[::2] for array in arrays), fixed, share, kappa
-    )
+    s, r, low, high = (array if array.strides == (0,) else np.repeat(array, 2)[::2] for array in arrays)
+    return Separable(s, r, low, high, fixed, share, kappa)
 
 
 @by_type

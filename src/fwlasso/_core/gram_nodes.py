@@ -140,7 +140,7 @@ def _go_to_rest(moments: Moments, work: Workspace, node: Node) -> None:
 @inner_kernel
 def _list_resting(cost: Cost, work: Workspace, b: Vector) -> int:
     """List coefficients that rest at a bound behind the rows of the factor; return how many columns are listed."""
-    n = work.factor.size[0]
+    n = int(work.factor.size[0])
     if not is_plain(cost):
         for j in range(b.size):
             if work.sign[j] == 0.0 and b[j] != 0.0:

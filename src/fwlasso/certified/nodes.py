@@ -51,7 +51,7 @@ class Span(NamedTuple):
     objective: "Objective"
     left: Node
     right: Node
-    cross: float
+    cross: Any  # what the objective knows of both
 
     def lam(self, t: float) -> float:
         """Return the penalty that the point at t belongs to."""

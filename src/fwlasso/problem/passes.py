@@ -143,7 +143,7 @@ class LocalPass(ColumnPass):
         return float(np.max(tops[0, :2]))
 
     def zero_tops(self, lam: float, blur: float) -> Vector:
-        return sum_tops(self._problem.cost, lam, self._corrs, blur)  # type: ignore[no-any-return]
+        return sum_tops(self._problem.cost, lam, self._corrs, blur)  # type: ignore[no-any-return, arg-type]
 
     def begin(self, lam: float, unit: float) -> float:
         problem, p = self._problem, self._corrs.size

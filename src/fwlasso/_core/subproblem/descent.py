@@ -212,8 +212,8 @@ def violation_at(cost: Cost, lam: float, k: int, iterate: SubIterate) -> float:
     """Return how far a place violates the optimality conditions; not above zero if it does not."""
     a, corr = iterate.coefs[k], iterate.corrs[k]
     if is_free(cost, k, a):
-        return abs(corr - lean(cost, lam, k, np.sign(a), a))
-    return strain(cost, lam, k, a, corr) - lam
+        return float(abs(corr - lean(cost, lam, k, np.sign(a), a)))
+    return float(strain(cost, lam, k, a, corr) - lam)
 
 
 @kernel
