@@ -9,7 +9,9 @@ from attack.altered import IN_PLACE, altered_after_first_pass, judge_altered
 from attack.generators import altered_in_place
 from attack.storages import STORAGES
 from fwlasso import lasso_path
+from fwlasso._core.costs import Plain
 from fwlasso._core.gram_gaps import Sums
+from fwlasso._core.moments import Moments
 from fwlasso._core.penalties import L1
 from fwlasso._core.samples import sample_vector
 from fwlasso._core.sweeps import find_above
@@ -34,9 +36,6 @@ def suppress_refusals():
         kept.append(error)
 
 
-_NOTHING = np.empty(0, np.int64), np.empty(0)
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("storage", IN_PLACE)
 @pytest.mark.filterwarnings("ignore")
@@ -58,13 +57,13 @@ def test_a_pass_raises_wherever_the_column_is(j, n_residuals, rng):
     values = np.asfortranarray(rng.standard_normal((20, 8)))
     problem = build_problem(as_design(values), rng.standard_normal(20), True, False, Workers(1))
     residuals = [sample_vector(rng.standard_normal(20)) for _ in range(n_residuals)]
-    probes = [Probe(residual, 1.0, *_NOTHING) for residual in residuals]
+    probes = [Probe(residual, 1.0, np.empty(0, np.int64), 0.0) for residual in residuals]
     everything = LocalPass(problem, Workers(1))
-    everything.begin(problem.lambda_max, 1.0, 0.0)
+    everything.begin(problem.lambda_max, 1.0)
     readings = (
         lambda: everything.correlate(probes),
         lambda: everything.insert(probes),
-        lambda: everything.correlate_some(np.arange(8), probes).max_corrs,
+        lambda: everything.correlate_some(np.arange(8), probes).tops,
         lambda: max_correlations(problem.X, residuals, Workers(1)),
     )
     assert all(np.isfinite(read()).all() for read in readings)
@@ -83,7 +82,11 @@ def test_a_column_of_which_nothing_is_known_survives():
 
 
 def test_a_dual_point_for_correlations_that_are_no_numbers_proves_nothing():
-    sums = Sums(*np.linspace(0.1, 1.1, 11))
-    assert np.isfinite(claims(L1(0.5), np.array([0.5]), np.array([sums]).T)).all()
-    nothing = sums._replace(largest=np.nan, bound=np.nan)
-    assert (claims(L1(0.5), np.array([0.5]), np.array([nothing]).T) == np.inf).all()
+    sums, nothing = Sums(*np.linspace(0.1, 1.1, 12)), np.zeros((1, 1))
+    moments = Moments(np.eye(1), np.ones(1), 1.0, np.ones(1), 1.0, 1, Plain())
+
+    def claimed(sums):
+        return claims(L1(0.5), np.array([0.5]), moments, nothing, nothing, np.array([sums]).T)
+
+    assert np.isfinite(claimed(sums)).all()
+    assert (claimed(sums._replace(largest=np.nan, bound=np.nan)) == np.inf).all()

@@ -97,7 +97,7 @@ class SummedTable(NamedTuple):
             raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
         found, centre = moments(self.sums, fit_intercept, standardize)
         no_copies = np.zeros(self.shape[1], np.bool_)
-        return GramProblem(found, centre, self.sums.n_rows, no_copies, None, None)
+        return GramProblem(found, centre, self.sums.n_rows, self.sums.total_weight, no_copies, None, None)
 
     def as_design(self) -> NoReturn:
         """Refuse what needs rows."""
@@ -193,7 +193,7 @@ def _without_first(sums: RowSums, n: int) -> RowSums:
     """Return the sums without the first n columns of X, which are not there."""
     kept = np.delete(np.arange(sums.norms2.size), np.arange(1, 1 + n))
     coordinates = Coordinates(sums.coordinates.shifts[kept], sums.coordinates.scales[kept])
-    return RowSums(sums.products[np.ix_(kept, kept)], coordinates, sums.norms2[kept], sums.n_ops)
+    return sums._replace(products=sums.products[np.ix_(kept, kept)], coordinates=coordinates, norms2=sums.norms2[kept])
 
 
 class _Watched:

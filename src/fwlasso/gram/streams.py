@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._core.dense import Dense
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
+from .._core.samples import Unweighted
 from .._core.threads import Workers, one_blas_thread
 from ..datasets.gaps import Block
 from ..datasets.libsvm_rows import TextRows
@@ -64,7 +65,7 @@ class Stream:
         def compute(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             parts, coordinates = taken
             values, y = _put_together(parts, coordinates.shifts.size - 2)
-            room.multiply(Dense(values), y, np.arange(y.size), coordinates)
+            room.multiply(Dense(values), y, np.arange(y.size), coordinates, Unweighted(y.size))
 
         def add(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             self._widen(taken[1].shifts.size)
@@ -122,6 +123,7 @@ class Stream:
             coordinates=self._coordinates.widened(len(self._products) - 2),
             norms2=self._products.diagonal().copy(),
             n_ops=int(max(self._n_entries.max(), BLOCK_ROWS + self._n_blocks)) + 2,
+            n_rows=int(self._products[0, 0]),
         )
 
 

@@ -12,7 +12,8 @@ centred, `largest` the largest of them, y_size that of y, and r the residual *as
 - On the primal side ||r - (y - X a)|| <= e = gamma(n + 12) (y_size + sum |a_k| w_k) + gamma(2 m + 8) ||r||, n active
   columns: one rounding each for a term and its sum, some for entries that are shifted, centred and scaled, and the
   constant that is taken off. Constants do not count: columns and y are orthogonal to them. Standardised columns have
-  f_k gamma(m + 8) in the middle term, too.
+  f_k gamma(m + 8) in the middle term, too. Weights of the samples are four roundings more in all of these, see
+  `_core/samples`; norms and products are those of their metric, in which nothing else changes.
 - y'r and r'r are off by gamma(m + 8) of y_size ||r|| and ||r||^2.
 - So the residual of the coefficients, which anybody can compute again, has a norm of at most ||r|| + e, products with
   the columns of at most M + E + largest e, and one with y of at least y'r - ||y|| e. The gap is that of these.
@@ -28,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
+from .._core.costs import larger
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import by_type, kernel
 from .._core.losses import Squared
@@ -35,9 +37,10 @@ from .._core.moments import rounding_bound as gamma
 from .._core.objective import duality_gap
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
-from .._core.samples import inner, sample_vector
-from .._core.sweeps import larger
+from .._core.samples import inner, n_roundings, sample_vector
 from .._core.threads import Workers
+
+_NO_COLUMNS = np.empty(0, np.int64)
 
 
 class Evidence(NamedTuple):
@@ -49,6 +52,15 @@ class Evidence(NamedTuple):
     error: float  # e: at least ||r - (y - X a)||, but for constants
     r_size: float  # at least ||r||: what the rounding of M is relative to
     max_corr: float  # M: ||X'r||_inf up to E, or a bound of it
+
+    def bounded_by(self, tops: Vector) -> "Evidence":
+        """Return it with another bound of the correlations, see `costs.take_in`."""
+        return self._replace(max_corr=float(tops[0]))
+
+    @property
+    def apart(self) -> tuple[NDArray[np.int64], float]:
+        """Columns that the objective looks at itself, none, and what rounding may add to others: it is added later."""
+        return _NO_COLUMNS, 0.0
 
     def mix(self, other: "Evidence", t: float, cross: float) -> "Evidence":
         """Return what is known of (1 - t) a + t a', given r'r' = `cross`."""
@@ -75,13 +87,14 @@ def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, ma
 
     Sizes are those of their columns, before these are centred.
     """
-    m, samples, magnitudes = problem.n_samples, problem.samples, np.abs(coefs)
+    m, own, magnitudes = problem.n_samples, problem.samples, np.abs(coefs)
     with np.errstate(over="ignore", invalid="ignore"):
-        rr, yr = inner(samples, residual, residual), inner(samples, problem.y, residual)
+        rr, yr = inner(own, residual, residual), inner(own, problem.y, residual)
         l1, size = float(np.add.reduce(magnitudes)), float(sizes @ magnitudes)
     r_size = math.sqrt(rr) * (1.0 + 1e-8)
-    n_ops = coefs.size + 12 + (m if problem.units.standardized else 0)
-    error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8) * r_size
+    n_more = n_roundings(own)
+    n_ops = coefs.size + 12 + n_more + (m if problem.units.standardized else 0)
+    error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8 + n_more) * r_size
     return Evidence(rr, yr, l1, error, r_size, max_corr)
 
 

@@ -28,8 +28,8 @@ class Scaled(Protocol):
     """What a grid needs of a problem."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples and of features."""
+    def total_weight(self) -> float:
+        """The sum of the weights of the samples."""
 
     @property
     def null_loss(self) -> float:
@@ -78,16 +78,15 @@ def as_grid(values: Any, name: str) -> int | Vector:
 
 
 def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
-    """Return penalties lambda = m alpha; automatic ones go from lambda_max to eps lambda_max.
+    """Return penalties lambda = m alpha, m the total weight; automatic ones go from lambda_max to eps lambda_max.
 
     What is not a normal number in the units of the solver is zero: see `n_vanished`.
     """
-    m, _ = problem.shape
     if isinstance(alphas, int):
         values = log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
     else:
         digits, powers = np.frexp(alphas)  # m alpha may be beyond float64, where lambda in the solver's units is not
-        values = _in_solver_units(m * digits, powers + problem.units.penalty_power)
+        values = _in_solver_units(problem.total_weight * digits, powers + problem.units.penalty_power)
     return np.where(values < _LEAST_PENALTY, 0.0, values)
 
 
@@ -125,14 +124,14 @@ def _in_solver_units(values: Vector, power: int | NDArray[np.int32]) -> Vector:
 def user_values(problem: Scaled, grid_name: str, values: Vector) -> Vector:
     """Return alphas or radii as users have them, given penalties lambda or radii as the solver has them."""
     if grid_name == "alphas":
-        return in_user_units(values / problem.shape[0], -problem.units.penalty_power)
+        return in_user_units(values / problem.total_weight, -problem.units.penalty_power)
     return in_user_units(values, problem.units.coef_power)
 
 
 def null_objective(problem: Scaled) -> float | None:
     """Return 1/(2m) ||y||^2 as users have y, the objective of the empty model; None if it is beyond float64."""
     with np.errstate(over="ignore", under="ignore"):
-        found = float(np.ldexp(problem.null_loss / problem.shape[0], -2 * problem.units.y_power))
+        found = float(np.ldexp(problem.null_loss / problem.total_weight, -2 * problem.units.y_power))
     return found if found <= LARGEST else None
 
 
