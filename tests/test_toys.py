@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from attack.duality import General
 from fwlasso import Status
 from fwlasso._core.dense import Dense
 from fwlasso._core.losses import Squared
@@ -17,7 +18,7 @@ from fwlasso.data.design import as_design
 from fwlasso.problem.build import build_problem
 from fwlasso.problem.passes import LocalPass, Probe
 from fwlasso.problem.points import SolvedPath
-from judge import exact
+from judge import Loss, exact, objective, ray_of, recomputed_gap, wide
 from toys import ForkedPass, Huber, elastic_net
 
 TOL = 1e-7
@@ -43,40 +44,23 @@ def tell(*_: Any, **__: Any) -> None:
     """Nothing ends the path."""
 
 
-class Judge:
-    """The objective and its dual in long double, over all columns, on columns that are formed."""
+class HuberLoss(Loss):
+    """The loss of `Huber` as the judge has it."""
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, fit_intercept: bool, loss: Any) -> None:
-        self.Z, self.y = exact(X, y, fit_intercept, False)[:2]
-        self.fit_intercept = fit_intercept
-        self.delta = np.longdouble(loss.delta if isinstance(loss, Huber) else np.inf)
+    def __init__(self, y: np.ndarray, delta: float) -> None:
+        self.y, self.delta = y, delta
 
-    def residual(self, a: np.ndarray) -> np.ndarray:
-        """The distances of y from the linear predictor, with the best intercept."""
-        r = self.y - self.Z @ a
-        if not self.fit_intercept:
-            return r
-        low, high = r.min(), r.max()
-        for _ in range(200):
-            middle = (low + high) / 2
-            low, high = (middle, high) if np.clip(r - middle, -self.delta, self.delta).sum() > 0 else (low, middle)
-        return r - middle
-
-    def value(self, lam: float, l2: float, a: np.ndarray) -> np.longdouble:
-        r = np.abs(self.residual(a))
+    def values(self, eta: np.ndarray) -> np.ndarray:
+        r = np.abs(self.y - eta)
         inside = np.minimum(r, self.delta)
-        with np.errstate(invalid="ignore"):
-            beyond = np.where(r > self.delta, self.delta * (r - inside), 0.0)
-        return (inside**2 / 2 + beyond).sum() + lam * np.abs(a).sum() + l2 * (a @ a) / 2
+        return inside**2 / 2 + self.delta * (r - inside)
 
-    def gap(self, lam: float, l2: float, a: np.ndarray) -> np.longdouble:
-        """Primal minus dual, the dual point the slopes of the loss; without a ridge a multiple of them."""
-        theta = np.clip(self.residual(a), -self.delta, self.delta)
-        corrs, s = np.abs(self.Z.T @ theta), np.longdouble(1.0)
-        ridge = (np.maximum(corrs - lam, 0.0) ** 2).sum() / (2 * l2) if l2 else 0.0
-        if not l2:
-            s = min(s, lam / corrs.max())
-        return self.value(lam, l2, a) - (s * (theta @ self.y) - s * s * (theta @ theta) / 2 - ridge)
+    def slopes(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r = self.y - eta
+        return np.clip(r, -self.delta, self.delta), wide(np.abs(r) <= self.delta)
+
+    def conjugates(self, theta: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(theta) <= self.delta, theta * (theta / 2 - self.y), np.inf)
 
 
 def coefs_of(path: SolvedPath, p: int) -> np.ndarray:
@@ -91,21 +75,22 @@ def test_another_loss_and_another_cost_are_certified(name, storage, fit_intercep
     loss, fixed, share = OBJECTIVES[name]
     with Workers(1) as workers:
         problem, X, y = make_problem(storage, fit_intercept, workers)
-        judge = Judge(X, y, fit_intercept, loss)
-        theta = np.clip(judge.residual(np.zeros(500)), -judge.delta, judge.delta)
-        lams = float(np.abs(judge.Z.T @ theta).max()) * np.geomspace(1.1, 0.03, 14)
-        penalties, goal = [L1(lam) for lam in lams], TOL * float(judge.value(0.0, 0.0, np.zeros(500)))
-        problem = problem._replace(cost=elastic_net(500, fixed, share))
+        asked = General(ridge=fixed / 60.0, l1_ratio=1.0 / (1.0 + share))
+        huber = HuberLoss(wide(y), loss.delta) if isinstance(loss, Huber) else None
+        given = exact(X, y, fit_intercept, False, asked, huber)
+        largest = float(np.abs(ray_of(given, np.zeros(500, np.longdouble)).c).max())
+        penalties = [L1(lam) for lam in largest * np.geomspace(1.1, 0.03, 14)]
+        goal, problem = TOL * float(given.half_yy), problem._replace(cost=elastic_net(500, fixed, share))
         path = follow(problem, penalties, goal, 10_000, workers, tell, loss=loss)
         best = follow(problem, penalties, 1e-2 * goal, 10_000, workers, tell, loss=loss)
     assert set(path.statuses) == {Status.CERTIFIED}
     assert path.columns[: path.indptr[1]].size == 0
     assert np.diff(path.indptr)[-1] > 20
-    for lam, claimed, a, better in zip(lams, path.gaps, coefs_of(path, 500), coefs_of(best, 500), strict=True):
-        l2 = fixed + share * lam
-        assert judge.gap(lam, l2, a) <= 1.5 * claimed + 1e-3 * goal  # by another dual point
-        assert judge.gap(lam, l2, better) <= 0.05 * goal
-        assert judge.value(lam, l2, a) - judge.value(lam, l2, better) <= claimed <= goal
+    for penalty, claimed, a, better in zip(penalties, path.gaps, coefs_of(path, 500), coefs_of(best, 500), strict=True):
+        gaps = [recomputed_gap(given, penalty, coefs) * given.half_yy for coefs in (a, better)]
+        assert gaps[0] <= 1.5 * claimed + 1e-3 * goal  # by another dual point
+        assert gaps[1] <= 0.05 * goal
+        assert objective(given, penalty, a) - objective(given, penalty, better) <= claimed <= goal
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0], ids=["lasso", "elastic net"])

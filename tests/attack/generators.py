@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .duality import PLAIN, General
+
 Rng = np.random.Generator
 
 
@@ -18,6 +20,7 @@ class Data(NamedTuple):
     folds: str | None = None
     #: Columns that turn into NaN, or infinity, after the first pass: the one that enters first, and others.
     altered: np.ndarray | None = None
+    asked: General = PLAIN
 
 
 def draw_shape(rng: Rng) -> tuple[int, int]:
