@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from attack.duality import PLAIN, Cost, General, Ray, ball_gap, cost_of, dual_loss, golden_section, penalized_gap
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
 
@@ -18,17 +19,103 @@ U_JUDGE = np.finfo(np.longdouble).eps / 2
 _MOSTLY_ROUNDING = 12.0
 
 
+class Loss:
+    """A loss of samples: F(eta) is the sum of its values, eta the linear predictor. All is in long double.
+
+    A loss holds its samples, weights and offsets, and has the three functions that come first.
+    """
+
+    def values(self, eta: np.ndarray) -> np.ndarray:
+        """Return f_i(eta_i)."""
+        raise NotImplementedError
+
+    def slopes(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residual -f_i'(eta_i) and f_i''(eta_i)."""
+        raise NotImplementedError
+
+    def conjugates(self, theta: np.ndarray) -> np.ndarray:
+        """Return f_i*(-theta_i), infinite outside of their domain."""
+        raise NotImplementedError
+
+    def fenchel(self, eta: np.ndarray, theta: np.ndarray) -> np.longdouble:
+        """Return F(eta) + F*(-theta) + theta'eta, which is never negative."""
+        return (self.values(eta) + self.conjugates(theta) + theta * eta).sum()
+
+    def longest(self, theta: np.ndarray) -> np.longdouble:
+        """Return the s >= 0 with the least F*(-s theta)."""
+        far = np.longdouble(1.0)
+        while self.conjugates(2 * far * theta).sum() < self.conjugates(far * theta).sum():
+            far *= 2
+        return golden_section(lambda s: self.conjugates(s * theta).sum(), 0 * far, 2 * far)
+
+    def intercept(self, eta: np.ndarray) -> np.longdouble:
+        """Return the best constant to add: residuals add up to zero."""
+        far = np.longdouble(1.0)
+        while self.slopes(eta - far)[0].sum() < 0 or self.slopes(eta + far)[0].sum() > 0:
+            far *= 2
+        low, high = -far, far
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.slopes(eta + middle)[0].sum() > 0 else (low, middle)
+        return low
+
+
+class Squares(Loss):
+    """1/2 (y - eta)^2, where weights and means have been seen to."""
+
+    def __init__(self, y: np.ndarray) -> None:
+        self.y = y
+
+    def values(self, eta: np.ndarray) -> np.ndarray:
+        return (self.y - eta) ** 2 / 2
+
+    def slopes(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.y - eta, np.ones_like(eta)
+
+    def conjugates(self, theta: np.ndarray) -> np.ndarray:
+        return theta * (theta / 2 - self.y)
+
+    def fenchel(self, eta: np.ndarray, theta: np.ndarray) -> np.longdouble:
+        return ((self.y - eta - theta) ** 2).sum() / 2  # of large y no digits are lost
+
+    def longest(self, theta: np.ndarray) -> np.longdouble:
+        return self.y @ theta / (theta @ theta) if theta.any() else np.longdouble(0.0)
+
+    def intercept(self, eta: np.ndarray) -> np.longdouble:
+        return np.longdouble(0.0)
+
+
 class Exact(NamedTuple):
-    """The columns z_j and the response in long double."""
+    """The problem in long double. For least squares rows are multiplied by roots of the weights, and are centred."""
 
     Z: np.ndarray
     y: np.ndarray
     sizes: np.ndarray  # of columns that are not centred yet, as far from zero as float64 has to take them
     y_size: np.longdouble
+    cost: Cost
+    factors: np.ndarray  # f_j / v_j: coefficients in the units of users are these times those of z_j
+    total: np.longdouble  # the sum of the weights
+    loss: Loss
+    fit_intercept: bool
+
+    def eta(self, a: np.ndarray) -> np.ndarray:
+        """The linear predictor with the best intercept."""
+        eta = self.Z @ a
+        return eta + self.loss.intercept(eta) if self.fit_intercept else eta
 
     @property
     def half_yy(self) -> np.longdouble:
-        return self.y @ self.y / 2 or np.longdouble(1.0)
+        """The loss of the null model, of columns without a penalty alone; one if nothing is left to explain."""
+        if isinstance(self.loss, Squares):
+            eta = self.y - projected(self.free, self.y)
+        else:
+            eta = self.eta(np.zeros(self.factors.size, np.longdouble))
+        return self.loss.fenchel(eta, 0 * eta) or np.longdouble(1.0)
+
+    @property
+    def free(self) -> np.ndarray:
+        """The columns without a penalty."""
+        return self.Z[:, ~self.cost.slopes]
 
     @property
     def lambda_max(self) -> float:
@@ -42,47 +129,115 @@ class Exact(NamedTuple):
         """An l1 norm in units of ||y|| over the largest ||z_j||."""
         return norm * self.norms.max() / (np.sqrt(2 * self.half_yy))
 
+    def inside(self, a: np.ndarray) -> np.ndarray:
+        """Coefficients with the rounding of bounds taken off; what is further outside stays there."""
+        near = np.clip(a, self.cost.lower, self.cost.upper)
+        return np.where(np.abs(a - near) <= 4 * U * np.abs(near), near, a)
 
-def centred(values: np.ndarray) -> np.ndarray:
+    def is_outside(self, a: np.ndarray) -> bool:
+        return bool(((a < self.cost.lower) | (a > self.cost.upper)).any())
+
+
+def projected(columns: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Take out of v what columns explain, by Gram-Schmidt, three times."""
+    basis = np.zeros((v.size, 0), np.longdouble)
+
+    def without(v: np.ndarray) -> np.ndarray:
+        for _ in range(3):
+            v = v - basis @ (basis.T @ v)
+        return v
+
+    for column in columns.T:
+        left = without(column)
+        norm = np.sqrt(left @ left)
+        if norm > 1e-15 * np.sqrt(column @ column):
+            basis = np.column_stack([basis, left / norm])
+    return without(v)
+
+
+def centred(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Take the means off, however large: what float64 holds of them first, by which no digit is lost."""
-    near = values - values.mean(axis=0).astype(float)
-    return near - near.mean(axis=0)
+    near = values - (weights @ values / weights.sum()).astype(float)
+    return near - weights @ near / weights.sum()
 
 
-def exact(values: Any, y: Any, fit_intercept: bool, standardize: bool) -> Exact:
-    """Form the columns z_j, in long double."""
+def exact(
+    values: Any, y: Any, fit_intercept: bool, standardize: bool, asked: General = PLAIN, loss: Loss | None = None
+) -> Exact:
+    """Form the columns z_j, in long double; samples without a weight are left out.
+
+    Another loss than least squares holds weights and offset itself.
+    """
     values = values.toarray() if sp.issparse(values) else np.asarray(values)
-    Z, y = values.astype(np.longdouble), np.asarray(y).astype(np.longdouble)
-    means = np.abs(Z.mean(axis=0)) * np.sqrt(np.longdouble(len(Z)))
+    weights = np.ones(len(values)) if asked.sample_weight is None else asked.sample_weight
+    Z, y, w = (wide(numbers)[weights > 0.0] for numbers in (values, y, weights))
+    if asked.offset is not None and loss is None:
+        y = y - wide(asked.offset)[weights > 0.0]
+    means = np.abs(w @ Z / w.sum()) * np.sqrt(w.sum())
+    y_centre = centred(y, w) if fit_intercept and loss is None else y
     if fit_intercept:
-        Z, y = centred(Z), centred(y)
-    norms = np.sqrt((Z**2).sum(axis=0))
+        Z = centred(Z, w)
+    norms = np.sqrt(w @ Z**2)
     sizes = np.hypot(norms, np.where(means > 30 * norms, norms, means)) if fit_intercept else norms
+    v = asked.factors(values.shape[1])
+    factors = 1 / wide(np.where((v > 0.0) & (v < np.inf), v, 1.0))
     if standardize:
-        scale = np.sqrt((Z**2).mean(axis=0))
-        Z = np.divide(Z, scale, out=np.zeros_like(Z), where=scale > 0)
-        sizes = np.divide(sizes, scale, out=np.zeros_like(sizes), where=scale > 0)
-    return Exact(Z, y, sizes, np.sqrt(2 * (y @ y)))
+        scale = norms / np.sqrt(w.sum())
+        factors = np.divide(factors, scale, out=factors, where=scale > 0)
+    Z, sizes = (part * np.where(v < np.inf, factors, 0) for part in (Z, sizes))
+    cost = cost_of(asked, factors, w.sum(), wide)
+    if loss is None:
+        Z, y_centre = np.sqrt(w)[:, None] * Z, np.sqrt(w) * y_centre
+    return Exact(
+        Z,
+        y_centre,
+        sizes,
+        np.sqrt(2 * (y_centre @ y_centre)),
+        cost,
+        factors,
+        w.sum(),
+        loss or Squares(y_centre),
+        fit_intercept,
+    )
+
+
+def wide(numbers: Any) -> np.ndarray:
+    return np.asarray(numbers).astype(np.longdouble)
+
+
+def ray_of(given: Exact, a: np.ndarray, direction: np.ndarray | None = None) -> Ray:
+    """Return a point with the multiples of its residual, or of another `direction`, less what U explains of it."""
+    loss, eta = given.loss, given.eta(a)
+    theta, curvature = loss.slopes(eta)
+    if not given.cost.slopes.all():
+        roots = np.sqrt(curvature)
+        theta = roots * projected(roots[:, None] * given.free, theta / roots)
+    theta = theta if direction is None else wide(direction)
+    c = np.where(given.cost.slopes, given.Z.T @ theta, 0)
+    return Ray(a, c, lambda s: loss.fenchel(eta, s * theta), loss.longest(theta), isinstance(loss, Squares))
+
+
+def objective(given: Exact, penalty: L1 | L1Ball, a: np.ndarray) -> np.longdouble:
+    """What coefficients cost, with the best intercept."""
+    cost = given.cost.values(a, np.longdouble(getattr(penalty, "lam", 0.0)))
+    return given.loss.values(given.eta(a)).sum() + cost.sum()
 
 
 def recomputed_gap(
     given: Exact, penalty: L1Ball | L1, a: np.ndarray, direction: np.ndarray | None = None
 ) -> np.longdouble:
-    """The relative duality gap over all columns, from its definition: primal minus dual.
+    """The relative duality gap over all columns, from its definition: infinite outside of the bounds.
 
     The dual point is a multiple of the residual, or of another `direction`.
     """
-    r = given.y - given.Z @ a
-    corrs = given.Z.T @ r
+    a = given.inside(a)
+    if given.is_outside(a):
+        return np.longdouble(np.inf)
     if isinstance(penalty, L1Ball):
-        return (penalty.radius * np.abs(corrs).max() - a @ corrs) / given.half_yy
-    v = r if direction is None else direction.astype(np.longdouble)
-    largest, vv = np.abs(given.Z.T @ v).max(), v @ v
-    s = given.y @ v / vv if vv > 0 else np.longdouble(0.0)
-    if largest > 0:
-        s = np.clip(s, -penalty.lam / largest, penalty.lam / largest)
-    # Of D = 1/2 y'y - 1/2 ||y - s v||^2 no digits are lost where y'y is large and s v is not.
-    return (r @ r / 2 + penalty.lam * np.abs(a).sum() - s * (given.y @ v - s * vv / 2)) / given.half_yy
+        gap = ball_gap(given.cost, ray_of(given, a), np.longdouble(penalty.radius))
+    else:
+        gap = penalized_gap(given.cost, ray_of(given, a, direction), np.longdouble(penalty.lam))
+    return gap / given.half_yy
 
 
 def true_gap(Z: np.ndarray, y: np.ndarray, penalty: L1Ball | L1, a: np.ndarray) -> float:
@@ -117,13 +272,12 @@ def moved(given: Exact, penalty: L1Ball | L1, a: np.ndarray, *, standardized: bo
     """How far the relative gap of a dual point s r may be from that of the residual r as float64 stores it."""
     if isinstance(penalty, L1Ball):
         return 0.0
-    r = given.y - given.Z @ a
-    r_size, M = np.sqrt(r @ r), np.abs(given.Z.T @ r).max()
+    r, lam = given.y - given.Z @ a, np.longdouble(penalty.lam)
+    r_size = np.sqrt(r @ r)
     n_ops = np.count_nonzero(a) + 12 + given.y.size * standardized
     d = n_ops * U * (given.y_size + given.sizes @ np.abs(a)) + (2 * given.y.size + 8) * U * r_size
-    s = min(1, penalty.lam / M) if M > 0 else 1
-    lost = min(1, given.norms.max() * d / M) if M > 0 else 1
-    return float(s * (np.abs(given.y @ r) * lost + given.y_size * d + s * (r_size * d + d * d / 2)) / given.half_yy)
+    lost = dual_loss(given.cost, ray_of(given, given.inside(a)), lam, given.norms * d, (d, given.y_size, r_size))
+    return float(lost / given.half_yy)
 
 
 def untold(given: Exact, penalty: L1Ball | L1, a: np.ndarray) -> float:
@@ -134,27 +288,26 @@ def untold(given: Exact, penalty: L1Ball | L1, a: np.ndarray) -> float:
     return float((given.y.size + a.size) * U_JUDGE * (1 + size) * (1 + max(size, reach)))
 
 
-def forms_of(path: LassoPath) -> list[L1Ball | L1]:
+def forms_of(path: LassoPath, asked: General = PLAIN) -> list[L1Ball | L1]:
     if path.settings["grid"] == "radii":
         return [L1Ball(np.longdouble(radius)) for radius in path.radii]
-    return [L1(path.settings["n_samples"] * np.longdouble(alpha)) for alpha in path.alphas]
+    total = path.settings["n_samples"] if asked.sample_weight is None else wide(asked.sample_weight).sum()
+    return [L1(total * wide(asked.l1_ratio) * np.longdouble(alpha)) for alpha in path.alphas]
 
 
-def judge(path: LassoPath, values: Any, y: Any, *, certified: bool = True) -> np.ndarray:
+def judge(path: LassoPath, values: Any, y: Any, asked: General = PLAIN, *, certified: bool = True) -> np.ndarray:
     """Check all that a path claims; return the recomputed gaps.
 
     A point may miss its tolerance only where its gap is mostly rounding, or `certified` is False.
     """
     fit_intercept, standardize = path.settings["fit_intercept"], path.settings["standardize"]
-    given = exact(values, y, fit_intercept, standardize)
-    tol = path.settings["tol"]
-    weights = path.scaled_coefs.toarray().astype(np.longdouble)
-    fitted = given.Z @ weights
-    corrs = given.Z.T @ (given.y[:, None] - fitted)
+    given = exact(values, y, fit_intercept, standardize, asked)
+    tol, cost = path.settings["tol"], given.cost
+    scaled = given.inside(wide(path.scaled_coefs.toarray()).T).T
+    fitted = given.Z @ scaled
     gaps = np.zeros(len(path), np.longdouble)
-    for k, penalty in enumerate(forms_of(path)):
-        a, c = weights[:, k], corrs[:, k]
-        l1 = np.abs(a).sum()
+    for k, penalty in enumerate(forms_of(path, asked)):
+        a, l1 = scaled[:, k], cost.l1(scaled[:, k])
         slack = untold(given, penalty, a) + moved(given, penalty, a, standardized=standardize)
         gaps[k] = recomputed_gap(given, penalty, a)
         claimed = path.gaps[k]
@@ -170,32 +323,56 @@ def judge(path: LassoPath, values: Any, y: Any, *, certified: bool = True) -> np
                 assert claimed <= _MOSTLY_ROUNDING * noise, f"point {k}: gap {claimed:.3e}, rounding {noise:.1e}"
             else:
                 assert not certified, f"point {k}: {path.statuses[k]} at {claimed:.3e}, tol {tol:.0e}"
-        # Each term of the gap is at most the gap: correlations and signs are right as far as that goes.
-        bound = (claimed + slack) * given.half_yy
-        if isinstance(penalty, L1Ball):
-            assert (np.abs(a) * np.abs(c).max() - a * c <= bound).all()
-        else:
-            blur = given.norms * np.sqrt(2 * bound)
-            assert (np.abs(c) <= penalty.lam + blur).all()
-            assert (penalty.lam * np.abs(a) - a * c <= bound + np.abs(a) * blur).all()
-            assert ((np.sign(a) == np.sign(c)) | (np.abs(a) * (penalty.lam - blur) <= bound)).all()
+        assert_optimal(given, penalty, a, (claimed + slack) * given.half_yy)
+        if not isinstance(penalty, L1Ball):
             assert l1 == pytest.approx(path.radii[k], rel=1e-12)
         r2 = 1 - ((given.y - fitted[:, k]) ** 2).sum() / (2 * given.half_yy)
         if given.y @ given.y > 0:
             # Of inner products it is only as good as these; where that is not good, the data are looked at.
             blurred = min(1e-7, 1e-15 * (1 + given.norms @ np.abs(a) / np.sqrt(2 * given.half_yy)) ** 2 * given.y.size)
             assert path.r2[k] == pytest.approx(float(r2), abs=1e-9 + float(blurred) + rounding(given, penalty, a))
-    # The coefficients for the columns as given make the same predictions.
-    values = values.toarray() if sp.issparse(values) else np.asarray(values)
-    mean = np.asarray(y).astype(np.longdouble).mean() if fit_intercept else 0.0
-    coefs, values = path.coefs.toarray(), values.astype(np.longdouble)
-    predicted = values @ coefs + path.intercepts
-    sizes = np.abs(values) @ np.abs(coefs) + np.abs(path.intercepts)
-    terms = np.abs(given.Z) @ np.abs(weights) + np.abs(given.y).max()
-    assert (np.abs(predicted - fitted - mean) <= 4 * U * (sizes + np.abs(mean)) + 1e-13 * terms).all()
-    assert ((coefs != 0) == (path.scaled_coefs.toarray() != 0)).all()
+    assert_same_in_user_units(path, given, values, y, asked)
     assert path.ending is None
     return gaps
+
+
+def assert_optimal(given: Exact, penalty: L1Ball | L1, a: np.ndarray, bound: Any) -> None:
+    """Each term of the gap is at most the gap: correlations and signs are right as far as that goes."""
+    cost, lam = given.cost, getattr(penalty, "lam", 0)
+    mu = cost.curvatures(lam)
+    c = np.where(cost.slopes, given.Z.T @ projected(given.free, given.y - given.Z @ a) - mu * a, 0)
+    if isinstance(penalty, L1Ball):
+        if not mu.any():
+            assert (np.abs(a) * cost.hardest(c, 0) - a * c <= bound).all()
+        return
+    # From c_j - mu_j a_j of the solution they are at most so far, and a_j, with a ridge, at most sqrt(2 bound / mu_j).
+    blur = (given.norms + np.sqrt(mu)) * np.sqrt(2 * bound)
+    # At a bound, or beside it, a coefficient is pulled however strongly.
+    off = np.sqrt(2 * bound / np.where(mu > 0, mu, np.inf))
+    held = (a + off >= cost.upper) & (c > 0) | (a - off <= cost.lower) & (c < 0)
+    free = cost.slopes & ((cost.lower == -np.inf) & (cost.upper == np.inf) | (mu > 0) & ~held)
+    a, c, blur = a[free], c[free], blur[free]
+    assert (np.abs(c) <= lam + blur).all()
+    assert (lam * np.abs(a) - a * c <= bound + np.abs(a) * blur).all()
+    assert ((np.sign(a) == np.sign(c)) | (np.abs(a) * (lam - blur) <= bound)).all()
+
+
+def assert_same_in_user_units(path: LassoPath, given: Exact, values: Any, y: Any, asked: General) -> None:
+    """The coefficients for the columns as given are inside their bounds, and make the same predictions."""
+    values, y = wide(values.toarray() if sp.issparse(values) else values), wide(y)
+    coefs, scaled = path.coefs.toarray(), wide(path.scaled_coefs.toarray())
+    lower, upper = (ends[:, None] for ends in asked.bounds(len(coefs)))
+    assert ((lower <= coefs) & (coefs <= upper)).all(), "outside of the bounds"
+    weights = np.ones(len(y)) if asked.sample_weight is None else asked.sample_weight
+    there, roots = weights > 0.0, np.sqrt(wide(weights[weights > 0.0]))[:, None]
+    y = (y if asked.offset is None else y - wide(asked.offset))[there]
+    mean = roots[:, 0] ** 2 @ y / given.total if path.settings["fit_intercept"] else 0.0
+    predicted = values[there] @ coefs + path.intercepts
+    sizes = np.abs(values[there]) @ np.abs(coefs) + np.abs(path.intercepts)
+    terms = np.abs(given.Z) @ np.abs(scaled) + np.abs(given.y).max()
+    off = roots * (predicted - mean) - given.Z @ scaled
+    assert (np.abs(off) <= 4 * U * roots * (sizes + np.abs(mean)) + 1e-13 * terms).all()
+    assert ((coefs != 0) == (path.scaled_coefs.toarray() != 0)).all()
 
 
 def solve(values: Any, y: Any, **options: Any) -> LassoPath:

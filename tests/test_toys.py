@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from attack.duality import General
 from fwlasso import Status
 from fwlasso._core.dense import Dense
 from fwlasso._core.losses import Squared
@@ -17,14 +18,15 @@ from fwlasso.data.design import as_design
 from fwlasso.problem.build import build_problem
 from fwlasso.problem.passes import LocalPass, Probe
 from fwlasso.problem.points import SolvedPath
-from judge import exact
-from toys import ElasticNet, ForkedPass, Huber
+from judge import Loss, exact, objective, ray_of, recomputed_gap, wide
+from toys import ForkedPass, Huber, elastic_net
 
 TOL = 1e-7
+# A loss, and the parts of a ridge: as it is, and of lambda.
 OBJECTIVES = {
-    "huber": (Huber(1.0), L1),
-    "elastic net": (Squared(), lambda lam: ElasticNet(lam, 3.0)),
-    "huber with elastic net": (Huber(1.0), lambda lam: ElasticNet(lam, 3.0)),
+    "huber": (Huber(1.0), 0.0, 0.0),
+    "a ridge": (Squared(), 3.0, 0.0),
+    "elastic net": (Squared(), 0.0, 1.0),
 }
 
 
@@ -42,39 +44,23 @@ def tell(*_: Any, **__: Any) -> None:
     """Nothing ends the path."""
 
 
-class Judge:
-    """The objective and its dual in long double, over all columns, on columns that are formed."""
+class HuberLoss(Loss):
+    """The loss of `Huber` as the judge has it."""
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, fit_intercept: bool, loss: Any) -> None:
-        self.Z, self.y = exact(X, y, fit_intercept, False)[:2]
-        self.fit_intercept = fit_intercept
-        self.delta = np.longdouble(loss.delta if isinstance(loss, Huber) else np.inf)
+    def __init__(self, y: np.ndarray, delta: float) -> None:
+        self.y, self.delta = y, delta
 
-    def residual(self, a: np.ndarray) -> np.ndarray:
-        """The distances of y from the linear predictor, with the best intercept."""
-        r = self.y - self.Z @ a
-        if not self.fit_intercept:
-            return r
-        low, high = r.min(), r.max()
-        for _ in range(200):
-            middle = (low + high) / 2
-            low, high = (middle, high) if np.clip(r - middle, -self.delta, self.delta).sum() > 0 else (low, middle)
-        return r - middle
-
-    def value(self, penalty: Any, a: np.ndarray) -> np.longdouble:
-        r, l2 = np.abs(self.residual(a)), getattr(penalty, "l2", 0.0)
+    def values(self, eta: np.ndarray) -> np.ndarray:
+        r = np.abs(self.y - eta)
         inside = np.minimum(r, self.delta)
-        with np.errstate(invalid="ignore"):
-            beyond = np.where(r > self.delta, self.delta * (r - inside), 0.0)
-        return (inside**2 / 2 + beyond).sum() + penalty.lam * np.abs(a).sum() + l2 * (a @ a) / 2
+        return inside**2 / 2 + self.delta * (r - inside)
 
-    def gap(self, penalty: Any, a: np.ndarray) -> np.longdouble:
-        """Primal minus dual, the dual point a multiple of the slopes of the loss."""
-        l2 = getattr(penalty, "l2", 0.0)
-        theta = np.clip(self.residual(a), -self.delta, self.delta)
-        s = min(np.longdouble(1.0), penalty.lam / np.abs(self.Z.T @ theta - l2 * a).max())
-        dual = s * (theta @ self.y) - s * s * (theta @ theta + l2 * (a @ a)) / 2
-        return self.value(penalty, a) - dual
+    def slopes(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r = self.y - eta
+        return np.clip(r, -self.delta, self.delta), wide(np.abs(r) <= self.delta)
+
+    def conjugates(self, theta: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(theta) <= self.delta, theta * (theta / 2 - self.y), np.inf)
 
 
 def coefs_of(path: SolvedPath, p: int) -> np.ndarray:
@@ -85,31 +71,35 @@ def coefs_of(path: SolvedPath, p: int) -> np.ndarray:
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("storage", ["dense", "csc"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_another_loss_and_another_penalty_are_certified(name, storage, fit_intercept):
-    loss, make_penalty = OBJECTIVES[name]
+def test_another_loss_and_another_cost_are_certified(name, storage, fit_intercept):
+    loss, fixed, share = OBJECTIVES[name]
     with Workers(1) as workers:
         problem, X, y = make_problem(storage, fit_intercept, workers)
-        judge = Judge(X, y, fit_intercept, loss)
-        theta = np.clip(judge.residual(np.zeros(500)), -judge.delta, judge.delta)
-        lams = float(np.abs(judge.Z.T @ theta).max()) * np.geomspace(1.1, 0.03, 14)
-        penalties, goal = [make_penalty(lam) for lam in lams], TOL * float(judge.value(L1(0.0), np.zeros(500)))
+        asked = General(ridge=fixed / 60.0, l1_ratio=1.0 / (1.0 + share))
+        huber = HuberLoss(wide(y), loss.delta) if isinstance(loss, Huber) else None
+        given = exact(X, y, fit_intercept, False, asked, huber)
+        largest = float(np.abs(ray_of(given, np.zeros(500, np.longdouble)).c).max())
+        penalties = [L1(lam) for lam in largest * np.geomspace(1.1, 0.03, 14)]
+        goal, problem = TOL * float(given.half_yy), problem._replace(cost=elastic_net(500, fixed, share))
         path = follow(problem, penalties, goal, 10_000, workers, tell, loss=loss)
         best = follow(problem, penalties, 1e-2 * goal, 10_000, workers, tell, loss=loss)
     assert set(path.statuses) == {Status.CERTIFIED}
     assert path.columns[: path.indptr[1]].size == 0
     assert np.diff(path.indptr)[-1] > 20
     for penalty, claimed, a, better in zip(penalties, path.gaps, coefs_of(path, 500), coefs_of(best, 500), strict=True):
-        assert judge.gap(penalty, a) <= 1.5 * claimed + 1e-3 * goal  # by another dual point
-        assert judge.gap(penalty, better) <= 0.05 * goal
-        assert judge.value(penalty, a) - judge.value(penalty, better) <= claimed <= goal
+        gaps = [recomputed_gap(given, penalty, coefs) * given.half_yy for coefs in (a, better)]
+        assert gaps[0] <= 1.5 * claimed + 1e-3 * goal  # by another dual point
+        assert gaps[1] <= 0.05 * goal
+        assert objective(given, penalty, a) - objective(given, penalty, better) <= claimed <= goal
 
 
-@pytest.mark.parametrize("penalty", [L1, lambda lam: ElasticNet(lam, 1.0)], ids=["lasso", "elastic net"])
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["lasso", "elastic net"])
 @pytest.mark.parametrize(("storage", "fit_intercept"), [("dense", True), ("csc", False)])
-def test_columns_in_two_processes_have_the_same_bits_as_in_one(penalty, storage, fit_intercept):
+def test_columns_in_two_processes_have_the_same_bits_as_in_one(share, storage, fit_intercept):
     with Workers(1) as workers:
         problem, _, _ = make_problem(storage, fit_intercept, workers)
-        penalties = [penalty(lam) for lam in problem.lambda_max * np.geomspace(1.1, 0.02, 40)]
+        problem = problem._replace(cost=elastic_net(500, share=share))
+        penalties = [L1(lam) for lam in problem.lambda_max * np.geomspace(1.1, 0.02, 40)]
         here = follow(problem, penalties, TOL * problem.yy, 1000, workers, tell)
         m = problem.y.size - 1
         without = problem._replace(X=Dense(np.empty((0, m))), xty=np.empty(0), norms2=np.empty(0))
@@ -121,18 +111,26 @@ def test_columns_in_two_processes_have_the_same_bits_as_in_one(penalty, storage,
         np.testing.assert_array_equal(mine, its)
 
 
-def test_a_pass_takes_shifts_off_whatever_columns_are_asked_for():
-    """A bend is a row sqrt(bend) e_j more for every column: correlations with -sqrt(bend) a there, and larger norms."""
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["lasso", "elastic net"])
+def test_a_pass_leaves_out_columns_that_the_objective_looks_at(share):
     rng = np.random.default_rng(4)
     with Workers(1) as workers:
         problem, X, _ = make_problem("dense", False, workers)
+        problem = problem._replace(cost=elastic_net(500, share=share))
         columns, active, residual = LocalPass(problem, workers), np.array([3, 99, 250]), rng.standard_normal(61)
-        columns.begin(problem.lambda_max, 1.0, 2.0)
-        probe = Probe(residual, 0.5 * problem.lambda_max, active, 1e3 * np.array([1.0, -2.0, 3.0]))
-        wanted = X.T @ residual[:-1]
-        wanted[active] -= probe.shifts
-        assert columns.correlate([probe]) == pytest.approx(np.abs(wanted).max())
+        lam = 0.2 * problem.lambda_max
+        columns.begin(problem.lambda_max, 1.0)
+        others, corrs = ~np.isin(np.arange(500), active), np.abs(X.T @ residual[:-1])
+        residual *= 2.0 * lam / corrs.max()
+        corrs *= 2.0 * lam / corrs.max()
+        probe, excess = Probe(residual, lam, active, 0.0), np.maximum(corrs - lam, 0.0)
+
+        def expected(which: np.ndarray, least: float) -> list[float]:
+            largest = corrs[which].max(initial=least)
+            return [largest] if share == 0.0 else [least, largest, float((excess[which] ** 2).sum() / (2.0 * lam))]
+
+        assert columns.correlate([probe])[0] == pytest.approx(expected(others, 0.0))
         for some in (np.arange(500), np.array([3, 7]), np.array([7]), np.empty(0, np.int64)):
             found = columns.correlate_some(some, [probe])
-            assert found.max_corrs == pytest.approx(np.abs(wanted[some]).max(initial=probe.lam))
-            np.testing.assert_array_equal(found.violators, some[np.abs(wanted[some]) > probe.lam])
+            assert found.tops[0] == pytest.approx(expected(some[others[some]], lam))
+            np.testing.assert_array_equal(found.violators, some[(corrs[some] > lam) & others[some]])

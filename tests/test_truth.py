@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attack.cases import PROMISES, make_case, promised, run
-from attack.generators import GENERATORS
+from attack.cases import DRAWN, PROMISES, make_case, promised, run
 from attack.judge import gap_of, integers, judge, point_of, root, truth_of
 from attack.workers import Asked, Worker
 from fwlasso import Status, lasso_path
@@ -19,10 +18,10 @@ N_CASES = 500
 pytestmark = [pytest.mark.compiled, pytest.mark.long]
 
 
-@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("generator", DRAWN)
 def test_every_claim_is_true(generator):
-    place = list(GENERATORS).index(generator)
-    for number in range(place, N_CASES, len(GENERATORS)):
+    place = DRAWN.index(generator)
+    for number in range(place, N_CASES, len(DRAWN)):
         case = make_case(0, number)
         assert case.generator == generator
         faults = [fault for fault in run(case).faults if fault.kind != "refused"]
@@ -41,7 +40,7 @@ def test_promises_are_kept(name):
 
 
 def test_aborts_and_hangs_belong_to_their_case():
-    worker = Worker(Asked(seed=0, names=tuple(GENERATORS), strict=False, jobs=1, limit=600.0))
+    worker = Worker(Asked(seed=0, names=DRAWN, strict=False, jobs=1, limit=600.0))
     try:
         worker.send("0")
         worker.process.kill()

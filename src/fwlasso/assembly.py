@@ -16,12 +16,12 @@ from .data.inputs import Data
 from .gram.problem import AnyProblem
 from .gram.summed import SummedTable
 from .options import Options
-from .problem.certificate import certify_iterates
+from .problem.certificate import certify_iterates, refuse_altered_columns
 from .problem.grid import user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath
 from .solvers.sample_size import FixedSize, FractionOfColumns, QuantileRule
-from .status import Status
+from .status import Status, unfinished_points
 
 # Memory for fitted values, and as much for residuals, that are multiplied by all columns in one pass, in bytes.
 _RESIDUAL_BYTES = 32 << 20
@@ -44,6 +44,8 @@ def certify(
     columns, p = path.columns, problem.shape[1]
     if columns.size and not 0 <= columns.min() <= columns.max() < p:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
+    if isinstance(problem, Problem) and not np.isfinite(path.sums).all():  # columns were finite in the first pass
+        refuse_altered_columns(problem.X, problem.y.size - 1, workers)
     if proves:
         return path.in_order()._replace(gaps=path.gaps / problem.null_loss), []
     assert isinstance(problem, Problem)
@@ -83,7 +85,7 @@ def assemble(
     coefs, intercepts = problem.to_user_units(indptr, columns, scaled)
     scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size
-    own = described(data.X) if isinstance(data, Data) else None
+    own, active = described(data.X) if isinstance(data, Data) else None, np.unique(columns).tolist()
     return LassoPath(
         alphas=alphas,
         radii=radii,
@@ -97,7 +99,8 @@ def assemble(
         counters=counters,
         settings=settings,
         feature_names=data.feature_names,
-        variants={} if own is None else own.facts_of(np.unique(columns).tolist()),
+        variants={} if own is None else own.facts_of(active),
+        means={} if data.means is None else {j: float(data.means[j]) for j in active},
     )
 
 
@@ -136,8 +139,7 @@ def warn_unless_converged(path: LassoPath, options: Options) -> None:
     """Warn with gap, tolerance and remedy if a point or the path did not come to its end, or came to it too easily."""
     if Status.ZERO_STEP in path.statuses:
         _warn_of_small_samples(path, options)
-    certified = options.rule == "gap"
-    unfinished = [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
+    unfinished = unfinished_points(path.statuses, options.rule)
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:

@@ -13,9 +13,9 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._core.columns import Vector
-from .data.checks import check, check_indices
-from .data.design import described, is_plain
-from .data.frames import names_beside
+from .data.checks import check, check_indices, check_kind
+from .data.design import as_matrix, described, is_plain
+from .data.frames import frame_names, names_beside
 from .data.keywords import explain_unknown
 from .data.predict import Linear, multiply, predict
 from .data.store import as_container
@@ -87,7 +87,12 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if is_named or described(X) is not None or as_container(X) is not None:
             return predict(X, Linear(self.coef_, self.intercept_, path.feature_names, path.variants, path.first_index))
         check_indices(X)
-        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        if frame_names(X) is None:
+            check_kind("X", X)
+            X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        else:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            X = as_matrix(X, accept_sparse=("csr", "csc"))
         return multiply(X, self.coef_, self.intercept_)
 
     def __sklearn_tags__(self) -> Any:

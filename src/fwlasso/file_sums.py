@@ -11,6 +11,7 @@ from ._core.threads import Workers, resolve_threads
 from .data.files import naming
 from .data.progress import ProgressCallback, telling
 from .datasets.arrow_files import STDIN, stream_csv, stream_parquet
+from .datasets.gaps import check_gaps
 from .datasets.libsvm_faults import Expected
 from .datasets.libsvm_rows import first_index, stream_rows
 from .datasets.readers import LIBSVM, TABLES, suffix_of
@@ -38,6 +39,7 @@ def sum_table(
     zero_based: bool | Literal["auto"] = "auto",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    drop_missing: bool = False,
     n_threads: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> SummedTable:
@@ -50,7 +52,7 @@ def sum_table(
     Parameters
     ----------
     path : LIBSVM text, csv or tsv, packed or not, or parquet
-    target, zero_based, columns, exclude
+    target, zero_based, columns, exclude, drop_missing
         As in `fwlasso.datasets.read_table`.
     fit_intercept : bool, default=True
         Whether paths will have an intercept.
@@ -89,7 +91,8 @@ def sum_table(
         raise ValueError(f"{file}: the name must end in {', '.join((*LIBSVM, *TABLES))} to be read in one pass")
     if suffix in LIBSVM and (target is not None or columns is not None or exclude):
         raise ValueError(f"{file}: LIBSVM files have no names, and their target is the first number of every line")
-    wanted = Wanted(target, columns, exclude)
+    wanted = Wanted(target, columns, exclude, drop_missing=drop_missing)
+    check_gaps(file, wanted, is_table=suffix not in LIBSVM)
     coordinates: Coordinates | None = None
     for _ in range(_N_READINGS):
         with ExitStack() as stack:
@@ -118,7 +121,7 @@ def _without_first(sums: RowSums, n: int) -> RowSums:
     """Return the sums without the first n columns of X, which are not there."""
     kept = np.delete(np.arange(sums.norms2.size), np.arange(1, 1 + n))
     coordinates = Coordinates(sums.coordinates.shifts[kept], sums.coordinates.scales[kept])
-    return RowSums(sums.products[np.ix_(kept, kept)], coordinates, sums.norms2[kept], sums.n_ops)
+    return sums._replace(products=sums.products[np.ix_(kept, kept)], coordinates=coordinates, norms2=sums.norms2[kept])
 
 
 class _Watched:

@@ -21,7 +21,7 @@ from ._core.notices import warn_of_old_name
 from ._core.threads import resolve_threads
 from .data.checks import check, is_count
 from .monitor import Callback
-from .problem.grid import as_grid
+from .problem.grid import MOST_EPS_OF_RADII, as_grid
 from .solvers.protocol import SolverSettings
 from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_name
 from .solvers.sample_size import ALL_COLUMNS, DEFAULT_SAMPLE_SIZE, SampleSize, as_sample_size
@@ -146,6 +146,9 @@ class Options:
             raise ValueError(f"variant: the paper's method is that of {which} over radii, got {got}")
         # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
+        if self.grid_name == "radii" and isinstance(self.grid, int) and self.eps is not None:
+            fits = self.eps < MOST_EPS_OF_RADII
+            check("eps", self.eps, fits, f"below {MOST_EPS_OF_RADII:g} for an automatic grid of radii, or give radii")
         try:
             check_random_state(self.random_state)
         except ValueError as error:

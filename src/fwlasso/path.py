@@ -17,6 +17,8 @@ from ._core.threads import Workers
 from .assembly import assemble, beyond_float64, certify, count, warn_unless_converged
 from .checkpoints.folder import Checkpoint, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
+from .data.checks import numpy_defaults
+from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
 from .gram.problem import AnyProblem, GramProblem
@@ -128,8 +130,9 @@ def lasso_path(
         Threads for scans of large data. By default all cores this process may use.
     checkpoint : path, optional
         Folder that the path is saved in as it is computed, in three segments. If the process is killed, or the
-        path ended early, the same call resumes from the last whole segment; the result is bit-identical to that of
-        an uninterrupted call. Other data or settings are rejected. Each segment costs one to two extra passes.
+        path ended early, the same call resumes from the last whole segment; for the same code and processor the result
+        is bit-identical to that of an uninterrupted call. Other data or settings are rejected. Each segment costs one
+        to two extra passes.
     feature_names : sequence of str, optional
         For X without names, such as a sparse matrix; a frame, a store and a table have their own.
 
@@ -164,6 +167,7 @@ class Context(NamedTuple):
     number: int = 0  # of the path among those that have the monitor in common
     seed: int = 0
     run: Checkpoint | None = None
+    files: MappedFiles = MappedFiles()
 
     def begin(self, masks: Sequence[Mask] = ()) -> "list[Context]":
         """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
@@ -199,6 +203,7 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
     monitor = Monitor(options.time_limit, options.callback)
     seconds: dict[str, float] = {}
     with ExitStack() as stack:
+        stack.enter_context(numpy_defaults())
         workers = stack.enter_context(Workers(options.threads))
         stack.enter_context(monitor.guard())
         with timed(seconds, "setup"):
@@ -207,7 +212,8 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
                 data = as_summed(X, y, options)
             else:
                 data = as_data(X, y, workers, options.feature_names)
-        yield Context(data, options, workers, monitor, seconds, stack)
+        arrays = (*data.design.columns, data.response) if isinstance(data, Data) else ()
+        yield Context(data, options, workers, monitor, seconds, stack, files=MappedFiles(*arrays))
 
 
 def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) -> LassoPath:
@@ -247,7 +253,9 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         path, n_certified = certify(problem, penalties, path, workers, proves=solver.proves, wanted=wanted)
         if options.grid_name == "radii":
             path = beyond_float64(path, radius_excess(problem, asked, grid.values), options.tolerance)
-    if run is not None and path.ending is None:
+    if context.files.were_altered():
+        path = path._replace(gaps=np.full_like(path.gaps, np.nan), statuses=(Status.ALTERED,) * len(path.statuses))
+    elif run is not None and path.ending is None:
         run.mark_complete()
     known = {
         "seed": context.seed,

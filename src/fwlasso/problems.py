@@ -22,7 +22,7 @@ from .gram.summed import SummedTable
 from .monitor import Monitor
 from .options import Options
 from .problem.build import build_problem
-from .problem.grid import log_grid, penalty_grid, radius_grid
+from .problem.grid import RADIUS_GAP, log_grid, n_vanished, penalty_grid, radius_grid
 from .problem.route import GRAM, choose_route
 from .result import LassoPath
 from .solvers.certified import Certified
@@ -31,8 +31,8 @@ from .status import Status
 
 Mask = NDArray[np.bool_]
 
-# Accuracy of the solution that ends an automatic grid of radii, and rounds to find it in.
-_RADIUS_GAP, _RADIUS_ROUNDS = 1e-6, 1000
+# Rounds to find the end of an automatic grid of radii in.
+_RADIUS_ROUNDS = 1000
 
 
 class Problems:
@@ -46,6 +46,7 @@ class Problems:
     ) -> None:
         self._data, self._masks = data, masks
         self._units = options.fit_intercept, options.standardize
+        self._alphas = options.grid if options.grid_name == "alphas" and not isinstance(options.grid, int) else None
         self._route, *others = options.entry.routes
         self._may_change = bool(others)  # from inner products to columns, where points stay open
         self._grams: GramSubsets | None = None
@@ -78,6 +79,9 @@ class Problems:
                 warn_of_doubt(f"T{response[1:]} is constant: there is nothing to explain, and all models are empty.")
             else:
                 warn_of_doubt(f"No column of X is correlated with {response}: all models are empty.")
+        if self._alphas is not None and (n := n_vanished(problem, self._alphas)):
+            what = f"alphas: {n} of {self._alphas.size} are too small for float64 beside X and y"
+            warn_of_doubt(f"{what}: they are solved as 0.")
         return problem
 
     def part(self, number: int, workers: Workers) -> AnyProblem:
@@ -137,12 +141,12 @@ def _largest_radius(problem: AnyProblem, ratio: float, workers: Workers, monitor
     """Return ||a||_1 of the penalized solution at eps lambda_max, and how many columns were read for it."""
     last = L1(ratio * problem.lambda_max)
     look = lambda *_, **__: monitor.check()  # noqa: E731
-    solver = Certified(SolverSettings("gap", _RADIUS_GAP, _RADIUS_ROUNDS))
+    solver = Certified(SolverSettings("gap", RADIUS_GAP, _RADIUS_ROUNDS))
     found = solver.solve(problem, [last], None, workers, look)
     l1 = float(found.sums[0, 2])
     if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or found.statuses[0].ends_path)):
         raise ValueError(
-            "radii: no end was found for an automatic grid: rounding is larger than what the columns of X vary. "
-            "Centre them, or give radii"
+            "radii: no end was found for an automatic grid: no column of X is correlated with y beyond rounding. "
+            "If columns are far from zero, centre them, or give radii; if they are not, there is nothing to select"
         )
     return l1, int(found.counts[0, 2])

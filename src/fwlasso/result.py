@@ -76,6 +76,8 @@ class LassoPath:
         The arguments of the call, for the record.
     variants : dict of int to Variant
         Of genotypes: chromosome, position, effect allele, other allele and mean of every feature that was ever active.
+    means : dict of int to float
+        Where means of columns stand for missing values: those of every feature that was ever active.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class LassoPath:
     feature_names: tuple[str, ...] | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     variants: dict[int, Variant] = field(default_factory=dict)
+    means: dict[int, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.statuses)
@@ -354,6 +357,7 @@ class LassoPath:
             "feature_names": self.feature_names,
             "settings": self.settings,
             "variants": {str(j): list(variant) for j, variant in self.variants.items()},
+            **({"means": {str(j): mean for j, mean in self.means.items()}} if self.means else {}),
             "counters": {k: v for k, v in asdict(self.counters).items() if k != "iterations"},
         }
         arrays = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in _OF_POINTS} | {
@@ -390,6 +394,7 @@ class LassoPath:
                 feature_names=None if names is None else tuple(names),
                 settings=_current(record["settings"]),
                 variants={int(j): Variant(*known) for j, known in record["variants"].items()},
+                means={int(j): float(mean) for j, mean in record.get("means", {}).items()},
             )
 
 
@@ -404,6 +409,9 @@ def _check_record(record: dict[str, Any]) -> None:
     for j, variant in record["variants"].items():
         fits = isinstance(variant, list) and is_variant(variant) and 0 <= int(j) < p
         require(fits, f"variant {j} is not of chromosome, position and two alleles")
+    means = record.get("means", {})
+    fits = isinstance(means, dict) and all(is_number(mean) and 0 <= int(j) < p for j, mean in means.items())
+    require(fits, "its means are not numbers of its columns")
     cost = counters["dot_products"], counters["passes"], counters.get("readings", 0.0), *counters["seconds"].values()
     require(all(is_number(value) for value in cost), "its counters are not numbers")
     solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))

@@ -4,8 +4,7 @@ import argparse
 import sys
 from collections import Counter
 
-from .cases import PROMISES, case_of, run
-from .generators import GENERATORS
+from .cases import DRAWN, MAKERS, PROMISES, case_of, run
 from .workers import Asked, verdicts
 
 COLUMNS = ["cases", "points", "certified", "refused"]
@@ -43,7 +42,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--limit", type=float, default=60.0, help="seconds of a case; five times as many if it compiles"
     )
-    parser.add_argument("--generator", choices=GENERATORS, help="this one only")
+    parser.add_argument("--generator", choices=MAKERS, help="this one only")
     parser.add_argument(
         "--promises", action=argparse.BooleanOptionalAction, default=True, help="the promised sets, too"
     )
@@ -55,7 +54,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     args = parse()
-    names = (args.generator,) if args.generator else tuple(GENERATORS)
+    names = (args.generator,) if args.generator else DRAWN
     asked = Asked(args.seed, names, args.strict, args.jobs, args.limit)
     if args.case is not None:
         case = case_of(args.case, args.seed, names)

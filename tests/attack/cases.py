@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +12,20 @@ from fwlasso import lasso_cv, lasso_path
 from fwlasso.solvers.registry import SOLVERS
 
 from . import generators
+from .altered import IN_PLACE, altered_after_first_pass, judge_altered
+from .duality import General
 from .generators import GENERATORS, Data, Rng
 from .judge import Fault, Verdict, judge
+from .options import ENABLED, OPTIONS, is_solved
 from .refits import REFIT, judge_refits
 from .storages import KINDS, fits, held
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
-_NAMES_AN_ARGUMENT = re.compile(r"\b(X|y|radii|alphas|tol|eps|max_iter|cv)\b")
+#: All generators, and those that take turns.
+MAKERS: dict[str, Callable[[Rng], Data]] = {**GENERATORS, **OPTIONS}
+DRAWN = (*GENERATORS, *ENABLED)
+_NAMES_AN_ARGUMENT = re.compile(r"\b(X|y|radii|alphas|tol|eps|max_iter|cv|" + "|".join(General._fields) + r")\b")
 _SOLVERS = ("certified", "gram", "working-set", "sfw", "fw", "afw", "pfw", "cd")  # the study registers more
 # Radii beyond this may be refused: squares of them are beyond float64.
 _EXTREME_RADIUS = 1e78
@@ -37,7 +44,14 @@ class Case(NamedTuple):
     def types(self) -> tuple[Any, ...]:
         """What kernels are compiled for."""
         plain = not (self.options["fit_intercept"] or self.options["standardize"])
-        return self.kind, self.options["solver"], plain, "radii" in self.options, self.data.folds
+        return (
+            self.kind,
+            self.options["solver"],
+            plain,
+            "radii" in self.options,
+            self.data.folds,
+            *self.data.asked.keywords(),
+        )
 
     @property
     def may_be_refused(self) -> bool:
@@ -46,15 +60,15 @@ class Case(NamedTuple):
     def __str__(self) -> str:
         m, p = self.data.X.shape
         folds = "" if self.splits is None else f", {len(self.splits)} folds"
-        asked = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        asked = ", ".join([*(f"{name}={value}" for name, value in self.options.items()), *self.data.asked.keywords()])
         return f"{self.generator} {m} x {p} as {self.kind}{folds}: {asked}"
 
 
-def make_case(seed: int, number: int, names: tuple[str, ...] = tuple(GENERATORS)) -> Case:
+def make_case(seed: int, number: int, names: tuple[str, ...] = DRAWN) -> Case:
     """Return a case; generators take turns."""
     rng = np.random.default_rng([seed, number])
     name = names[number % len(names)]
-    data = GENERATORS[name](rng)
+    data = MAKERS[name](rng)
     kinds = [kind for kind in KINDS if fits(kind, data.X)]
     weights = np.array([3.0 if kind in ("dense64", "bed") else 1.0 for kind in kinds])
     kind = str(rng.choice(kinds, p=weights / weights.sum()))
@@ -62,6 +76,8 @@ def make_case(seed: int, number: int, names: tuple[str, ...] = tuple(GENERATORS)
         kind = str(rng.choice(["dense64", "csc64"]))
     splits = draw_splits(rng, len(data.y), data.folds) if data.folds else None
     options = draw_options(rng, data, splits is not None)
+    if data.altered is not None:
+        kind = str(rng.choice(IN_PLACE))
     if data.folds == "refit":  # of columns about their means, and with points that have few features
         options = {name: value for name, value in options.items() if name != "radii"}
         options |= {"alphas": int(rng.integers(2, 11)), "fit_intercept": True}
@@ -70,9 +86,12 @@ def make_case(seed: int, number: int, names: tuple[str, ...] = tuple(GENERATORS)
 
 def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
     """Return settings of a path; the default solver has every third case, and all of those with folds."""
-    solver = "certified" if folds or rng.random() < 0.25 else str(rng.choice(_SOLVERS))
+    grids = {name: [grid for grid in SOLVERS[name].grids if is_solved(data.asked, name, grid)] for name in _SOLVERS}
+    solvers = [name for name in _SOLVERS if grids[name]]
+    usual = solvers[0]  # the default one, but where it is not for such a penalty
+    solver = usual if folds or rng.random() < 0.25 else str(rng.choice(solvers))
     entry = SOLVERS[solver]
-    grid = str(rng.choice(entry.grids))
+    grid = str(rng.choice(grids[solver]))
     options: dict[str, Any] = {"solver": solver, grid: draw_grid(rng, data, grid)}
     if isinstance(options[grid], int) and rng.random() < 0.5:
         options["eps"] = float(rng.choice([1e-1, 1e-2, 1e-5]))
@@ -103,7 +122,11 @@ def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
         )
         size = size if 1e-250 < size < 1e250 else 1.0
         values = size * 10.0 ** rng.uniform(-4.0, 1.0, int(rng.integers(1, 6)))
-    far = [0.0, 2.0 * size, values[0]] if grid == "alphas" else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
+    far = (
+        [0.0, 2.0 * size, values[0], 1e-310, 5e-324]
+        if grid == "alphas"
+        else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
+    )
     return np.concatenate([values, rng.choice(far, int(rng.integers(0, 3)))])
 
 
@@ -122,28 +145,32 @@ def draw_splits(rng: Rng, m: int, folds: str) -> Splits:
 
 def run(case: Case, strict: bool = False) -> Verdict:
     """Solve a case and judge what is returned; whatever is raised belongs to its case."""
-    y, values = case.data.y, held(case.kind, case.data.X)
+    y, values, asked = case.data.y, held(case.kind, case.data.X), case.data.asked
     X = KINDS[case.kind](case.data.X if case.kind == "bed" else values)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             if case.splits is None:
-                path, folds, scores = lasso_path(X, y, **case.options), (), None
+                with nullcontext() if case.data.altered is None else altered_after_first_pass(X, case.data.altered):
+                    path = lasso_path(X, y, **case.options, **asked.keywords())
+                folds, scores = (), None
             else:
-                asked = REFIT if case.data.folds == "refit" else {}
-                found = lasso_cv(X, y, cv=case.splits, **case.options, **asked)
+                refit = REFIT if case.data.folds == "refit" else {}
+                found = lasso_cv(X, y, cv=case.splits, **case.options, **asked.keywords(), **refit)
                 path, folds, scores = found.path, found.fold_paths, found.choice.fold_scores
         except Exception as error:
             return Verdict(faults=(_refusal(case, error),))
         if case.data.folds == "repeated":
             return Verdict(faults=(Fault("wrong", "repeated rows to fit were taken once each"),))
         try:
-            verdict = judge(path, X, values, y, strict=strict)
+            verdict = judge(path, X, values, y, asked, strict=strict)
+            if case.data.altered is not None:
+                verdict += Verdict(faults=judge_altered(path))
             for k, fold in enumerate(folds):
                 train, test = case.splits[k]
-                verdict += judge(fold, X, values, y, train, strict)
+                verdict += judge(fold, X, values, y, asked, rows=train, strict=strict)
                 if case.data.folds != "refit":
-                    verdict += Verdict(faults=_judge_scores(fold, values[test], y[test], scores[:, k]))
+                    verdict += Verdict(faults=_judge_scores(fold, values[test], y[test], asked.on(test), scores[:, k]))
             if case.data.folds == "refit":
                 verdict += Verdict(faults=judge_refits(found, values, y))
         except Exception as error:
@@ -156,22 +183,31 @@ def _refusal(case: Case, error: Exception) -> Fault:
         return Fault("errors", repr(error))
     if case.data.folds == "repeated":
         fair: object = re.search(r"^cv: fold 2 has repeated rows", str(error))
+    elif case.data.altered is not None:
+        fair = re.search("^X was altered while the path was computed|^X contains NaN, infinity", str(error))
     else:
         fair = case.may_be_refused and _NAMES_AN_ARGUMENT.search(str(error))
     return Fault("refused" if fair else "refused wrongly", str(error))
 
 
-def _judge_scores(path: Any, values: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[Fault, ...]:
+def _judge_scores(
+    path: Any, values: np.ndarray, y: np.ndarray, asked: General, scores: np.ndarray
+) -> tuple[Fault, ...]:
     """Compare the scores of a fold with mean squared errors in long double, up to rounding of plain predictions."""
-    coefs = path.coefs.toarray().astype(np.longdouble)
-    errors = values.astype(np.longdouble) @ coefs + path.intercepts - y[:, None]
+    coefs, shift = path.coefs.toarray().astype(np.longdouble), 0.0 if asked.offset is None else asked.offset[:, None]
+    errors = values.astype(np.longdouble) @ coefs + path.intercepts + shift - y[:, None]
     sizes = np.abs(values).astype(np.longdouble) @ np.abs(coefs) + np.abs(path.intercepts) + np.abs(y)[:, None]
-    off = 2.0**-53 * (path.coefs.shape[0] + 8) * sizes
-    allowed = (off * (2.0 * np.abs(errors) + off)).mean(axis=0) + 1e-12 * (errors**2).mean(axis=0)
+    off = 2.0**-53 * (path.coefs.shape[0] + 8) * (sizes + np.abs(shift))
+
+    def mean(numbers: np.ndarray) -> np.ndarray:
+        return numbers.mean(axis=0) if asked.sample_weight is None else np.average(numbers, 0, asked.sample_weight)
+
+    exact = mean(errors**2)
+    allowed = mean(off * (2.0 * np.abs(errors) + off)) + 1e-12 * exact
     if not np.isfinite(scores).all():
         return (Fault("non-finite", "scores of a fold"),)
-    if not (np.abs((errors**2).mean(axis=0) - scores) <= allowed).all():
-        return (Fault("wrong", f"scores {scores}, are {(errors**2).mean(axis=0)}"),)
+    if not (np.abs(exact - scores) <= allowed).all():
+        return (Fault("wrong", f"scores {scores}, are {exact}"),)
     return ()
 
 
@@ -233,7 +269,7 @@ def promised(name: str, number: int) -> Case:
     return Case(f"promise: {name}", "dense64", data, asked | promise.options(number))
 
 
-def case_of(key: str, seed: int, names: tuple[str, ...] = tuple(GENERATORS)) -> Case:
+def case_of(key: str, seed: int, names: tuple[str, ...] = DRAWN) -> Case:
     """Return a case by its number, or a set of a promise by name/number."""
     name, _, number = key.rpartition("/")
     return promised(name, int(number)) if name else make_case(seed, int(number), names)

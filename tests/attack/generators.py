@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .duality import PLAIN, General
+
 Rng = np.random.Generator
 
 
@@ -16,6 +18,9 @@ class Data(NamedTuple):
     extreme: bool = False  # numbers whose squares or coefficients are beyond float64 may be refused
     #: Cross-validated, with folds of "many" samples or of "one", with "repeated" rows to fit, or with a "refit".
     folds: str | None = None
+    #: Columns that turn into NaN, or infinity, after the first pass: the one that enters first, and others.
+    altered: np.ndarray | None = None
+    asked: General = PLAIN
 
 
 def draw_shape(rng: Rng) -> tuple[int, int]:
@@ -266,6 +271,18 @@ def spectra_of(rng: Rng, m: int, p: int) -> Data:
     return Data(X, amounts @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0] + 1e-2 * rng.standard_normal(m))
 
 
+def altered_in_place(rng: Rng) -> Data:
+    """Columns about zero or some way from it, of which some do not stay what they were: the first to enter is one."""
+    V = normal(rng)
+    y = response(rng, V)
+    X = V + 10.0 ** rng.integers(0, 4) * (rng.random(V.shape[1]) < rng.choice([0.0, 0.5]))
+    is_altered = rng.random(V.shape[1]) < rng.choice([0.0, 0.1, 0.5])
+    for W, target in ((X, y), (X - X.mean(axis=0), y - y.mean())):  # by units
+        corrs = np.abs(target @ W)
+        is_altered[[np.argmax(corrs), np.argmax(corrs / np.linalg.norm(W, axis=0))]] = True
+    return Data(X, y, altered=np.flatnonzero(is_altered))
+
+
 def few_samples(rng: Rng) -> Data:
     m, p = int(rng.integers(1, 3)), int(rng.integers(1, 20))
     return Data(rng.standard_normal((m, p)) + rng.choice([0.0, 1e9]), rng.standard_normal(m))
@@ -298,5 +315,5 @@ GENERATORS: dict[str, Callable[[Rng], Data]] = {
     **{make.__name__: make for make in (scales, scales_side_by_side, denormals, near_copies, chains, dependent)},
     **{make.__name__: make for make in (rank_one, hilbert, vandermonde, ill_conditioned)},
     "spectra": lambda rng: spectra_of(rng, int(rng.integers(15, 40)), int(rng.integers(60, 150))),
-    **{make.__name__: make for make in (few_samples, one_column, no_varying_columns)},
+    **{make.__name__: make for make in (few_samples, one_column, no_varying_columns, altered_in_place)},
 }

@@ -2,7 +2,7 @@
 
 A float64 is an integer times a power of two, so columns, residuals, correlations and gaps are fractions, and what is
 found is the truth: no rounding of the judge stands between it and a claim. Only the factors f_j of standardized columns
-and the norms are not fractions; they are taken to 300 bits.
+and the norms are not fractions; they are taken to 300 bits, and so are penalty factors and bounds in these units.
 """
 
 import math
@@ -14,7 +14,9 @@ import numpy as np
 
 from fwlasso import LassoPath, Status
 
-#: A claim may be below the truth by so much, relative to 1/2 ||y||^2 and to itself: lambda = m alpha is rounded.
+from .duality import PLAIN, Cost, General, Ray, ball_gap, cost_of, dual_loss, penalized_gap
+
+#: A claim may be below the truth by so much, relative to the null loss and to itself: lambda = m alpha is rounded.
 SLACK = Fraction(1, 10**15)
 _U = Fraction(1, 2**53)
 _SMALLEST = Fraction(1, 2**1074)
@@ -48,37 +50,45 @@ class Verdict(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """The columns z_j = scales[j] Z[:, j] and the response y_scale y, centred where there is an intercept."""
+    """The columns z_j = scales[j] Z[:, j] and the response y_scale y, centred where there is an intercept.
+
+    All products of samples are in the metric of the weights w_scale w.
+    """
 
     Z: Integers
     scales: list[Fraction]
-    factors: list[Fraction]  # f_j of z_j = f_j (x_j - mu_j)
+    factors: list[Fraction]  # b_j = factors_j a_j, f_j / v_j of z_j = (f_j / v_j)(x_j - mean_j)
     norms: list[Fraction]
     y: Integers
     y_scale: Fraction
+    w: Integers | int
+    w_scale: Fraction
+    total: Fraction  # the sum of the weights
+    cost: Cost
 
     @property
     def null_loss(self) -> Fraction:
-        """1/2 ||y||^2, and one where y is zero."""
-        return self.y_scale**2 * (self.y @ self.y) / 2 or Fraction(1)
+        """The loss of the columns without a penalty alone, 1/2 y'y if there are none; one where it is zero."""
+        q, scale = project(self, self.y)
+        return self.w_scale * (scale * self.y_scale) ** 2 * (q @ (self.w * q)) / 2 or Fraction(1)
+
+    @property
+    def size(self) -> Fraction:
+        """The norm of the response."""
+        return self.y_scale * root(self.w_scale * (self.y @ (self.w * self.y)))
 
 
 class Point(NamedTuple):
-    """What the gap of a point is made of."""
+    """What the gap of a point is made of: its residual r, and the dual vector W (r - U a)."""
 
+    ray: Ray
     l1: Fraction
-    rr: Fraction
-    yr: Fraction
-    corrs: list[Fraction]  # z_j'r
-    ac: Fraction  # a'Z'r
-
-    @property
-    def largest(self) -> Fraction:
-        return max(map(abs, self.corrs))
+    rr: Fraction  # r'W r
+    corrs: np.ndarray  # z_j'W r
 
 
 class Claim(NamedTuple):
-    """What is claimed of a point; `value` is the radius, or lambda = m alpha."""
+    """What is claimed of a point; `value` is the radius, or lambda: alpha l1_ratio sum of weights."""
 
     grid: str
     value: Fraction
@@ -109,22 +119,59 @@ def root(square: Fraction) -> Fraction:
     return math.isqrt(int(square * Fraction(4) ** shift)) / Fraction(2) ** shift
 
 
-def truth_of(values: np.ndarray, y: np.ndarray, fit_intercept: bool, standardize: bool) -> Truth:
-    """Form the columns z_j; centred, x_j is (m x_j - sum(x_j)) / m."""
+def fractions(values: np.ndarray) -> np.ndarray:
+    """Return numbers that are exact; what is infinite stays."""
+    exact = [Fraction(x) if math.isfinite(x) else x for x in np.asarray(values, float).ravel().tolist()]
+    return np.array(exact, object).reshape(np.shape(values))
+
+
+def truth_of(
+    values: np.ndarray, y: np.ndarray, fit_intercept: bool, standardize: bool, asked: General = PLAIN
+) -> Truth:
+    """Form the columns z_j; centred, x_j is (W x_j - sum w_i x_ij) / W."""
     m, p = values.shape
     Z, scales, factors, norms = np.zeros((m, p), object), [], [], []
+    w, w_scale = (1, Fraction(1)) if asked.sample_weight is None else integers(asked.sample_weight)
+    total = m if asked.sample_weight is None else w.sum()
 
-    def centred(numbers: np.ndarray) -> tuple[Integers, Fraction]:
-        n, scale = integers(numbers)
-        return (m * n - n.sum(), scale / m) if fit_intercept else (n, scale)
+    def centred(n: Integers, scale: Fraction) -> tuple[Integers, Fraction]:
+        return (total * n - (w * n).sum(), scale / total) if fit_intercept else (n, scale)
 
-    for j in range(p):
-        Z[:, j], scale = centred(values[:, j])
-        norm = scale * root(Fraction(Z[:, j] @ Z[:, j]))
-        factors.append(root(Fraction(m)) / norm if standardize and norm else Fraction(1))
-        scales.append(scale * factors[j])
-        norms.append(norm * factors[j])
-    return Truth(Z, scales, factors, norms, *centred(y))
+    for j, v in enumerate(asked.factors(p).tolist()):
+        Z[:, j], scale = centred(*integers(values[:, j]))
+        norm = scale * root(w_scale * (Z[:, j] @ (w * Z[:, j])))
+        factor = root(w_scale * total) / norm if standardize and norm else Fraction(1)
+        factors.append(short(factor / Fraction(v) if 0.0 < v < math.inf else factor, _ROOT_BITS))
+        scales.append(scale * factors[j] * (v < math.inf))
+        norms.append(norm * factors[j] * (v < math.inf))
+    response, y_scale = integers(y if asked.offset is None else np.concatenate([y, asked.offset]))
+    response, y_scale = centred(response[:m] - (0 if asked.offset is None else response[m:]), y_scale)
+    cost = cost_of(asked, np.array(factors, object), w_scale * total, fractions)
+    for ends in (cost.lower, cost.upper):
+        ends[:] = [end if abs(end) == math.inf else short(end, _ROOT_BITS) for end in ends]
+    return Truth(Z, scales, factors, norms, response, y_scale, w, w_scale, w_scale * total, cost)
+
+
+def project(truth: Truth, r: Integers) -> tuple[Integers, Fraction]:
+    """Return n and a scale s with s n = r - U a, where U'W U a = U'W r: U are the columns without a penalty.
+
+    The equations are solved by elimination; a column that depends on those before has a coefficient of zero.
+    """
+    if truth.cost.slopes.all():
+        return r, Fraction(1)
+    columns = truth.Z[:, ~truth.cost.slopes]
+    A = np.column_stack([columns, r]).T @ np.column_stack([truth.w * column for column in (*columns.T, r)])
+    A, k = A * Fraction(1), columns.shape[1]
+    for i in range(k):
+        others = np.arange(k) != i
+        if A[i, i]:
+            A[:k][others] -= np.outer(A[:k][others, i] / A[i, i], A[i])
+        else:
+            A[i] = Fraction(0)
+    a = [A[i, k] / A[i, i] if A[i, i] else Fraction(0) for i in range(k)]
+    unit = math.lcm(*(share.denominator for share in a))
+    shares = [share.numerator * (unit // share.denominator) for share in a]
+    return unit * r - columns @ np.array(shares, object), Fraction(1, unit)
 
 
 def point_of(truth: Truth, coefs: Coefs) -> Point:
@@ -134,34 +181,27 @@ def point_of(truth: Truth, coefs: Coefs) -> Point:
     r, scale = unit * truth.y, truth.y_scale / unit  # the residual is scale r
     for j, share in shares.items():
         r = r - truth.Z[:, j] * (share.numerator * (unit // share.denominator))
-    corrs = [own * c * scale for own, c in zip(truth.scales, truth.Z.T @ r, strict=True)]
-    return Point(
-        l1=sum(map(abs, coefs.values()), Fraction(0)),
-        rr=scale**2 * (r @ r),
-        yr=scale * truth.y_scale * (truth.y @ r),
-        corrs=corrs,
-        ac=sum((a * corrs[j] for j, a in coefs.items()), Fraction(0)),
-    )
-
-
-def dual_scale(point: Point, lam: Fraction) -> Fraction:
-    """Return s of the dual point s r: the best with |s| max |z_j'r| <= lambda."""
-    s = point.yr / point.rr if point.rr else Fraction(0)
-    limit = lam / point.largest if point.largest else abs(s)
-    return max(-limit, min(limit, s))
-
-
-def dual_of(point: Point, lam: Fraction) -> Fraction:
-    """Return theta'y - 1/2 ||theta||^2 of theta = s r."""
-    s = dual_scale(point, lam)
-    return s * point.yr - s * s * point.rr / 2
+    q, shrink = project(truth, r)  # the dual vector is scale w_scale shrink W q
+    units, slopes = np.array(truth.scales, object) * (scale * truth.w_scale), truth.cost.slopes
+    c = units * (truth.Z.T @ (truth.w * q)) * shrink
+    corrs = c if slopes.all() else units * (truth.Z.T @ (truth.w * r))
+    c = np.where(slopes, c, Fraction(0))
+    b = np.array([coefs.get(j, Fraction(0)) for j in range(c.size)], object)
+    rr, qq = (truth.w_scale * own**2 * (v @ (truth.w * v)) for own, v in ((scale, r), (scale * shrink, q)))
+    longest = (qq + b @ c) / qq if qq else Fraction(0)
+    return Point(Ray(b, c, lambda s: (rr + (s - 2) * s * qq) / 2, longest), truth.cost.l1(b), rr, corrs)
 
 
 def gap_of(truth: Truth, point: Point, grid: str, value: Fraction) -> Fraction:
-    """Return the duality gap relative to 1/2 ||y||^2."""
-    if grid == "radii":
-        return (value * point.largest - point.ac) / truth.null_loss
-    return (point.rr / 2 + value * point.l1 - dual_of(point, value)) / truth.null_loss
+    """Return the duality gap relative to the null loss."""
+    gap = (ball_gap if grid == "radii" else penalized_gap)(truth.cost, point.ray, value)
+    return gap / truth.null_loss
+
+
+def dual_of(truth: Truth, point: Point, lam: Fraction) -> Fraction:
+    """Return the dual objective that the residual of a point brings."""
+    primal = point.rr / 2 + truth.cost.values(point.ray.b, lam).sum()
+    return primal - penalized_gap(truth.cost, point.ray, lam)
 
 
 def smallest_gap(truth: Truth, coefs: Coefs, lam: Fraction) -> Fraction:
@@ -171,18 +211,24 @@ def smallest_gap(truth: Truth, coefs: Coefs, lam: Fraction) -> Fraction:
     computed exactly.
     """
     own = point_of(truth, coefs)
-    dual = dual_of(own, lam)
+    dual = dual_of(truth, own, lam)
     for start in (coefs, descend(truth, coefs, lam)):
         nearer = start
         for _ in range(_POLISHES):
             point = point_of(truth, nearer)
-            dual = max(dual, dual_of(point, lam))
+            dual = max(dual, dual_of(truth, point, lam))
             nearer = newton(truth, nearer, point, lam)
-    return (own.rr / 2 + lam * own.l1 - dual) / truth.null_loss
+    return (own.rr / 2 + truth.cost.values(own.ray.b, lam).sum() - dual) / truth.null_loss
 
 
 def unit_columns(truth: Truth, columns: list[int]) -> np.ndarray:
-    return np.array([[number(n * truth.scales[j] / truth.norms[j]) for n in truth.Z[:, j]] for j in columns]).T
+    """Return columns of norm one, their rows times roots of the weights."""
+    Z = [[number(n * truth.scales[j] / truth.norms[j]) for n in truth.Z[:, j]] for j in columns]
+    return np.array(Z).T * roots(truth)[:, None]
+
+
+def roots(truth: Truth) -> np.ndarray:
+    return np.sqrt([number(w * truth.w_scale) for w in truth.w + 0 * truth.y])
 
 
 def number(exact: Fraction) -> float:
@@ -195,63 +241,92 @@ def number(exact: Fraction) -> float:
 def descend(truth: Truth, coefs: Coefs, lam: Fraction) -> Coefs:
     """Return coefficients after some cycles of coordinate descent, for columns and y of norm one."""
     columns = [j for j, norm in enumerate(truth.norms) if norm]
-    size = short(root(2 * truth.null_loss))
-    if not columns or not truth.y.any():
+    size = short(truth.size)
+    if not columns or not size:
         return coefs
-    Z = unit_columns(truth, columns)
-    a = np.array([number(coefs.get(j, Fraction(0)) * truth.norms[j] / size) for j in columns])
-    lams = [number(lam / truth.norms[j] / size) for j in columns]
-    r = np.array([number(n * truth.y_scale / size) for n in truth.y]) - Z @ a
+    Z, cost = unit_columns(truth, columns), truth.cost.pick(columns)
+    units = np.array([truth.norms[j] / size for j in columns], object)  # a_j of norm one is a_j times this
+    a = numbers(np.array([coefs.get(j, Fraction(0)) for j in columns], object) * units)
+    lams = np.where(cost.slopes, numbers(lam / size / (units * size)), 0.0)
+    bents = 1.0 + numbers(cost.curvatures(lam) / (units * size) ** 2)
+    ends = [
+        numbers(np.array([x if abs(x) == math.inf else x * unit for x, unit in zip(own, units, strict=True)], object))
+        for own in (cost.lower, cost.upper)
+    ]
+    r = np.array([number(n * truth.y_scale / size) for n in truth.y]) * roots(truth) - Z @ a
     for _ in range(_CYCLES if np.isfinite(a).all() else 0):
         for j in range(len(columns)):
             x = a[j] + Z[:, j] @ r
-            new = np.sign(x) * max(abs(x) - lams[j], 0.0)
+            new = np.clip(np.sign(x) * max(abs(x) - lams[j], 0.0) / bents[j], ends[0][j], ends[1][j])
             r += (a[j] - new) * Z[:, j]
             a[j] = new
     if not np.isfinite(a).all():
         return coefs
-    return {j: short(Fraction(b) * size / truth.norms[j]) for j, b in zip(columns, a.tolist(), strict=True) if b}
+    found = {}
+    for j, b, unit, *at in zip(columns, a.tolist(), units, *ends, cost.lower, cost.upper, strict=True):
+        if b:
+            found[j] = at[2] if b == at[0] else at[3] if b == at[1] else short(Fraction(b) / unit)
+    return boxed(truth, found)
 
 
 def newton(truth: Truth, coefs: Coefs, point: Point, lam: Fraction) -> Coefs:
-    """Return coefficients with |z_j'r| = lambda on the active columns and those beyond lambda, but for rounding."""
-    signs = {j: a > 0 for j, a in coefs.items() if truth.norms[j]}
-    signs |= {j: c > 0 for j, c in enumerate(point.corrs) if abs(c) > lam and j not in signs}
+    """Return coefficients with |z_j'r - mu_j a_j| = lambda on the active columns and those beyond lambda.
+
+    But for rounding, and for coefficients at bounds, which stay there.
+    """
+    cost, mu = truth.cost, truth.cost.curvatures(lam)
+    signs = {j: a > 0 for j, a in coefs.items() if truth.norms[j] and cost.lower[j] < a < cost.upper[j]}
+    room = cost.room(point.ray.c)
+    signs |= {j: c > 0 for j, c in enumerate(point.ray.c) if abs(c) > lam and room[j] > 0 and j not in coefs}
+    signs |= {j: True for j, norm in enumerate(truth.norms) if norm and not cost.slopes[j]}
     if not signs or not point.rr:
         return coefs
-    rho = short(root(point.rr))
-    corrs = [number((point.corrs[j] - (lam if up else -lam)) / truth.norms[j] / rho) for j, up in signs.items()]
+    rho, columns = short(root(point.rr)), list(signs)
+    norms = np.array([truth.norms[j] for j in columns], object)
+    leans = np.array([(lam if up else -lam) if cost.slopes[j] else Fraction(0) for j, up in signs.items()], object)
+    leans += mu[columns] * [coefs.get(j, Fraction(0)) for j in columns]
+    corrs = numbers((point.corrs[columns] - leans) / norms / rho)
     if not np.isfinite(corrs).all():
         return coefs
-    _, sizes, right = np.linalg.svd(unit_columns(truth, list(signs)), full_matrices=False)
+    ridges = np.diag(np.sqrt(numbers(mu[columns] / norms**2)))
+    _, sizes, right = np.linalg.svd(np.vstack([unit_columns(truth, columns), ridges]), full_matrices=False)
     kept = sizes > 1e-14 * sizes[0]
     moves = right[kept].T @ ((right[kept] @ corrs) / sizes[kept] ** 2)
-    return {
+    moved = {
         j: coefs.get(j, Fraction(0)) + short(Fraction(move) * rho / truth.norms[j])
-        for j, move in zip(signs, moves.tolist(), strict=True)
+        for j, move in zip(columns, moves.tolist(), strict=True)
     }
+    return boxed(truth, {**coefs, **moved})
 
 
-def short(exact: Fraction) -> Fraction:
-    """Return a number to 64 bits, so that integers do not grow from step to step."""
+def boxed(truth: Truth, coefs: Coefs) -> Coefs:
+    """Return coefficients inside their bounds."""
+    return {j: max(truth.cost.lower[j], min(truth.cost.upper[j], a)) for j, a in coefs.items()}
+
+
+def numbers(exact: np.ndarray) -> np.ndarray:
+    return np.array([number(x) for x in exact])
+
+
+def short(exact: Fraction, bits: int = 64) -> Fraction:
+    """Return a number to so many bits, so that integers do not grow from step to step."""
     if not exact:
         return exact
-    shift = 64 - (exact.numerator.bit_length() - exact.denominator.bit_length())
+    shift = bits - (exact.numerator.bit_length() - exact.denominator.bit_length())
     return int(exact * Fraction(2) ** shift) / Fraction(2) ** shift
 
 
-def dual_loss(truth: Truth, point: Point, lam: Fraction, d: Fraction) -> Fraction:
-    """Bound what a residual that is off by a norm of d takes from the dual objective; s falls as max |z_j'r| rises."""
-    s = abs(dual_scale(point, lam))
-    lost = min(Fraction(1), max(truth.norms) * d / point.largest) if point.largest else Fraction(1)
-    return s * (abs(point.yr) * lost + root(2 * truth.null_loss) * d) + s * s * (root(point.rr) * d + d * d / 2)
+def lost(truth: Truth, point: Point, lam: Fraction, d: Fraction) -> Fraction:
+    """Bound what a residual that is off by a norm of d takes from the dual objective."""
+    off = np.array([norm * d for norm in truth.norms], object)
+    return dual_loss(truth.cost, point.ray, lam, off, (d, truth.size, root(point.rr)))
 
 
 def rounding_of_residual(truth: Truth, point: Point, claim: Claim) -> Fraction:
     """Bound what the gap gains if the dual point is made of y - Z a as float64 has it, off by gamma of its terms."""
-    terms = root(2 * truth.null_loss) + sum((abs(a) * truth.norms[j] for j, a in claim.scaled.items()), Fraction(0))
+    terms = truth.size + sum((abs(a) * truth.norms[j] for j, a in claim.scaled.items()), Fraction(0))
     d = (truth.y.size + len(claim.scaled) + 8) * _U * terms
-    return dual_loss(truth, point, claim.value, d) / truth.null_loss
+    return lost(truth, point, claim.value, d) / truth.null_loss
 
 
 def rounding_of_coefs(truth: Truth, point: Point, claim: Claim) -> Fraction:
@@ -264,15 +339,26 @@ def rounding_of_coefs(truth: Truth, point: Point, claim: Claim) -> Fraction:
     d = sum((change[j] * truth.norms[j] for j in change), Fraction(0))
     rho = root(point.rr)
     if claim.grid == "radii":
-        bound = claim.value * max(truth.norms) * d + d * (2 * rho + root(2 * truth.null_loss)) + d * d
+        bound = claim.value * max(truth.norms) * d + d * (2 * rho + truth.size) + d * d
+        lam = Fraction(0)
     else:
         bound = claim.value * sum(change.values(), Fraction(0)) + rho * d + d * d / 2
-        bound += dual_loss(truth, point, claim.value, d)
+        bound += lost(truth, point, claim.value, d)
+        lam = claim.value
+    mu = truth.cost.curvatures(lam)
+    bound += sum((mu[j] * own * (abs(claim.scaled[j]) + own) for j, own in change.items()), Fraction(0))
     return bound / truth.null_loss
 
 
 def judge(
-    path: LassoPath, X: Any, values: np.ndarray, y: np.ndarray, rows: Any = slice(None), strict: bool = False
+    path: LassoPath,
+    X: Any,
+    values: np.ndarray,
+    y: np.ndarray,
+    asked: General = PLAIN,
+    *,
+    rows: Any = slice(None),
+    strict: bool = False,
 ) -> Verdict:
     """Judge a path on some rows of X, which holds `values`.
 
@@ -280,17 +366,25 @@ def judge(
     coefficients. Where that may be why a claim is below their gap, any dual point that proves it will do; unless
     `strict`, which is without `SLACK`, too.
     """
-    settings = path.settings
-    truth = truth_of(values[rows], y[rows], settings["fit_intercept"], settings["standardize"])
+    settings, own = path.settings, asked.on(rows)
+    truth = truth_of(values[rows], y[rows], settings["fit_intercept"], settings["standardize"], own)
     faults = _look(path, truth.y.size)
     for k in range(len(path)):
-        claim = _claim(path, k)
+        claim = _claim(path, k, truth.total * Fraction(asked.l1_ratio))
         if claim is not None:
             faults += [Fault(kind, f"point {k}: {text}") for kind, text in _judge_point(truth, claim, strict)]
     if not any(fault.kind == "non-finite" for fault in faults):
-        faults += _judge_units(path, X, values, y, rows)
+        faults += _judge_bounds(path, asked) + _judge_units(path, X, values, y, asked, rows)
     certified = sum(status is Status.CERTIFIED for status in path.statuses)
     return Verdict(len(path), certified, tuple(faults))
+
+
+def _judge_bounds(path: LassoPath, asked: General) -> list[Fault]:
+    """Look for coefficients outside of the bounds, as users have both."""
+    coefs = path.coefs.toarray()
+    lower, upper = (ends[:, None] for ends in asked.bounds(len(coefs)))
+    outside = (coefs < lower) | (coefs > upper)
+    return [Fault("wrong", f"{outside.sum()} coefficients outside of their bounds")] if outside.any() else []
 
 
 def _look(path: LassoPath, m: int) -> list[Fault]:
@@ -311,9 +405,9 @@ def _look(path: LassoPath, m: int) -> list[Fault]:
     return faults
 
 
-def _claim(path: LassoPath, k: int) -> Claim | None:
-    """Return what is claimed of a point; None where its numbers are not finite."""
-    m, grid = path.settings["n_samples"], path.settings["grid"]
+def _claim(path: LassoPath, k: int, unit: Fraction) -> Claim | None:
+    """Return what is claimed of a point, with lambda = unit alpha; None where its numbers are not finite."""
+    grid = path.settings["grid"]
     columns = []
     for matrix in (path.scaled_coefs, path.coefs):
         part = slice(matrix.indptr[k], matrix.indptr[k + 1])
@@ -325,7 +419,7 @@ def _claim(path: LassoPath, k: int) -> Claim | None:
         return None
     alpha, radius, r2 = map(Fraction, numbers)
     scaled, coefs = ({j: Fraction(a) for j, a in column.items()} for column in columns)
-    value = radius if grid == "radii" else m * alpha
+    value = radius if grid == "radii" else unit * alpha
     tol = Fraction(float(path.settings["tol"]))
     return Claim(grid, value, tol, float(path.gaps[k]), path.statuses[k], radius, r2, scaled, coefs)
 
@@ -333,23 +427,30 @@ def _claim(path: LassoPath, k: int) -> Claim | None:
 def _judge_point(truth: Truth, claim: Claim, strict: bool) -> list[tuple[str, str]]:
     """Return what is wrong with a point."""
     faults, slack = [], Fraction(0) if strict else SLACK
-    point = point_of(truth, claim.scaled)
+    inside = boxed(truth, claim.scaled)
+    if any(abs(a - inside[j]) > 4 * _U * abs(inside[j]) for j, a in claim.scaled.items()):
+        faults.append(("wrong", "scaled coefficients outside of their bounds"))
+    claim = claim._replace(scaled=inside)  # bounds in these units are rounded
+    point = point_of(truth, inside)
     gap = gap_of(truth, point, claim.grid, claim.value)
     may_be_better = claim.grid == "alphas" and not strict and claim.gap < gap
     if may_be_better and gap <= claim.gap + rounding_of_residual(truth, point, claim):
-        gap = smallest_gap(truth, claim.scaled, claim.value)
+        gap = smallest_gap(truth, inside, claim.value)
     said = f"claimed {claim.gap:.3e}, is {_told(gap)}, {claim.status.value}, {len(claim.scaled)} active"
     if math.isfinite(claim.gap):
         said += f", truth less claim {_told(gap - Fraction(claim.gap))}"
         if Fraction(claim.gap) < gap * (1 - slack) - slack:
             faults.append(("below truth", said))
         if claim.scaled != claim.coefs:
-            back = point_of(truth, {j: b / truth.factors[j] for j, b in claim.coefs.items()})
+            back = point_of(truth, boxed(truth, {j: b / truth.factors[j] for j, b in claim.coefs.items()}))
             found = gap_of(truth, back, claim.grid, claim.value)
-            if found > (Fraction(claim.gap) + rounding_of_coefs(truth, point, claim) + slack) * (1 + slack):
+            is_above = found > (Fraction(claim.gap) + slack) * (1 + slack)
+            if is_above and found > (Fraction(claim.gap) + rounding_of_coefs(truth, point, claim) + slack) * (
+                1 + slack
+            ):
                 faults.append(("below truth", f"{said}; of the coefficients as given {_told(found)}"))
     else:
-        size = gap + claim.value * max(truth.norms) * root(2 * truth.null_loss) / truth.null_loss
+        size = gap + claim.value * max(truth.norms) * truth.size / truth.null_loss
         if math.isnan(claim.gap) or size < _LARGEST:
             faults.append(("non-finite", said))
     if claim.status is Status.CERTIFIED and not (claim.gap <= claim.tol and gap <= claim.tol * (1 + slack) + slack):
@@ -363,22 +464,29 @@ def _judge_point(truth: Truth, claim: Claim, strict: bool) -> list[tuple[str, st
     elif abs(point.l1 - claim.radius) > point.l1 / 10**12 + _SMALLEST:
         faults.append(("wrong", f"radius {_told(claim.radius)}, ||a||_1 = {_told(point.l1)}"))
     # Made of S and F, it may lose as much as the terms of the fit are larger than y.
-    r2 = (truth.null_loss - point.rr / 2) / truth.null_loss if truth.y.any() else -point.rr / 2
+    is_explained = project(truth, truth.y)[0].any()
+    r2 = (truth.null_loss - point.rr / 2) / truth.null_loss if is_explained else -point.rr / 2
     fitted = sum((abs(a) * truth.norms[j] for j, a in claim.scaled.items()), Fraction(0))
     if abs(claim.r2 - r2) > (1 + fitted**2 / truth.null_loss) / 10**9:
         faults.append(("wrong", f"r2 {_told(claim.r2)}, is {_told(r2)}"))
     return faults
 
 
-def _judge_units(path: LassoPath, X: Any, values: np.ndarray, y: np.ndarray, rows: Any) -> list[Fault]:
+def _judge_units(path: LassoPath, X: Any, values: np.ndarray, y: np.ndarray, asked: General, rows: Any) -> list[Fault]:
     """Compare intercepts and predictions with the coefficients, in long double, up to rounding of their terms."""
     faults = []
     u, coefs = float(_U), path.coefs.toarray().astype(np.longdouble)
-    known, response = values[rows].astype(np.longdouble), y[rows].astype(np.longdouble)
+    shift = np.zeros(len(y)) if asked.offset is None else asked.offset
+    response = (y.astype(np.longdouble) - shift)[rows]
+    known, weights = values[rows].astype(np.longdouble), asked.on(rows).sample_weight
     terms = len(response) + np.diff(path.coefs.indptr) + 8
     if path.settings["fit_intercept"]:
-        exact = response.mean() - known.mean(axis=0) @ coefs
-        size = np.abs(response).mean() + np.abs(known).mean(axis=0) @ np.abs(coefs)
+
+        def mean(numbers: np.ndarray) -> np.ndarray:
+            return np.average(numbers, axis=0, weights=None if weights is None else weights.astype(np.longdouble))
+
+        exact = mean(response) - mean(known) @ coefs
+        size = mean(np.abs(response)) + mean(np.abs(known)) @ np.abs(coefs)
     else:
         exact, size = np.zeros(len(path)), np.zeros(len(path))
     wrong = ~(np.abs(path.intercepts - exact) <= terms * (u * size + float(_SMALLEST)))
@@ -386,13 +494,13 @@ def _judge_units(path: LassoPath, X: Any, values: np.ndarray, y: np.ndarray, row
         k = int(np.argmax(wrong))
         faults.append(Fault("wrong", f"point {k}: intercept {path.intercepts[k]!r}, is {exact[k]!r}"))
     try:
-        predicted = path.predict(X)
+        predicted = path.predict(X, **({} if asked.offset is None else {"offset": shift}))
     except Exception as error:
         return [*faults, Fault("errors", repr(error))]
     if not np.isfinite(predicted).all():
         return [*faults, Fault("non-finite", "predictions")]
-    exact = values.astype(np.longdouble) @ coefs + path.intercepts
-    size = np.abs(values).astype(np.longdouble) @ np.abs(coefs) + np.abs(path.intercepts)
+    exact = values.astype(np.longdouble) @ coefs + path.intercepts + shift[:, None]
+    size = np.abs(values).astype(np.longdouble) @ np.abs(coefs) + np.abs(path.intercepts) + np.abs(shift)[:, None]
     terms = np.diff(path.coefs.indptr) + 8
     if not (np.abs(predicted - exact) <= terms * (u * size + float(_SMALLEST))).all():
         faults.append(Fault("wrong", f"predictions off by {np.abs(predicted - exact).max():.3e}"))

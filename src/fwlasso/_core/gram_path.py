@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .cholesky import make_factor
+from .costs import Cost, bounds, exchange, is_plain, lean, settle, slope
 from .gram_gaps import ROUND_UP, magnitude_of, sums_of
 from .gram_nodes import ABOVE, SOLVED, STUCK, Node, NodeState, Workspace, advance_node, begin, give_up
 from .gram_targets import About, Nodes, Targets, fraction_inside, gap_at, is_zero, lam_ahead, lam_between, position_of
 from .jit import inner_kernel, kernel
-from .moments import Matrix, Moments, Vector
+from .moments import Matrix, Moments, NullModel, Vector, gamma, null_model
 
 # The fraction of the gap asked for that nodes are solved to.
 _NODE = 0.1
@@ -64,6 +65,7 @@ class Walk(NamedTuple):
 
     work: Workspace
     nodes: Nodes
+    null: NullModel
     coefs: Matrix  # a row for every point
     answers: Any  # a recarray of Answer
     g: Vector  # of a mix
@@ -80,16 +82,19 @@ class Limits(NamedTuple):
 def make_walk(moments: Moments, n_points: int) -> Walk:
     """Return the beginning of a path."""
     p, n_slots = moments.xty.size, _DEPTH + 2
-    work = Workspace(make_factor(moments.gram, moments.norms), np.zeros(p), np.empty(p), np.recarray(1, NodeState))
+    factor, state = make_factor(moments.gram, moments.norms), np.recarray(1, NodeState)
+    work = Workspace(factor, np.zeros(p), np.zeros(p), np.empty(p), state)
     nodes = Nodes(np.arange(n_slots), np.recarray(n_slots, About), np.empty((n_slots, p)), np.empty((n_slots, p)))
-    # Above lambda_max the solution is zero, and the correlations do not change.
-    lambda_max = np.abs(moments.xty).max(initial=0.0)
-    nodes.about[0] = (2.0 * lambda_max, 0.0, moments.y_norm, 0.0, 0)
-    nodes.about[1] = (lambda_max, 0.0, moments.y_norm, 0.0, 0)
-    nodes.b[:2], nodes.g[:2] = 0.0, moments.xty
+    # Above its lambda the null model is the solution, and the correlations do not change.
+    null = null_model(moments)
+    n_active, more = np.count_nonzero(null.coefs), float(moments.norms @ np.abs(null.coefs))
+    magnitude = (moments.y_norm + more) * (1.0 + gamma(n_active + 4.0)) if more else moments.y_norm
+    for slot in range(2):
+        nodes.about[slot] = ((2.0 - slot) * null.lam, 0.0, magnitude, n_active, 0)
+        nodes.b[slot], nodes.g[slot] = null.coefs, null.corrs
     standing = np.recarray(1, Standing)
     standing[0] = (0, 0, _FIRST_STRIDE, 0, 0, 0, 0)
-    return Walk(work, nodes, np.empty((n_points, p)), np.recarray(n_points, Answer), np.empty(p), standing)
+    return Walk(work, nodes, null, np.empty((n_points, p)), np.recarray(n_points, Answer), np.empty(p), standing)
 
 
 @kernel
@@ -103,7 +108,7 @@ def advance(targets: Targets, moments: Moments, walk: Walk, limits: Limits, budg
     spent = 0.0
     while at.n_done < n_points and spent < budget:
         if at.depth == 0:
-            _go_ahead(targets, walk)
+            _go_ahead(targets, moments.cost, walk)
         left, top = nodes.slots[1], nodes.slots[1 + at.depth]
         about = nodes.about[top]
         node = Node(about.lam, nodes.b[top], nodes.g[top], nodes.b[left], nodes.g[left], nodes.about[left].magnitude)
@@ -134,7 +139,7 @@ def _settle(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> f
             stride = n_points * min(_LONGER, max(_SHORTER, change)) if n_points > 1 else 2.0
             at.stride = min(_LONGEST_STRIDE, max(1.0, stride))
             is_ahead = False
-        if middle >= 0 and _go_between(targets, walk, middle):
+        if middle >= 0 and _go_between(targets, moments.cost, walk, middle):
             break
         if n_points > 0:
             walk.answers[at.n_done].n_rounds = at.n_rounds
@@ -174,18 +179,20 @@ def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, 
     nodes, answer = walk.nodes, walk.answers[k]
     slot, b = nodes.slots[1], walk.coefs[k]
     n_active = _mix(nodes, slot, right, t, b, walk.g)
+    _clip(moments.cost, b)
     first, second = nodes.about[slot], nodes.about[right]
     magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP
     n_most = max(n_active, first.n_active, second.n_active)
     sums = sums_of(moments, b, walk.g, magnitude, n_most)
     fraction = fraction_inside(targets.penalty, targets.values[k], sums.l1)
-    if fraction < 1.0:  # a mix with zero; its magnitude is no larger
+    if fraction < 1.0:  # a mix with the null model; its magnitude is no larger
         for j in range(b.size):
-            b[j] *= fraction
-            walk.g[j] = fraction * walk.g[j] + (1.0 - fraction) * moments.xty[j]
+            b[j] = fraction * b[j] + (1.0 - fraction) * walk.null.coefs[j]
+            walk.g[j] = fraction * walk.g[j] + (1.0 - fraction) * walk.null.corrs[j]
         sums = sums_of(moments, b, walk.g, magnitude, n_most + 4.0)
     answer.l1, answer.qy, answer.qq = sums.l1, sums.qy, sums.qy - sums.qr
-    answer.gap, answer.rounding = gap_at(targets.penalty, targets.values[k], sums)
+    lam = (1.0 - t) * first.lam + t * second.lam
+    answer.gap, answer.rounding = gap_at(targets.penalty, targets.values[k], lam, moments, b, walk.g, sums)
     answer.n_rounds, answer.is_limited = 0, first.is_limited | second.is_limited
     return answer.gap, answer.rounding
 
@@ -203,7 +210,33 @@ def _mix(nodes: Nodes, left: int, right: int, t: float, b: Vector, g: Vector) ->
 
 
 @inner_kernel
-def _go_ahead(targets: Targets, walk: Walk) -> None:
+def _predict(cost: Cost, work: Workspace, j: int, lam: float, b: float, ahead: float, corr: float, near: float) -> None:
+    """Set the sign and the rest of a coefficient that was b and is to be `ahead`, where z_j'r is to be `corr`.
+
+    One that is free stays so if its correlation is above a fraction `near` of lambda.
+    """
+    sign = rest = 0.0
+    if work.factor.scale[j] > 0.0:
+        sign, rest = settle(cost, j, b)
+        kink = lam * slope(cost, j) * sign
+        if sign != 0.0 and kink != 0.0 and abs(corr - (lean(cost, lam, j, sign, b) - kink)) <= near * lam:
+            sign, rest = 0.0, 0.0
+        else:
+            sign, rest = exchange(cost, lam, j, sign, rest, ahead, corr, ABOVE)
+    work.sign[j], work.rest[j] = sign, rest
+
+
+@inner_kernel
+def _clip(cost: Cost, b: Vector) -> None:
+    """Bring a mix of coefficients that rest at bounds back to these, from which a rounding may have led it."""
+    if not is_plain(cost):
+        for j in range(b.size):
+            low, high = bounds(cost, j)
+            b[j] = min(max(b[j], low), high)
+
+
+@inner_kernel
+def _go_ahead(targets: Targets, cost: Cost, walk: Walk) -> None:
     """Begin a node to the right of the last one, from the line through the last two."""
     at, nodes, work = walk.standing[0], walk.nodes, walk.work
     before, left, top = nodes.slots[0], nodes.slots[1], nodes.slots[2]
@@ -212,18 +245,15 @@ def _go_ahead(targets: Targets, walk: Walk) -> None:
     t = (nodes.about[left].lam - lam) / (nodes.about[before].lam - nodes.about[left].lam)
     _mix(nodes, before, left, 1.0 + t, nodes.b[top], nodes.g[top])
     for j in range(work.sign.size):
-        b, ahead = nodes.b[left, j], nodes.b[top, j]
-        corr = nodes.g[top, j]
-        is_active = b * ahead > 0.0 if b != 0.0 else abs(corr) > lam * ABOVE and work.factor.scale[j] > 0.0
-        work.sign[j] = np.sign(b if b != 0.0 else corr) if is_active else 0.0
-        nodes.b[top, j], nodes.g[top, j] = b, nodes.g[left, j]
+        _predict(cost, work, j, lam, nodes.b[left, j], nodes.b[top, j], nodes.g[top, j], -1.0)
+        nodes.b[top, j], nodes.g[top, j] = nodes.b[left, j], nodes.g[left, j]
     nodes.about[top].lam = lam
     at.depth, at.n_between = 1, 0
     begin(work)
 
 
 @inner_kernel
-def _go_between(targets: Targets, walk: Walk, k: int) -> bool:
+def _go_between(targets: Targets, cost: Cost, walk: Walk, k: int) -> bool:
     """Begin a node for point k between the last one and the one on top; return whether there is room for it."""
     at, nodes, work = walk.standing[0], walk.nodes, walk.work
     left, right = nodes.slots[1], nodes.slots[1 + at.depth]
@@ -235,9 +265,7 @@ def _go_between(targets: Targets, walk: Walk, k: int) -> bool:
     t = (nodes.about[left].lam - lam) / (nodes.about[left].lam - nodes.about[right].lam)
     _mix(nodes, left, right, t, nodes.b[top], nodes.g[top])
     for j in range(work.sign.size):
-        b, corr = nodes.b[top, j], nodes.g[top, j]
-        is_active = abs(corr) > (_NEAR if b != 0.0 else ABOVE) * lam and work.factor.scale[j] > 0.0
-        work.sign[j] = np.sign(b if b != 0.0 else corr) if is_active else 0.0
+        _predict(cost, work, j, lam, nodes.b[top, j], nodes.b[top, j], nodes.g[top, j], _NEAR)
         nodes.b[top, j], nodes.g[top, j] = nodes.b[left, j], nodes.g[left, j]
     nodes.about[top].lam = lam
     at.depth += 1

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .cholesky import Indices
-from .gram_gaps import Sums, ball_gap, penalty_gap
+from .costs import largest_pull
+from .gram_gaps import Sums, point_gap, radius_gap
 from .jit import by_type
 from .moments import Matrix, Moments, Vector, gamma
 from .penalties import L1, L1Ball, Penalty
@@ -64,8 +65,10 @@ def is_zero(penalty: Penalty, value: float, lambda_max: float) -> bool:
 
 
 @by_type
-def gap_at(penalty: Penalty, value: float, sums: Sums) -> tuple[float, float]:
-    """Return a bound of the gap of a point, and how much of it is rounding."""
+def gap_at(
+    penalty: Penalty, value: float, lam: float, moments: Moments, b: Vector, g: Vector, sums: Sums
+) -> tuple[float, float]:
+    """Return a bound of the gap of a point that solves for about lam, and how much of it is rounding."""
 
 
 @by_type
@@ -90,7 +93,7 @@ def lam_between(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, left: 
 
 @lowest_lam.register(L1)
 def _(penalty, values, moments, goal):
-    return min(values[values > 0.0].min(initial=np.inf), _SMALLEST * np.abs(moments.xty).max(initial=0.0))
+    return min(values[values > 0.0].min(initial=np.inf), _SMALLEST * largest_pull(moments.cost, moments.xty))
 
 
 @is_zero.register(L1)
@@ -99,8 +102,8 @@ def _(penalty, value, lambda_max):
 
 
 @gap_at.register(L1)
-def _(penalty, value, sums):
-    return penalty_gap(value, sums)
+def _(penalty, value, lam, moments, b, g, sums):
+    return point_gap(moments.cost, value, moments, b, g, sums)
 
 
 @fraction_inside.register(L1)
@@ -124,7 +127,7 @@ def _(penalty, targets, k, nodes, first, second):
 def _(penalty, values, moments, goal):
     # Of a solution for lam, lam * radius bounds the gap for every radius beyond its norm. There is nothing to solve
     # below the rounding of correlations.
-    lambda_max = np.abs(moments.xty).max(initial=0.0)
+    lambda_max = largest_pull(moments.cost, moments.xty)
     rounding = gamma(moments.n_ops + 8.0) * moments.y_norm * moments.norms.max(initial=0.0)
     floor = min(max(rounding, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
     return max(floor, _FRACTION_OF_GAP * goal / values[-1] if values[-1] > 0.0 else 0.0)
@@ -136,8 +139,8 @@ def _(penalty, value, lambda_max):
 
 
 @gap_at.register(L1Ball)
-def _(penalty, value, sums):
-    return ball_gap(value, sums)
+def _(penalty, value, lam, moments, b, g, sums):
+    return radius_gap(moments.cost, value, lam, moments, b, g, sums)
 
 
 @fraction_inside.register(L1Ball)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.columns import Vector
 from .._core.losses import Loss, Squared
 from .._core.penalties import Penalty
 from .._core.problem import Problem
@@ -74,7 +75,7 @@ def follow(
     """
     columns = LocalPass(problem, workers) if columns is None else columns
     targets = make_targets(penalties)
-    objective = make_objective(problem, loss, targets.bend)
+    objective = make_objective(problem, loss, columns)
     path = CertifiedPath(objective, columns, Request(targets, goal, max_iter, tell), workers, tuning)
     try:
         with one_blas_thread():
@@ -102,7 +103,7 @@ class CertifiedPath:
         self._targets = asked.targets
         self._pace = Pace(tuning, columns.summary.n_columns)
         self._working_set = WorkingSet(objective, columns, workers)
-        self._duplicates = Duplicates(columns)
+        self._duplicates = Duplicates(columns, objective.problem.cost)
         self._members = np.empty(0, np.int64)  # places in the working set
         self._zero = self._left = zero_node(objective, columns)
         self._n_active = 0  # of the node solved last
@@ -131,7 +132,7 @@ class CertifiedPath:
         problem = self._objective.problem
         self._floor = self._targets.lowest_lam(problem, self._zero.lam, self._asked.goal, self._tuning)
         self._grid_lams = self._targets.grid_lams(self._floor)
-        self._screening = Screening(self._columns, self._zero, self._objective.bend, problem.n_samples)
+        self._screening = Screening(self._columns, self._zero, problem.n_samples)
         while self._pending and self._left.lam > self._floor:
             n_before = len(self.points)
             self._working_set.next_stride()
@@ -231,7 +232,7 @@ class CertifiedPath:
         start = start_between(self._columns, span.left, span.right, t)
         node = self._solve(start, self._targets.split(span, t, depth), tuning.solve)
         if certify:
-            (node,) = self._certify([node], [math.inf])
+            (node,) = self._certify([node], [None])
         return [
             *self._between(make_span(self._objective, span.left, node), depth + 1, certify=certify),
             node,
@@ -251,21 +252,22 @@ class CertifiedPath:
 
     # 3. Certificates over all columns ----------------------------------------------------------------------------
 
-    def _read(self, nodes: Sequence[Node]) -> list[float]:
-        """Read all columns, unless few survive; return bounds of the correlations, infinite if unknown."""
+    def _read(self, nodes: Sequence[Node]) -> list[Vector | None]:
+        """Read all columns, unless few survive; return what bounds the correlations, None if unknown."""
         screening = self._screening
         screening.restart()
-        bounds = [math.inf] * len(nodes)
+        bounds: list[Vector | None] = [None] * len(nodes)
         if screening.has_read or self._cost(screening.survivors(nodes), nodes) > self._tuning.few_to_read:
             which = _evenly(range(len(nodes)), self._pace.n_anchors)
             for k, bound in zip(which, screening.correlate([nodes[k] for k in which]), strict=True):
                 bounds[k] = bound
         return bounds
 
-    def _certify(self, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
+    def _certify(self, nodes: Sequence[Node], bounds: Sequence[Vector | None]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given bounds of their correlations."""
-        nodes = [node.bounded_by(bound) for node, bound in zip(nodes, bounds, strict=True)]
-        unknown = [k for k, bound in enumerate(bounds) if bound == math.inf]
+        pairs = zip(nodes, bounds, strict=True)
+        nodes = [node if bound is None else node.bounded_by(bound) for node, bound in pairs]
+        unknown = [k for k, bound in enumerate(bounds) if bound is None]
         violators, survived = self._bound(nodes, unknown)
         n_solved = 0
         for _ in range(self._tuning.max_rounds):
@@ -306,18 +308,18 @@ class CertifiedPath:
             cost, n_fresh = self._cost(survivors, some), len(rest) if survived.n_anchors else math.isqrt(len(rest))
             if 2.0 * cost > self._tuning.cost(1.0, n_fresh):
                 read = _evenly(rest, n_fresh)
-                max_corrs = screening.correlate([nodes[k] for k in read])
+                tops = screening.correlate([nodes[k] for k in read])
                 violators.append(screening.violators())
                 survived = survived.with_more(Survived(survivors.size, cost, survived.n_anchors + n_fresh))
             else:
                 survived = survived.with_more(Survived(survivors.size, cost))
                 read = rest
                 found = screening.correlate_some(survivors, some)
-                max_corrs = found.max_corrs.tolist()
+                tops = found.tops
                 violators.append(found.violators)
                 self._n_dots += survivors.size * len(some)
-            for k, max_corr in zip(read, max_corrs, strict=True):
-                nodes[k] = nodes[k].bounded_by(max_corr)
+            for k, bound in zip(read, tops, strict=True):
+                nodes[k] = nodes[k].bounded_by(bound)
             rest = [k for k in rest if k not in read]
         return np.unique(np.concatenate(violators)), survived
 

@@ -1,6 +1,6 @@
 """What a path is asked for: solutions at lambdas, or at radii, which lie between those at lambdas.
 
-Both have the penalties, from sparse to dense, their bend, and the same methods.
+Both have the penalties, from sparse to dense, and the same methods.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.columns import Vector
 from .._core.moments import rounding_bound as gamma
-from .._core.penalties import L1, L1Ball, Penalty, bend
+from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .nodes import Node, Span
 from .objectives import Objective
@@ -26,7 +26,6 @@ class AlphaTargets:
 
     def __init__(self, penalties: Sequence[Penalty]) -> None:
         self.penalties = penalties
-        self.bend = float(bend(penalties[-1]))
 
     def is_zero(self, penalty: Penalty, lambda_max: float) -> bool:
         """Tell whether a = 0 is the solution."""
@@ -67,8 +66,6 @@ class AlphaTargets:
 
 class RadiusTargets:
     """Points at radii: every one is an interpolation between solutions of the penalized problem, by their norms."""
-
-    bend = 0.0
 
     def __init__(self, penalties: Sequence[L1Ball]) -> None:
         self.penalties = penalties

@@ -4,12 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.costs import clip
 from .._core.jit import kernel
+from .._core.samples import from_root, to_root
 from .._core.subproblem.descent import SubIterate, active_places, totals
 from .._core.subproblem.rounds import Aim
 from .._core.subproblem.solve import Look, Subproblem
 from .._core.sweeps import Indices
 from .._core.threads import Workers
+from ..problem.certificate import altered
 from ..problem.passes import ColumnPass
 from ..problem.points import BURST_BYTES
 from ..status import Status
@@ -42,14 +45,15 @@ class WorkingSet:
         problem, summary = objective.problem, columns.summary
         self._objective = objective
         self._source = columns
+        self._samples = summary.samples
         self._n_dots_in_burst = int(BURST_BYTES / (summary.nbytes / summary.n_columns))
         self._columns = np.empty(0, np.int64)  # by place, as what follows; -1: it is free
         self._sizes = np.empty(0)  # of columns before they were centred
         self._asked_in = np.empty(0, np.int64)  # the last stride that it was asked for in
         self._order = np.empty(0, np.int64)  # the places that are not free, in the order of their columns
         self._stride = 0
-        self._copier = Copier(problem, summary, objective.bend, workers)
-        start = SubIterate(np.empty(0), np.empty(0), np.array(problem.y))
+        self._copier = Copier(problem, summary, workers)
+        start = SubIterate(np.empty(0), np.empty(0), self._copier.copies.y.copy())
         self.subproblem = Subproblem(self._copier.copies, start, workers)
         self._knows_residual = True
         self._turns = Turns(objective, self.subproblem, workers) if isinstance(objective, ConvexLoss) else None
@@ -85,6 +89,8 @@ class WorkingSet:
         free = np.flatnonzero(self._columns < 0)[: columns.size]
         places = np.append(free, np.arange(self._columns.size, self._columns.size + columns.size - free.size))
         self._copier.copy(taken, places)
+        if not np.isfinite(self._copier.copies.norms2[places]).all():
+            raise altered()
         n_more = self._copier.room - self._columns.size
         if n_more > 0:
             more = np.full(n_more, -1, np.int64)
@@ -114,10 +120,10 @@ class WorkingSet:
         places = self.places(start.columns)
         iterate = self.subproblem.iterate
         iterate.coefs[:] = 0.0
-        iterate.coefs[places] = start.coefs
-        self._knows_residual = start.residual is not None
+        iterate.coefs[places] = inside = clip(self._copier.copies.cost, places, start.coefs)
+        self._knows_residual = start.residual is not None and np.array_equal(inside, start.coefs)
         if start.residual is not None:
-            iterate.residual[:] = start.residual
+            iterate.residual[:] = to_root(self._samples, start.residual)
         return places
 
     def aim(self, lam: float, radius: float, goal: float, max_rounds: int) -> Aim:
@@ -143,10 +149,10 @@ class WorkingSet:
     def node(self, members: Indices, lam: float) -> Node:
         """Return where we stand after `solve` as a node."""
         iterate = self.subproblem.iterate
-        _, _, _, max_corr = totals(self.subproblem.copies.xty, iterate, members, lam)
+        _, _, _, max_corr = totals(self.subproblem.copies, iterate, members, lam)
         active = active_places(iterate, members)
         active = active[np.argsort(self._columns[active])]
-        fit = iterate.residual.copy() if self._turns is None else self._turns.eta
+        fit = from_root(self._samples, iterate.residual).copy() if self._turns is None else self._turns.eta
         return self._objective.node(
             lam, self._columns[active], iterate.coefs[active], self._sizes[active], fit, max_corr=max_corr
         )

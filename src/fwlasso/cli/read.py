@@ -37,7 +37,7 @@ def read_data(source: Input, detail: Detail) -> Store | Table:
         if source == Input(file, zero_based=source.zero_based) and file.is_dir():
             data: Store | Table = open_store(file)
         else:
-            data = read_table(file, source.target, **_chosen(source), **_of_samples(source))
+            data = read_table(file, source.target, **_chosen(source), **_of_samples(source), impute=source.impute)
         _warn_of_doubts(data, np.unique(data.y), source)
     note_first_index(data, file, detail, source.zero_based)
     return data
@@ -53,6 +53,11 @@ def read_sums(source: Input, detail: Detail, options: Options) -> SummedTable | 
         return None
     is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
     if GRAM not in options.entry.routes or not (is_large or options.entry.routes == (GRAM,)):
+        return None
+    if source.impute is not None and is_large:
+        remedy = "fwlasso convert --impute mean makes a store of it"
+        raise ValueError(f"impute: {file} is large beside the memory, and would be read once: {remedy}")
+    if source.impute is not None:
         return None
     with noting_warnings(detail), steps_of(detail) as show:
         wanted = _chosen(source) | {"fit_intercept": options.fit_intercept, "n_threads": options.n_threads}
@@ -70,7 +75,8 @@ def read_sums(source: Input, detail: Detail, options: Options) -> SummedTable | 
 def _chosen(source: Input) -> dict[str, Any]:
     """Return what is taken of a file, as its readers ask for it."""
     zero_based = "auto" if source.zero_based is None else source.zero_based
-    return {"zero_based": zero_based, "columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
+    names = {"columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
+    return {"zero_based": zero_based, **names, "drop_missing": source.drop_missing}
 
 
 def _of_samples(source: Input) -> dict[str, Any]:
@@ -93,7 +99,9 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Input
         if suffix in LIBSVM and target is None:
             held_out = read_libsvm_rows(file, data.first_index, source.zero_based)
         elif suffix in TABLES and names is not None:  # all by name, the response, too
-            found = read_table(file, target or data.target, columns=names)
+            means = None if data.means is None else dict(zip(names, data.means.tolist(), strict=True))
+            gaps: dict[str, Any] = {"drop_missing": source.drop_missing, "impute": means}
+            found = read_table(file, target or data.target, columns=names, **gaps)
             places = {name: j for j, name in enumerate(found.feature_names or ())}
             held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)
         else:

@@ -2,7 +2,9 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from .._core.columns import Vector, shape
 from .._core.threads import Workers
@@ -20,6 +22,7 @@ class Data(NamedTuple):
     store: Store | None
     X: Any  # as it was given, in a store, a table or by itself
     origin: dict[str, Any]  # what a store or a table tells of its response and its columns
+    means: NDArray[np.float64] | None = None  # of the columns, where they stand for missing values
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,4 +71,5 @@ def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any =
             raise ValueError(f"feature_names must be one for each of the {p} features of X, got {len(feature_names)}")
         design = design._replace(feature_names=tuple(map(str, feature_names)))
     store = container if isinstance(container, Store) else None
-    return Data(design, as_response(y, design.n_samples), store, X, origin)
+    means = None if container is None else container.means
+    return Data(design, as_response(y, design.n_samples), store, X, origin, means)

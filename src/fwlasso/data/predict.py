@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from .._core.columns import Columns, Vector, column_entries, column_entry, shape
 from .._core.jit import kernel
 from .._core.notices import warn_of_doubt
-from .checks import check, check_indices
-from .design import Described, described
+from .checks import check, check_indices, numpy_defaults
+from .design import Described, as_matrix, described
 from .frames import frame_columns, frame_names, names_beside
 from .genotypes import Variant
 from .store import Store, as_container
@@ -63,7 +62,7 @@ def predict(X: Any, model: Linear) -> NDArray[np.float64]:
         elif tuple(names) != tuple(used):
             raise ValueError("X has other feature names than the data of the path, or has them in another order")
     if own is None:
-        matrix = check_array(matrix, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
+        matrix = as_matrix(matrix, accept_sparse=("csr", "csc"))
     if matrix.shape[1] != coefs.shape[0]:
         raise ValueError(f"X has {matrix.shape[1]} features, the model was fitted with {coefs.shape[0]}")
     return multiply(matrix, coefs, intercepts)
@@ -74,6 +73,7 @@ def check_missing(missing: str) -> None:
     check("missing", missing, missing in ("error", "mean"), "'error' or 'mean'")
 
 
+@numpy_defaults()
 def multiply(X: Any, coefs: sp.csc_array | Vector, intercepts: Vector | float) -> NDArray[np.float64]:
     """Return X b + b0 for a matrix that is validated."""
     product = X @ coefs  # not by scikit-learn: it wants the same precision in both

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._core.dense import Dense
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
+from .._core.samples import Unweighted
 from .._core.threads import Workers, one_blas_thread
 from .blocks import BLOCK_ROWS, Coordinates, Mask, Rows, add_in_order, choose_coordinates
 from .row_sums import RowBlock, RowSums
@@ -73,7 +74,7 @@ class Stream:
         def compute(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             parts, coordinates = taken
             values, y = _put_together(parts, coordinates.shifts.size - 2)
-            room.multiply(Dense(values), y, np.arange(y.size), coordinates)
+            room.multiply(Dense(values), y, np.arange(y.size), coordinates, Unweighted(y.size))
 
         def add(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             self._widen(taken[1].shifts.size)
@@ -131,6 +132,7 @@ class Stream:
             coordinates=self._coordinates.widened(len(self._products) - 2),
             norms2=self._products.diagonal().copy(),
             n_ops=int(max(self._n_entries.max(), BLOCK_ROWS + self._n_blocks)) + 2,
+            n_rows=int(self._products[0, 0]),
         )
 
 

@@ -42,6 +42,10 @@ class SummedTable(NamedTuple):
         """What had to be converted: nothing."""
 
     @property
+    def means(self) -> None:
+        """The means that stand for missing values: none do."""
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The number of samples and of features."""
         return self.sums.n_rows, len(self.sums.norms2) - 2
@@ -70,7 +74,7 @@ class SummedTable(NamedTuple):
             raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
         found, centre = moments(self.sums, fit_intercept, standardize)
         no_copies = np.zeros(self.shape[1], np.bool_)
-        return GramProblem(found, centre, self.sums.n_rows, no_copies, None, None)
+        return GramProblem(found, centre, self.sums.n_rows, self.sums.total_weight, no_copies, None, None)
 
     def as_design(self) -> NoReturn:
         """Refuse what needs rows."""
