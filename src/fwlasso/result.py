@@ -189,8 +189,8 @@ class LassoPath:
         Draws are independent with ``variant="paper"``. The bounds follow from their number alone, and are hardly ever
         worth it: the first bound takes about three passes of draws, where one pass proves a gap, which `gaps` has.
         They are for columns that cannot all be looked at. The settings decide which law they follow, not the outcome
-        of a run: the binomial one if the number of draws was fixed before the first (``stop="level"``, or
-        ``stop="gap"`` with ``tol=0`` and `max_iter`), else one that holds for all numbers of draws at once.
+        of a run: the binomial one if the number of draws was fixed before the first (``stop="gap"`` with
+        ``tol=0`` and `max_iter`), else one that holds for all numbers of draws at once.
 
         Parameters
         ----------
@@ -206,10 +206,9 @@ class LassoPath:
         kappa, reach = known.get("kappa", np.nan), known.get("reach", np.nan)
         if not (is_number(kappa) and is_number(reach)):
             drawn = known.get("grid", "alphas"), known.get("variant", "default"), known.get("block_size")
-            why = objection(str(known.get("solver")), *drawn, is_rule_known=True)
+            why = objection(str(known.get("solver")), *drawn)
             raise ValueError(why or "sample_size: it was a function, or the saved path lacks what a level needs")
-        draws, stop = self.counters.iterations, known.get("stop")
-        is_fixed = stop == "level" or (stop == "gap" and known.get("tol") == 0.0)
+        draws, is_fixed = self.counters.iterations, self.gap_tolerance == 0.0
         if is_fixed:  # but for a point that was cut short
             draws = np.where([status.ends_path for status in self.statuses], 0, draws)
         share = kappa / self.coefs.shape[0]

@@ -1,5 +1,6 @@
 """Every ending has a name and a sentence."""
 
+from collections.abc import Sequence
 from enum import Enum
 
 
@@ -42,7 +43,7 @@ class Status(Enum):
 
 
 _SENTENCES = {
-    Status.SETTLED: "The last step changed no coefficient by more than the tolerance, or the level was reached.",
+    Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
     Status.ZERO_STEP: (
         "A step of length zero met the rule: no column of its sample brought descent. Others may: see the duality gap."
     ),
@@ -60,3 +61,8 @@ _SENTENCES = {
     Status.INTERRUPTED: "Interrupted: the points solved so far are returned.",
     Status.STOPPED: "The callback asked to stop: the points solved so far are returned.",
 }
+
+
+def unfinished_points(statuses: Sequence[Status], rule: str) -> list[int]:
+    """Return the points that did not meet their stopping rule."""
+    return [k for k, it in enumerate(statuses) if not (it is Status.CERTIFIED if rule == "gap" else it.converged)]

@@ -11,18 +11,17 @@ import typer
 from rich.markup import escape
 
 from .._core.columns import Vector
-from ..assembly import unfinished_points
 from ..checkpoints.folder import read_checkpoint
 from ..data.scores import r2_scores, squared_errors
 from ..data.store import Store
 from ..datasets import Table, load_diabetes_products
-from ..gram.file_sums import SummedTable
+from ..gram.summed import SummedTable
 from ..options import Options
 from ..path import solve_path
 from ..result import LassoPath
 from ..selection.choice import Choice, choice_of_point
 from ..selection.cross_validation import warn_at_end_of_grid
-from ..status import Status
+from ..status import Status, unfinished_points
 from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, Input, RunFolder, Threads
 from .read import read_data, read_sums, read_validation
 from .save import check_folder, clear_folder, save
@@ -164,7 +163,7 @@ def finish(
             chosen = "" if choice is None else "The model is chosen from the solved points. "
             console.print(f"{chosen}{_GO_ON}")
         raise typer.Exit(EXIT_INCOMPLETE)
-    if unfinished_points(result):
+    if unfinished_points(result.statuses, result.settings["stop"]):
         raise typer.Exit(EXIT_UNMET)
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .._core.notices import warn_of_doubt
 from .._core.threads import physical_memory
+from ..data.design import described
 from ..data.frames import are_numbers
-from ..data.genotypes import Genotypes
 from ..data.predict import match_columns
 from ..data.store import Store, open_store
 from ..datasets import Table, read_table
@@ -19,7 +19,8 @@ from ..datasets.arrow_files import shortened
 from ..datasets.cohorts import read_names
 from ..datasets.new_rows import read_libsvm_rows
 from ..datasets.readers import LIBSVM, TABLES, suffix_of
-from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
+from ..file_sums import TooManyFeaturesError, sum_table
+from ..gram.summed import SummedTable
 from ..options import Options
 from ..problem.route import GRAM
 from .options import Input
@@ -105,7 +106,7 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Input
             held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)
         else:
             held_out = read_table(file, target, pheno=source.pheno)
-        if isinstance(held_out.X, Genotypes):  # whose variants are found by name
+        if described(held_out.X) is not None:  # whose columns are found by name
             return held_out
         try:
             X = match_columns(held_out, p, data.first_index)

@@ -1,13 +1,14 @@
 """What users have as a design matrix, validated and turned into a storage."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from .._core.columns import Columns, column_chunks, read_only, shape
+from .._core.columns import Columns, Vector, column_chunks, read_only, shape
 from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
@@ -35,6 +36,33 @@ class Design(NamedTuple):
     def n_samples(self) -> int:
         """The number of rows."""
         return int(shape(self.columns)[0])
+
+
+class Described(Protocol):
+    """A matrix that brings a storage of its own, and knows its columns and samples by more than names: `Genotypes`."""
+
+    shape: tuple[int, int]
+    feature_names: tuple[str, ...] | None
+    variants: Any  # what it knows of all columns; None: nothing
+
+    def as_design(self) -> Design:
+        """Return the storage that is solved with."""
+
+    def check_order(self, y: Any) -> None:
+        """Raise a ValueError if y names the samples in another order."""
+
+    def facts_of(self, columns: Sequence[int]) -> dict[int, Any]:
+        """Return what a model keeps of some columns, to find them elsewhere; nothing if nothing is known."""
+
+    def carry_over(
+        self, coefs: sp.csc_array, names: Mapping[int, str] | Sequence[str], facts: Any, /, *, at_means: bool
+    ) -> tuple[sp.csc_array, Vector]:
+        """Return the coefficients of a model for the columns here, and what is added to every product with them."""
+
+
+def described(X: Any) -> Described | None:
+    """Return X if it is such a matrix; its class is asked, since a frame may have columns of any name."""
+    return X if hasattr(type(X), "carry_over") else None
 
 
 def as_design(X: Any, workers: Workers | None = None) -> Design:

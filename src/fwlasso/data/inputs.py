@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from .._core.columns import Vector, shape
 from .._core.threads import Workers
 from .checks import as_response, check_indices
-from .design import Design, as_design
+from .design import Design, as_design, described
 from .fingerprint import fingerprint
-from .genotypes import Genotypes
 from .store import Store, as_container
 
 
@@ -43,18 +42,9 @@ class Data(NamedTuple):
 
     def fingerprint(self) -> dict[str, str]:
         """Return checksums of the data, and what is told of their origin."""
-        variants = self.X.variants if isinstance(self.X, Genotypes) else None
-        marks = fingerprint(self.design, self.response, self.store, variants)
+        known = described(self.X)
+        marks = fingerprint(self.design, self.response, self.store, None if known is None else known.variants)
         return marks | {name: str(value) for name, value in self.origin.items()}
-
-
-def _check_order(X: Genotypes, y: Any) -> None:
-    """Raise a ValueError if y is a series that is indexed by the ids of the samples, in another order."""
-    if X.samples is None or not (hasattr(y, "index") and hasattr(y, "to_frame")):
-        return
-    ids = list(map(str, y.index.get_level_values(-1)))
-    if ids != list(X.samples.sample_ids) and sorted(ids) == sorted(X.samples.sample_ids):
-        raise ValueError("y has the ids of the samples in another order: open_bed(file, pheno=y) joins them")
 
 
 def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any = None) -> Data:
@@ -73,8 +63,8 @@ def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any =
         known = {"target": container.target if y is None else None, "first_index": container.first_index}
         origin = {name: value for name, value in known.items() if value is not None}
         y = container.y if y is None else y
-    if isinstance(X, Genotypes):
-        _check_order(X, y)
+    if (own := described(X)) is not None:
+        own.check_order(y)
     if feature_names is not None:
         p = shape(design.columns)[1]
         if len(feature_names) != p:

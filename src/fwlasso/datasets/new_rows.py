@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.notices import warn_of_doubt
+from ..data.design import described
 from ..data.files import naming
-from ..data.genotypes import Genotypes
 from ..data.predict import fit_columns, match_columns
 from ..data.table import Table
 from .libsvm import read_libsvm
@@ -59,7 +59,7 @@ def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based:
     rows = read(file, wanted)
     if rows.y is not None and np.isnan(rows.y).any():
         n_known = np.count_nonzero(~np.isnan(rows.y))
-        is_fam = isinstance(rows.X, Genotypes) and target is wanted.pheno is None
+        is_fam = described(rows.X) is not None and target is wanted.pheno is None
         what = "a phenotype in its .fam" if is_fam else f"a value of {rows.target}"
         warn_of_doubt(f"{file}: scores cover the {n_known} of {rows.y.size} samples with {what}")
     with naming(file):

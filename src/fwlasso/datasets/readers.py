@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.design import described
 from ..data.files import naming
-from ..data.genotypes import Genotypes
 from ..data.progress import ProgressCallback, silent
 from ..data.store import open_store
 from ..data.table import Table
@@ -115,7 +115,7 @@ def _in_memory(source: Source) -> Table:
 def _select(table: Table, file: Path, wanted: Wanted) -> Table:
     """Return some of the columns of a table."""
     names = table.feature_names
-    if isinstance(table.X, Genotypes) or (wanted.columns is None and not wanted.exclude):
+    if described(table.X) is not None or (wanted.columns is None and not wanted.exclude):
         return table
     if names is None:
         raise ValueError(f"{file}: columns are chosen by name, in tables only; fwlasso convert --columns takes numbers")

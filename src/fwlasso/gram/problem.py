@@ -38,8 +38,8 @@ class GramProblem(NamedTuple):
     n_samples: int  # of which the weight is not zero
     total_weight: float  # the sum of the weights: lambda is so many times alpha
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
-    data: tuple[Columns, Vector, Samples] | None  # X and y on these samples, to prove gaps that products cannot
-    by_columns: Callable[[Workers], Problem] | None  # the same problem on its columns, where points stay open
+    data: tuple[Columns, Vector, Samples] | None = None  # X and y on these samples, to prove gaps that products cannot
+    by_columns: Callable[[Workers], Problem] | None = None  # the same problem on its columns, where points stay open
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -110,7 +110,7 @@ def gram_problem(
     found, centre = moments(sums, fit_intercept, standardize, constant)
     copies = copied_columns(X, found.gram, rows)
     data = (X, y, samples) if rows.size == n_samples(samples) else None
-    return GramProblem(found, centre, rows.size, total, copies, data, None)
+    return GramProblem(found, centre, rows.size, total, copies, data)
 
 
 def solve_on_gram(
@@ -147,7 +147,7 @@ def solve_on_gram(
     for k, (n_active, n_iter, gap) in enumerate(zip(*numbers, strict=True)):
         ending = tell(k, n_active, n_iter, gap, done=True)
         if ending is not None and k + 1 < n_points:
-            return solved.first(k + 1)._replace(ending=ending)
+            return solved.between(0, k + 1)._replace(ending=ending)
     return solved
 
 

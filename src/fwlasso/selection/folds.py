@@ -10,7 +10,7 @@ from sklearn.model_selection import ShuffleSplit, check_cv
 
 from .._core.columns import Vector
 from ..data.checks import check, check_in_memory
-from ..path import Mask
+from ..problems import Mask
 from .criteria import INFORMATION_RULES, SCORE_RULES, Rule
 
 #: Shares of the Lasso's coefficients that `relax=True` tries; the rest is the least-squares refit.
