@@ -106,16 +106,6 @@ def n_samples(samples: Samples) -> int:
     """Return how many weights are positive: the rank is bounded by it, and rounding grows with it."""
 
 
-@by_type
-def to_root(samples: Samples, v: Vector) -> Vector:
-    """Return sqrt(W) r of W r, sample vectors both; v itself where these are the same."""
-
-
-@by_type
-def from_root(samples: Samples, v: Vector) -> Vector:
-    """Return W r of sqrt(W) r, sample vectors both; v itself where these are the same."""
-
-
 @weight.register(Unweighted)
 @root.register(Unweighted)
 @root.register(Subset)
@@ -136,14 +126,6 @@ def _(samples):
 @n_samples.register(Unweighted)
 def _(samples):
     return samples.n
-
-
-@to_root.register(Unweighted)
-@to_root.register(Subset)
-@from_root.register(Unweighted)
-@from_root.register(Subset)
-def _(samples, v):
-    return v
 
 
 @weight.register(Subset)
@@ -175,15 +157,19 @@ def _(samples):
     return samples.n_positive
 
 
-@to_root.register(Weights)
-def _(samples, v):
+def to_root(samples: Samples, v: Vector) -> Vector:
+    """Return sqrt(W) r of W r, sample vectors both; v itself where these are the same."""
+    if not isinstance(samples, Weights):
+        return v
     rooted = v.copy()
     np.divide(v[:-1], samples.roots, out=rooted[:-1], where=samples.roots > 0.0)
     return rooted
 
 
-@from_root.register(Weights)
-def _(samples, v):
+def from_root(samples: Samples, v: Vector) -> Vector:
+    """Return W r of sqrt(W) r, sample vectors both; v itself where these are the same."""
+    if not isinstance(samples, Weights):
+        return v
     weighted = v.copy()
     weighted[:-1] *= samples.roots
     return weighted
