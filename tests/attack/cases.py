@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fwlasso import lasso_cv, lasso_path
+from fwlasso.options import Options
 from fwlasso.solvers.registry import SOLVERS
 
 from . import generators
@@ -92,7 +93,7 @@ def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
 
 
 def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
-    """Return a number of points, or values from within a path to far beyond it."""
+    """Return a number of points, or values from within a path to far beyond it, alphas below all rounding."""
     if rng.random() < 0.5:
         return int(rng.integers(1, 11))
     with np.errstate(all="ignore"):
@@ -103,7 +104,8 @@ def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
         )
         size = size if 1e-250 < size < 1e250 else 1.0
         values = size * 10.0 ** rng.uniform(-4.0, 1.0, int(rng.integers(1, 6)))
-    far = [0.0, 2.0 * size, values[0]] if grid == "alphas" else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
+        below = size * 10.0 ** -rng.uniform(9.0, 320.0, 2)
+    far = [0.0, 2.0 * size, values[0], *below] if grid == "alphas" else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
     return np.concatenate([values, rng.choice(far, int(rng.integers(0, 3)))])
 
 
@@ -138,7 +140,7 @@ def run(case: Case, strict: bool = False) -> Verdict:
         if case.data.folds == "repeated":
             return Verdict(faults=(Fault("wrong", "repeated rows to fit were taken once each"),))
         try:
-            verdict = judge(path, X, values, y, strict=strict)
+            verdict = judge(path, X, values, y, strict=strict) + Verdict(faults=_judge_counts(path, case.options))
             for k, fold in enumerate(folds):
                 train, test = case.splits[k]
                 verdict += judge(fold, X, values, y, train, strict)
@@ -149,6 +151,12 @@ def run(case: Case, strict: bool = False) -> Verdict:
         except Exception as error:
             return Verdict(faults=(Fault("errors", f"of the judge: {error!r}"),))
     return verdict
+
+
+def _judge_counts(path: Any, options: dict[str, Any]) -> tuple[Fault, ...]:
+    """Compare the iterations of a path with their limit, on each of two routes."""
+    n_iter, n_most = int(path.counters.iterations.sum()), 2 * len(path) * options.get("max_iter", Options.max_iter)
+    return () if n_iter <= n_most else (Fault("wrong", f"{n_iter} iterations, not {n_most} at most"),)
 
 
 def _refusal(case: Case, error: Exception) -> Fault:

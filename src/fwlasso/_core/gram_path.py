@@ -16,8 +16,8 @@ import numpy as np
 from .cholesky import make_factor
 from .gram_gaps import ROUND_UP, magnitude_of, sums_of
 from .gram_nodes import ABOVE, SOLVED, STUCK, Node, NodeState, Workspace, advance_node, begin, give_up
-from .gram_targets import About, Nodes, Targets, fraction_inside, gap_at, is_zero, lam_ahead, lam_between, position_of
-from .jit import inner_kernel, kernel
+from .gram_targets import About, Nodes, Targets, claim_at, fraction_inside, is_zero, lam_ahead, lam_between, position_of
+from .jit import inner_kernel, kernel, part_of_kernel
 from .moments import Matrix, Moments, Vector
 
 # The fraction of the gap asked for that nodes are solved to.
@@ -36,6 +36,8 @@ Standing = np.dtype(
         ("depth", np.int64),  # nodes on the stack: the one on top is worked on, all others are solved
         ("stride", np.float64),
         ("n_rounds", np.int64),  # since the last point
+        ("n_spent", np.float64),  # rounds that points have not paid for: each pays for as many as it may take
+        ("n_owed", np.int64),  # points that these are for
         ("n_between", np.int64),  # nodes since the last one that went ahead
         ("n_nodes", np.int64),
         ("n_descents", np.int64),  # nodes that pivoting did not solve
@@ -71,7 +73,7 @@ class Walk(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What is asked of a point: a gap, in so many rounds for a node."""
+    """What is asked of a point: a gap, in so many rounds."""
 
     gap: float
     max_rounds: int
@@ -88,7 +90,7 @@ def make_walk(moments: Moments, n_points: int) -> Walk:
     nodes.about[1] = (lambda_max, 0.0, moments.y_norm, 0.0, 0)
     nodes.b[:2], nodes.g[:2] = 0.0, moments.xty
     standing = np.recarray(1, Standing)
-    standing[0] = (0, 0, _FIRST_STRIDE, 0, 0, 0, 0)
+    standing[0] = (0, 0, _FIRST_STRIDE, 0, 0.0, 1, 0, 0, 0)
     return Walk(work, nodes, np.empty((n_points, p)), np.recarray(n_points, Answer), np.empty(p), standing)
 
 
@@ -110,15 +112,22 @@ def advance(targets: Targets, moments: Moments, walk: Walk, limits: Limits, budg
         # What answers radii beyond its norm has a larger gap for these: it is solved as well as rounding allows.
         goal = _NODE * limits.gap if node.lam > targets.floor else 0.0
         spent += advance_node(moments, walk.work, node, goal)
-        about.is_limited = now.next < SOLVED and now.n_rounds >= limits.max_rounds
+        about.is_limited = now.next < SOLVED and _is_spent(at, now.n_rounds, limits)
         if about.is_limited or now.next == STUCK:
             give_up(moments, node)
         if about.is_limited or now.next >= SOLVED:
             about.magnitude, about.n_active, about.l1 = magnitude_of(moments, node.b)
             at.n_rounds += now.n_rounds
+            at.n_spent += now.n_rounds
             at.n_nodes += 1
             at.n_descents += now.has_descended
             spent += _settle(targets, moments, walk, limits)
+
+
+@part_of_kernel
+def _is_spent(at: Any, n_more: int, limits: Limits) -> bool:
+    """Tell whether the points that nodes are on the way to have had their rounds."""
+    return bool(at.n_spent + n_more >= float(at.n_owed) * limits.max_rounds)
 
 
 @inner_kernel
@@ -127,18 +136,20 @@ def _settle(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> f
     at, slots = walk.standing[0], walk.nodes.slots
     operations, is_ahead = 0.0, at.depth == 1
     while at.depth > 0:
-        n_points, middle, worst = _answer_all(targets, moments, walk, limits.gap)
+        n_points, middle, worst = _answer_all(targets, moments, walk, limits)
         operations += 20.0 * n_points * walk.g.size
         if is_ahead:
             change = np.sqrt(_AIM * limits.gap / worst) if worst > 0.0 else _LONGER
             stride = n_points * min(_LONGER, max(_SHORTER, change)) if n_points > 1 else 2.0
             at.stride = min(_LONGEST_STRIDE, max(1.0, stride))
             is_ahead = False
-        if middle >= 0 and _go_between(targets, walk, middle):
+        if middle >= 0 and not _is_spent(at, 0, limits) and _go_between(targets, walk, middle):
             break
         if n_points > 0:
             walk.answers[at.n_done].n_rounds = at.n_rounds
             at.n_rounds = 0
+            at.n_spent = max(0.0, at.n_spent - float(n_points) * limits.max_rounds)
+            at.n_owed = max(1, at.n_owed - n_points)
             at.n_done += n_points
         top = 1 + at.depth
         slots[0], slots[1], slots[top] = slots[1], slots[top], slots[0]
@@ -147,19 +158,23 @@ def _settle(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> f
 
 
 @inner_kernel
-def _answer_all(targets: Targets, moments: Moments, walk: Walk, goal: float) -> tuple[int, int, float]:
-    """Answer the points up to the node on top.
+def _answer_all(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> tuple[int, int, float]:
+    """Answer the points up to the node on top, and those that it was to reach if no rounds are left for them.
 
     Return how many there are, the one in the middle of those whose mix fails, or -1, and the largest gap of a mix.
     """
     at, nodes = walk.standing[0], walk.nodes
     left, right = nodes.slots[1], nodes.slots[1 + at.depth]
-    first, last, worst, k = -1, -1, 0.0, at.n_done
+    first, last, worst, k, goal = -1, -1, 0.0, at.n_done, limits.gap
+    is_spent = _is_spent(at, 0, limits)
     while k < targets.values.size:
         t = position_of(targets.penalty, targets, k, nodes, left, right)
         if t > 1.0:
-            break
+            if not (is_spent and at.depth == 1 and k < at.n_done + at.n_owed):
+                break
+            t = 1.0
         gap, rounding = _answer(targets, moments, walk, k, right, max(t, 0.0))
+        walk.answers[k].is_limited |= is_spent
         if t < 1.0:
             worst = max(worst, gap)
             if gap > goal and gap - rounding > max(_NODE * goal, rounding):
@@ -185,7 +200,7 @@ def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, 
             walk.g[j] = fraction * walk.g[j] + (1.0 - fraction) * moments.xty[j]
         sums = sums_of(moments, b, walk.g, magnitude, n_most + 4.0)
     answer.l1, answer.qy, answer.qq = sums.l1, sums.qy, sums.qy - sums.qr
-    answer.gap, answer.rounding = gap_at(targets.penalty, targets.values[k], sums)
+    answer.gap, answer.rounding = claim_at(targets.penalty, targets.values[k], sums)
     answer.n_rounds, answer.is_limited = 0, first.is_limited | second.is_limited
     return answer.gap, answer.rounding
 
@@ -218,7 +233,7 @@ def _go_ahead(targets: Targets, walk: Walk) -> None:
         work.sign[j] = np.sign(b if b != 0.0 else corr) if is_active else 0.0
         nodes.b[top, j], nodes.g[top, j] = b, nodes.g[left, j]
     nodes.about[top].lam = lam
-    at.depth, at.n_between = 1, 0
+    at.depth, at.n_between, at.n_owed = 1, 0, aim + 1 - at.n_done
     begin(work)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._core.columns import Columns
 from .._core.compress import compress_rows
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
-from .._core.gram_targets import Targets, fraction_inside, gap_at
+from .._core.gram_targets import Targets, claim_at, fraction_inside, gap_at
 from .._core.jit import kernel
 from .._core.moments import Matrix, Moments, Vector
 from .._core.penalties import Penalty
@@ -181,7 +181,7 @@ def claims(penalty: Penalty, values: Vector, sums: Matrix) -> Matrix:
     for k in range(values.size):
         s = sums[:, k]
         own = Sums(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10])
-        found[0, k], found[1, k] = gap_at(penalty, values[k], own)
+        found[0, k], found[1, k] = claim_at(penalty, values[k], own)
     return found
 
 
