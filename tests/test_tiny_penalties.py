@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from conftest import make_case
 from fwlasso import Lasso, LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
@@ -16,8 +17,6 @@ from fwlasso.certified import follow
 from fwlasso.certified.tuning import Tuning
 from fwlasso.certified.working_set import WorkingSet
 from fwlasso.problem.route import GRAM, WORKING_SET
-
-from conftest import make_case
 
 ROUTES = pytest.mark.parametrize("solver", [GRAM, WORKING_SET])
 FAR = {"alphas": np.geomspace(1.0, 1e-310, 60), "radii": np.geomspace(1e-2, 1e300, 60)}
@@ -119,7 +118,8 @@ def test_points_share_their_rounds_and_none_is_left_out(solver, grid, rng):
     X = rng.standard_normal((60, 40))
     y = X[:, :20] @ np.ones(20) + rng.standard_normal(60)
     path = solved(X, y, solver=solver, tol=1e-10, max_iter=2, **{grid: 30})
-    assert len(path) == 30 and path.ending is None
+    assert len(path) == 30
+    assert path.ending is None
     assert n_rounds(path) <= 30 * 2
     assert Status.MAX_ITER in path.statuses
     assert set(path.statuses) <= {Status.CERTIFIED, Status.MAX_ITER}

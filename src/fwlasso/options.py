@@ -206,6 +206,13 @@ class Options:
         assert self.eps is not None
         return float(self.eps)
 
+    @property
+    def reach(self) -> float | None:
+        """How far penalties go down, as a fraction of the largest; None: radii were given, which do not tell."""
+        if isinstance(self.grid, int):
+            return self.ratio
+        return float(self.grid[-1] / self.grid[0]) if self.grid_name == "alphas" and self.grid[0] > 0.0 else None
+
     def on_grid(self, values: Vector) -> "Options":
         """Return the same options for other points."""
         return replace(self, alphas=values) if self.grid_name == "alphas" else replace(self, radii=values)

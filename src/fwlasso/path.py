@@ -146,7 +146,7 @@ def lasso_path(
         Seed of the draws. The same seed gives the same path, for any number of threads.
     max_iter : int, default=10_000
         Iterations per point: steps, cycles of "cd" over whatever columns; of "certified", rounds of
-        descent and Newton steps per solution.
+        descent and Newton steps, those for other penalties on the way to the point included.
     time_limit : float, optional
         Seconds for the solver; then the points solved so far are returned.
     callback : callable, optional
@@ -312,7 +312,7 @@ def _route(options: Options, design: Design, n_matrices: int) -> str:
     n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p
     is_float64 = isinstance(columns, Dense) and columns.values.dtype == np.float64
     size, memory = (m, p, n_stored, options.n_points, options.tolerance), physical_memory()
-    return choose_route(*size, is_float64=is_float64, memory=memory, n_folds=n_matrices).name
+    return choose_route(*size, eps=options.reach, is_float64=is_float64, memory=memory, n_folds=n_matrices).name
 
 
 def solve(context: Context, problem: AnyProblem, start: Vector | None = None) -> LassoPath:

@@ -105,7 +105,8 @@ def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
         size = size if 1e-250 < size < 1e250 else 1.0
         values = size * 10.0 ** rng.uniform(-4.0, 1.0, int(rng.integers(1, 6)))
         below = size * 10.0 ** -rng.uniform(9.0, 320.0, 2)
-    far = [0.0, 2.0 * size, values[0], *below] if grid == "alphas" else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
+    beyond = [2.0 * size, *below] if grid == "alphas" else [5e-324, 10.0 ** rng.integers(10, 301)]
+    far = [0.0, values[0], *beyond]
     return np.concatenate([values, rng.choice(far, int(rng.integers(0, 3)))])
 
 

@@ -26,6 +26,8 @@ _NODE = 0.1
 _FIRST_STRIDE, _LONGEST_STRIDE, _SHORTER, _LONGER, _AIM = 3.0, 25.0, 0.4, 1.5, 0.6
 # Nodes on the stack at most, and between two others; penalties that differ by less, relatively, have none between.
 _DEPTH, _NARROWEST, _MOST_BETWEEN = 40, 1e-12, 200
+# Rows that are free before a node goes ahead, where points come after it that have none.
+_ROOM = 64
 # A column that may be active between two nodes has at least such a fraction of the penalty.
 _NEAR = 0.98
 
@@ -33,6 +35,8 @@ _NEAR = 0.98
 Standing = np.dtype(
     [
         ("n_done", np.int64),  # points that are solved
+        ("n_taken", np.int64),  # those among them whose rows are free for others
+        ("is_full", np.int64),  # more points are to be answered by the nodes on the stack than there are rows
         ("depth", np.int64),  # nodes on the stack: the one on top is worked on, all others are solved
         ("stride", np.float64),
         ("n_rounds", np.int64),  # since the last point
@@ -66,7 +70,7 @@ class Walk(NamedTuple):
 
     work: Workspace
     nodes: Nodes
-    coefs: Matrix  # a row for every point
+    coefs: Matrix  # a row for every point, or for so many of them at a time
     answers: Any  # a recarray of Answer
     g: Vector  # of a mix
     standing: Any  # a recarray of one Standing
@@ -79,8 +83,8 @@ class Limits(NamedTuple):
     max_rounds: int
 
 
-def make_walk(moments: Moments, n_points: int) -> Walk:
-    """Return the beginning of a path."""
+def make_walk(moments: Moments, n_points: int, n_rows: int | None = None) -> Walk:
+    """Return the beginning of a path; so many of its points are held at a time, or all."""
     p, n_slots = moments.xty.size, _DEPTH + 2
     work = Workspace(make_factor(moments.gram, moments.norms), np.zeros(p), np.empty(p), np.recarray(1, NodeState))
     nodes = Nodes(np.arange(n_slots), np.recarray(n_slots, About), np.empty((n_slots, p)), np.empty((n_slots, p)))
@@ -90,21 +94,31 @@ def make_walk(moments: Moments, n_points: int) -> Walk:
     nodes.about[1] = (lambda_max, 0.0, moments.y_norm, 0.0, 0)
     nodes.b[:2], nodes.g[:2] = 0.0, moments.xty
     standing = np.recarray(1, Standing)
-    standing[0] = (0, 0, _FIRST_STRIDE, 0, 0.0, 1, 0, 0, 0)
-    return Walk(work, nodes, np.empty((n_points, p)), np.recarray(n_points, Answer), np.empty(p), standing)
+    standing[0] = (0, 0, 0, 0, _FIRST_STRIDE, 0, 0.0, 1, 0, 0, 0)
+    rows = np.empty((n_points if n_rows is None else min(n_points, max(n_rows, 2 * _ROOM)), p))
+    return Walk(work, nodes, rows, np.recarray(n_points, Answer), np.empty(p), standing)
 
 
 @kernel
 def advance(targets: Targets, moments: Moments, walk: Walk, limits: Limits, budget: float) -> None:
-    """Go on with a path until all points are solved, or about `budget` operations are made."""
+    """Go on with a path until all points are solved, rows are full, or about `budget` operations are made.
+
+    Full rows are to be taken elsewhere, up to `n_done`, and counted as taken.
+    """
     at, nodes, now = walk.standing[0], walk.nodes, walk.work.state[0]
     n_points, lambda_max = targets.values.size, nodes.about[nodes.slots[1]].lam  # until there is another node
     while at.n_nodes == 0 and at.n_done < n_points and is_zero(targets.penalty, targets.values[at.n_done], lambda_max):
+        if _n_free(walk) == 0:
+            return
         _answer(targets, moments, walk, at.n_done, nodes.slots[1], 0.0)
         at.n_done += 1
     spent = 0.0
-    while at.n_done < n_points and spent < budget:
+    if at.is_full:
+        spent += _settle(targets, moments, walk, limits)
+    while at.n_done < n_points and spent < budget and not at.is_full:
         if at.depth == 0:
+            if _n_free(walk) < min(_ROOM, n_points - at.n_done):
+                return
             _go_ahead(targets, walk)
         left, top = nodes.slots[1], nodes.slots[1 + at.depth]
         about = nodes.about[top]
@@ -122,6 +136,14 @@ def advance(targets: Targets, moments: Moments, walk: Walk, limits: Limits, budg
             at.n_nodes += 1
             at.n_descents += now.has_descended
             spent += _settle(targets, moments, walk, limits)
+
+
+@part_of_kernel
+def _n_free(walk: Walk) -> int:
+    """Return how many rows are free."""
+    at = walk.standing[0]
+    n_rows: int = walk.coefs.shape[0] - at.n_done + at.n_taken
+    return n_rows
 
 
 @part_of_kernel
@@ -144,6 +166,7 @@ def _settle(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> f
             at.stride = min(_LONGEST_STRIDE, max(1.0, stride))
             is_ahead = False
         if middle >= 0 and not _is_spent(at, 0, limits) and _go_between(targets, walk, middle):
+            at.is_full = 0
             break
         if n_points > 0:
             walk.answers[at.n_done].n_rounds = at.n_rounds
@@ -151,6 +174,8 @@ def _settle(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> f
             at.n_spent = max(0.0, at.n_spent - float(n_points) * limits.max_rounds)
             at.n_owed = max(1, at.n_owed - n_points)
             at.n_done += n_points
+        if at.is_full:
+            break
         top = 1 + at.depth
         slots[0], slots[1], slots[top] = slots[1], slots[top], slots[0]
         at.depth -= 1
@@ -167,12 +192,17 @@ def _answer_all(targets: Targets, moments: Moments, walk: Walk, limits: Limits) 
     left, right = nodes.slots[1], nodes.slots[1 + at.depth]
     first, last, worst, k, goal = -1, -1, 0.0, at.n_done, limits.gap
     is_spent = _is_spent(at, 0, limits)
+    n_most = at.n_done + _n_free(walk)
+    at.is_full = 0
     while k < targets.values.size:
         t = position_of(targets.penalty, targets, k, nodes, left, right)
         if t > 1.0:
             if not (is_spent and at.depth == 1 and k < at.n_done + at.n_owed):
                 break
             t = 1.0
+        if k == n_most:
+            at.is_full = 1
+            break
         gap, rounding = _answer(targets, moments, walk, k, right, max(t, 0.0))
         walk.answers[k].is_limited |= is_spent
         if t < 1.0:
@@ -187,7 +217,7 @@ def _answer_all(targets: Targets, moments: Moments, walk: Walk, limits: Limits) 
 def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, t: float) -> tuple[float, float]:
     """Fill point k with (1 - t) left + t right; return its gap, and how much of that is rounding."""
     nodes, answer = walk.nodes, walk.answers[k]
-    slot, b = nodes.slots[1], walk.coefs[k]
+    slot, b = nodes.slots[1], walk.coefs[k - walk.standing[0].n_taken]
     n_active = _mix(nodes, slot, right, t, b, walk.g)
     first, second = nodes.about[slot], nodes.about[right]
     magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP

@@ -19,8 +19,8 @@ _BEYOND, _STEEPEST, _GENTLEST = 1.05, 0.1, 0.9
 _OUTSIDE = 1.0 + 1e-13
 # And where between two of them another may be.
 _NEAREST, _FARTHEST = 0.1, 0.9
-# The smallest lambda that is solved, a fraction of the largest: it answers lambda = 0; or all lambdas below rounding, and
-# radii beyond all solutions.
+# The smallest lambda that is solved, a fraction of the largest: it answers lambda = 0; or all lambdas below rounding,
+# and radii beyond all solutions.
 _SMALLEST, _LEAST, _LARGEST_FLOOR, _FRACTION_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
 
 
