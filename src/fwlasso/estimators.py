@@ -139,8 +139,8 @@ class Lasso(_LinearModel):
     relative_gap_ : float
         The same relative to 1/(2m) ||y||^2 (y centred if there is an intercept): what `tol` bounds.
     n_iter_ : int
-        Iterations, counted up to `max_iter`. "certified" may solve for other penalties on its way, with as many each:
-        `path_` says whether the model converged.
+        Iterations, counted up to `max_iter`, those of "certified" for other penalties on its way included: `path_` says
+        whether the model converged.
     path_ : LassoPath
         The fit as a path of one point, with its status and counters.
     n_features_in_ : int

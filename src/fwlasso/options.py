@@ -191,6 +191,12 @@ class Options:
         m, p = shape
         return float(self.eps) if self.eps is not None else 1e-2 if p > m else 1e-4
 
+    def reach(self, shape: tuple[int, int]) -> float | None:
+        """Return how far penalties go down, as a fraction of the largest; None: radii were given, which do not tell."""
+        if isinstance(self.grid, int):
+            return self.ratio(shape)
+        return float(self.grid[-1] / self.grid[0]) if self.grid_name == "alphas" and self.grid[0] > 0.0 else None
+
     def on_grid(self, values: Vector) -> "Options":
         """Return the same options for other points."""
         return replace(self, alphas=values) if self.grid_name == "alphas" else replace(self, radii=values)

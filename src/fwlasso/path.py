@@ -119,7 +119,7 @@ def lasso_path(
         Seed of the draws. The same seed gives the same path, for any number of threads.
     max_iter : int, default=10_000
         Iterations per point: steps, cycles of "cd" over whatever columns; of "certified", rounds of
-        descent and Newton steps per solution.
+        descent and Newton steps, those for other penalties on the way to the point included.
     time_limit : float, optional
         Seconds for the solver; then the points solved so far are returned.
     callback : callable, optional

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fwlasso import lasso_cv, lasso_path
+from fwlasso.options import Options
 from fwlasso.solvers.registry import SOLVERS
 
 from . import generators
@@ -111,7 +112,7 @@ def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
 
 
 def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
-    """Return a number of points, or values from within a path to far beyond it."""
+    """Return a number of points, or values from within a path to far beyond it, alphas below all rounding."""
     if rng.random() < 0.5:
         return int(rng.integers(1, 11))
     with np.errstate(all="ignore"):
@@ -122,11 +123,9 @@ def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
         )
         size = size if 1e-250 < size < 1e250 else 1.0
         values = size * 10.0 ** rng.uniform(-4.0, 1.0, int(rng.integers(1, 6)))
-    far = (
-        [0.0, 2.0 * size, values[0], 1e-310, 5e-324]
-        if grid == "alphas"
-        else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
-    )
+        below = size * 10.0 ** -rng.uniform(9.0, 320.0, 2)
+    beyond = [2.0 * size, *below, 1e-310, 5e-324] if grid == "alphas" else [5e-324, 10.0 ** rng.integers(10, 301)]
+    far = [0.0, values[0], *beyond]
     return np.concatenate([values, rng.choice(far, int(rng.integers(0, 3)))])
 
 
@@ -163,7 +162,9 @@ def run(case: Case, strict: bool = False) -> Verdict:
         if case.data.folds == "repeated":
             return Verdict(faults=(Fault("wrong", "repeated rows to fit were taken once each"),))
         try:
-            verdict = judge(path, X, values, y, asked, strict=strict)
+            verdict = judge(path, X, values, y, asked, strict=strict) + Verdict(
+                faults=_judge_counts(path, case.options)
+            )
             if case.data.altered is not None:
                 verdict += Verdict(faults=judge_altered(path))
             for k, fold in enumerate(folds):
@@ -176,6 +177,12 @@ def run(case: Case, strict: bool = False) -> Verdict:
         except Exception as error:
             return Verdict(faults=(Fault("errors", f"of the judge: {error!r}"),))
     return verdict
+
+
+def _judge_counts(path: Any, options: dict[str, Any]) -> tuple[Fault, ...]:
+    """Compare the iterations of a path with their limit, on each of two routes."""
+    n_iter, n_most = int(path.counters.iterations.sum()), 2 * len(path) * options.get("max_iter", Options.max_iter)
+    return () if n_iter <= n_most else (Fault("wrong", f"{n_iter} iterations, not {n_most} at most"),)
 
 
 def _refusal(case: Case, error: Exception) -> Fault:

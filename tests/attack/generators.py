@@ -261,6 +261,12 @@ def ill_conditioned(rng: Rng) -> Data:
     return Data(left * np.geomspace(1.0, 1e-12, min(V.shape)) @ right, response(rng, V))
 
 
+def laeuchli(rng: Rng) -> Data:
+    """Ones above a small multiple of the identity: inner products forget it where its square is rounding."""
+    p = int(rng.integers(2, 40))
+    return Data(np.vstack([np.ones(p), 10.0 ** -rng.uniform(3.0, 12.0) * np.eye(p)]), rng.standard_normal(p + 1))
+
+
 def spectra_of(rng: Rng, m: int, p: int) -> Data:
     """Return sums of six Gaussian curves with little noise, and a mixture of their amounts."""
     place = np.linspace(0.0, 1.0, p)
@@ -313,7 +319,7 @@ GENERATORS: dict[str, Callable[[Rng], Data]] = {
     "y_is_column": lambda rng: Data(V := normal(rng), rng.choice([1.0, -3.0, 1e-8]) * V[:, 1]),
     "y_in_span": y_in_span,
     **{make.__name__: make for make in (scales, scales_side_by_side, denormals, near_copies, chains, dependent)},
-    **{make.__name__: make for make in (rank_one, hilbert, vandermonde, ill_conditioned)},
+    **{make.__name__: make for make in (rank_one, hilbert, vandermonde, ill_conditioned, laeuchli)},
     "spectra": lambda rng: spectra_of(rng, int(rng.integers(15, 40)), int(rng.integers(60, 150))),
     **{make.__name__: make for make in (few_samples, one_column, no_varying_columns, altered_in_place)},
 }

@@ -10,7 +10,7 @@ import numpy as np
 from .cholesky import Indices
 from .costs import largest_pull
 from .gram_gaps import Sums, point_gap, radius_gap
-from .jit import by_type
+from .jit import by_type, inner_kernel
 from .moments import Matrix, Moments, Vector, gamma
 from .penalties import L1, L1Ball, Penalty
 
@@ -20,8 +20,9 @@ _BEYOND, _STEEPEST, _GENTLEST = 1.05, 0.1, 0.9
 _OUTSIDE = 1.0 + 1e-13
 # And where between two of them another may be.
 _NEAREST, _FARTHEST = 0.1, 0.9
-# The smallest lambda that is solved, a fraction of the largest: it answers lambda = 0, or radii beyond all solutions.
-_SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR, _FRACTION_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
+# The smallest lambda that is solved, a fraction of the largest: it answers lambda = 0; or all lambdas below rounding,
+# and radii beyond all solutions.
+_SMALLEST, _LEAST, _LARGEST_FLOOR, _FRACTION_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
 
 
 class Targets(NamedTuple):
@@ -91,9 +92,19 @@ def lam_between(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, left: 
     """Return the lambda of a node between two others for point k."""
 
 
+@inner_kernel
+def claim_at(
+    penalty: Penalty, value: float, lam: float, moments: Moments, b: Vector, g: Vector, sums: Sums
+) -> tuple[float, float]:
+    """Return the same: where rounding may be all of the correlations, it may be all of the gap."""
+    gap, rounding = gap_at(penalty, value, lam, moments, b, g, sums)
+    return gap, gap if sums.bound >= 2.0 * sums.largest else rounding
+
+
 @lowest_lam.register(L1)
 def _(penalty, values, moments, goal):
-    return min(values[values > 0.0].min(initial=np.inf), _SMALLEST * largest_pull(moments.cost, moments.xty))
+    lambda_max = largest_pull(moments.cost, moments.xty)
+    return max(_LEAST * lambda_max, min(values[values > 0.0].min(initial=np.inf), _SMALLEST * lambda_max))
 
 
 @is_zero.register(L1)
@@ -129,7 +140,7 @@ def _(penalty, values, moments, goal):
     # below the rounding of correlations.
     lambda_max = largest_pull(moments.cost, moments.xty)
     rounding = gamma(moments.n_ops + 8.0) * moments.y_norm * moments.norms.max(initial=0.0)
-    floor = min(max(rounding, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
+    floor = min(max(rounding, _LEAST * lambda_max), _LARGEST_FLOOR * lambda_max)
     return max(floor, _FRACTION_OF_GAP * goal / values[-1] if values[-1] > 0.0 else 0.0)
 
 

@@ -61,6 +61,10 @@ class Span(NamedTuple):
         """Return the duality gap that is proved for the point at t."""
         return self.objective.gap(penalty, self._mixed(t))
 
+    def rounding(self, penalty: Penalty, t: float) -> float:
+        """Return how much of that gap is rounding."""
+        return self.objective.rounding(penalty, self._mixed(t))
+
     def mix(self, t: float) -> tuple[Solution, Any]:
         """Return (1 - t) left + t right, and what is known of it."""
         if t == 1.0:

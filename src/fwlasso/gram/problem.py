@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns
-from .._core.compress import compress_rows
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
-from .._core.gram_targets import Targets, fraction_inside, gap_at
+from .._core.gram_targets import Targets, claim_at, fraction_inside, gap_at
 from .._core.jit import kernel
 from .._core.moments import Matrix, Moments, Vector, null_model
 from .._core.penalties import Penalty
@@ -23,7 +22,7 @@ from ..status import Status
 from .centring import Centre, moments
 from .closing import sums_on_data
 from .folds import constant_columns, copied_columns
-from .follow import GramPath, follow_gram, statuses_of, targets_of
+from .follow import GramPath, follow_gram, rows_held, statuses_of, targets_of
 from .row_sums import RowSums
 
 # Where rounding may be more than this share of the null loss, fits are computed on the data.
@@ -153,13 +152,12 @@ def solve_on_gram(
 
 def _solved_path(path: GramPath) -> SolvedPath:
     """Return the points with the columns that are active in them."""
-    coefs, columns, indptr = compress_rows(path.coefs)
     counts = np.zeros((len(path.answers), 4), np.int64)
     counts[:, 0] = path.answers["n_rounds"]
     return SolvedPath(
-        indptr=indptr.astype(np.int64),
-        columns=columns.astype(np.int64),
-        coefs=coefs,
+        indptr=path.indptr,
+        columns=path.columns,
+        coefs=path.coefs,
         sums=np.stack([path.answers[name] for name in ("qq", "qy", "l1")], axis=1),
         gaps=path.answers["gap"].copy(),
         counts=counts,
@@ -194,18 +192,32 @@ def claims(penalty: Penalty, values: Vector, moments: Moments, coefs: Matrix, co
     for k in range(values.size):
         s = sums[:, k]
         own = Sums(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11])
-        found[0, k], found[1, k] = gap_at(penalty, values[k], own.bound, moments, coefs[k], corrs[k], own)
+        found[0, k], found[1, k] = claim_at(penalty, values[k], own.bound, moments, coefs[k], corrs[k], own)
     return found
 
 
 def _prove_on_data(
     problem: GramProblem, targets: Targets, path: SolvedPath, roundings: Vector, goal: float, workers: Workers
 ) -> SolvedPath:
-    """Compute points once more that rounding has blurred, with residuals on the data: one pass for all of them."""
+    """Compute points once more that rounding has blurred, with residuals on the data: one pass for many of them."""
     is_blurred = (roundings > _BLURRED * problem.null_loss).tolist()
-    points = [k for k, status in enumerate(path.statuses) if status is Status.PRECISION or is_blurred[k]]
-    if not points or problem.data is None:
+    every = [k for k, status in enumerate(path.statuses) if status is Status.PRECISION or is_blurred[k]]
+    if problem.data is None:
         return path
+    statuses, n_together = list(path.statuses), rows_held(problem.moments.xty.size)
+    for first in range(0, len(every), n_together):
+        points = every[first : first + n_together]
+        for k, gap, status in zip(points, *_proved(problem, targets, path, points, goal, workers), strict=True):
+            if gap < path.gaps[k]:
+                path.gaps[k], statuses[k] = gap, status
+    return path._replace(statuses=tuple(statuses))
+
+
+def _proved(
+    problem: GramProblem, targets: Targets, path: SolvedPath, points: list[int], goal: float, workers: Workers
+) -> tuple[list[float], tuple[Status, ...]]:
+    """Return the gaps of some points by residuals on the data, and their statuses; fill in their sums."""
+    assert problem.data is not None
     weights = np.zeros((len(points), problem.moments.xty.size))
     for row, k in zip(weights, points, strict=True):
         support = slice(path.indptr[k], path.indptr[k + 1])
@@ -217,8 +229,4 @@ def _prove_on_data(
     gaps, roundings = claims(targets.penalty, values, problem.moments, weights, corrs, np.array(sums))
     path.sums[points, 0] = np.maximum(0.0, sums.qy - sums.yr + sums.rr)  # r = y - q
     path.sums[points, 1] = sums.qy
-    statuses = list(path.statuses)
-    for k, gap, status in zip(points, gaps, statuses_of(gaps, roundings, False, goal), strict=True):
-        if gap < path.gaps[k]:
-            path.gaps[k], statuses[k] = gap, status
-    return path._replace(statuses=tuple(statuses))
+    return gaps.tolist(), statuses_of(gaps, roundings, False, goal)

@@ -117,8 +117,8 @@ def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
     gap = proved_gap(problem, penalty, known)
     if gap == math.inf:
         return Claim(gap, 0.0)
-    # In truth the residual, and with it M, may be as much smaller as rounding has moved them.
-    moved = min(_corr_error(problem, known) + problem.largest * known.error, 0.999 * known.max_corr)
+    # In truth the residual, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
+    moved = min(_corr_error(problem, known) + problem.largest * known.error, known.max_corr)
     return Claim(gap, gap - max(0.0, _gap(penalty, problem, known, -moved, 0.0)))
 
 
