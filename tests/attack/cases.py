@@ -162,9 +162,8 @@ def run(case: Case, strict: bool = False) -> Verdict:
         if case.data.folds == "repeated":
             return Verdict(faults=(Fault("wrong", "repeated rows to fit were taken once each"),))
         try:
-            verdict = judge(path, X, values, y, asked, strict=strict) + Verdict(
-                faults=_judge_counts(path, case.options)
-            )
+            verdict = judge(path, X, values, y, asked, strict=strict)
+            verdict += Verdict(faults=_judge_counts(path, case.options))
             if case.data.altered is not None:
                 verdict += Verdict(faults=judge_altered(path))
             for k, fold in enumerate(folds):

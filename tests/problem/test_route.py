@@ -5,9 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from fwlasso import lasso_path
-from fwlasso.data.design import as_design
 from fwlasso.options import Options
-from fwlasso.path import _route
 from fwlasso.problem.route import GRAM, MEMORY_SHARE, WORKING_SET, choose_route, gram_bytes, n_threads_of_sums
 
 GB = 1 << 30
@@ -88,9 +86,9 @@ def test_the_longer_a_grid_the_more_columns_are_expected():
     ],
 )
 def test_how_far_a_path_goes_is_read_off_its_grid(asked, name):
-    options = Options(**asked).for_shape((3_000, 1_600))
-    design = as_design(np.zeros((3_000, 1_600), order="F"))
-    assert _route(options, design, 1) == name
+    options = Options(**asked)
+    points = {"n_points": options.n_points, "tol": options.tolerance, "eps": options.reach((3_000, 1_600))}
+    assert route(3_000, 1_600, **points).name == name
 
 
 def test_matrices_that_do_not_fit_are_not_made():
