@@ -29,8 +29,8 @@ class Loss:
         """Return f_i(eta_i)."""
         raise NotImplementedError
 
-    def slopes(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residual -f_i'(eta_i) and f_i''(eta_i)."""
+    def residual(self, eta: np.ndarray) -> np.ndarray:
+        """Return -f_i'(eta_i)."""
         raise NotImplementedError
 
     def conjugates(self, theta: np.ndarray) -> np.ndarray:
@@ -51,12 +51,12 @@ class Loss:
     def intercept(self, eta: np.ndarray) -> np.longdouble:
         """Return the best constant to add: residuals add up to zero."""
         far = np.longdouble(1.0)
-        while self.slopes(eta - far)[0].sum() < 0 or self.slopes(eta + far)[0].sum() > 0:
+        while self.residual(eta - far).sum() < 0 or self.residual(eta + far).sum() > 0:
             far *= 2
         low, high = -far, far
         for _ in range(200):
             middle = (low + high) / 2
-            low, high = (middle, high) if self.slopes(eta + middle)[0].sum() > 0 else (low, middle)
+            low, high = (middle, high) if self.residual(eta + middle).sum() > 0 else (low, middle)
         return low
 
 
@@ -69,8 +69,8 @@ class Squares(Loss):
     def values(self, eta: np.ndarray) -> np.ndarray:
         return (self.y - eta) ** 2 / 2
 
-    def slopes(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.y - eta, np.ones_like(eta)
+    def residual(self, eta: np.ndarray) -> np.ndarray:
+        return self.y - eta
 
     def conjugates(self, theta: np.ndarray) -> np.ndarray:
         return theta * (theta / 2 - self.y)
@@ -166,8 +166,9 @@ def exact(
 ) -> Exact:
     """Form the columns z_j, in long double; samples without a weight are left out.
 
-    Another loss than least squares holds weights and offset itself.
+    Another loss than least squares holds weights and offset itself, and has no column without a penalty.
     """
+    assert loss is None or (asked.factors(values.shape[1]) > 0.0).all()
     values = values.toarray() if sp.issparse(values) else np.asarray(values)
     weights = np.ones(len(values)) if asked.sample_weight is None else asked.sample_weight
     Z, y, w = (wide(numbers)[weights > 0.0] for numbers in (values, y, weights))
@@ -208,11 +209,7 @@ def wide(numbers: Any) -> np.ndarray:
 def ray_of(given: Exact, a: np.ndarray, direction: np.ndarray | None = None) -> Ray:
     """Return a point with the multiples of its residual, or of another `direction`, less what U explains of it."""
     loss, eta = given.loss, given.eta(a)
-    theta, curvature = loss.slopes(eta)
-    if not given.cost.slopes.all():
-        roots = np.sqrt(curvature)
-        theta = roots * projected(roots[:, None] * given.free, theta / roots)
-    theta = theta if direction is None else wide(direction)
+    theta = projected(given.free, loss.residual(eta)) if direction is None else wide(direction)
     c = np.where(given.cost.slopes, given.Z.T @ theta, 0)
     return Ray(a, c, lambda s: loss.fenchel(eta, s * theta), loss.longest(theta), isinstance(loss, Squares))
 

@@ -55,9 +55,8 @@ class HuberLoss(Loss):
         inside = np.minimum(r, self.delta)
         return inside**2 / 2 + self.delta * (r - inside)
 
-    def slopes(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        r = self.y - eta
-        return np.clip(r, -self.delta, self.delta), wide(np.abs(r) <= self.delta)
+    def residual(self, eta: np.ndarray) -> np.ndarray:
+        return np.clip(self.y - eta, -self.delta, self.delta)
 
     def conjugates(self, theta: np.ndarray) -> np.ndarray:
         return np.where(np.abs(theta) <= self.delta, theta * (theta / 2 - self.y), np.inf)
