@@ -244,9 +244,10 @@ class CertifiedPath:
         """Solve between two nodes if interpolation does not do, after the pass to what is certified."""
         goal, tuning = self._asked.goal, self._tuning
         inside = self._inside(span)
-        # Gaps of nodes that could not be solved are none that shorter steps mend.
-        if depth == 0 and not certify and max(self._node_gap(span.left), self._node_gap(span.right)) <= goal:
-            worst = max((gap for *_, gap in inside), default=0.0)
+        if depth == 0 and not certify:
+            # Where a node could not be solved, no shorter step mends that.
+            are_solved = max(self._node_gap(span.left), self._node_gap(span.right)) <= goal
+            worst = max((gap for *_, gap in inside if are_solved), default=0.0)
             self._pace.learn_step(math.log(span.left.lam / span.right.lam), worst, goal)
         limit = goal if certify else tuning.mix * goal
         still_open = [

@@ -76,9 +76,15 @@ def follow_gram(
     statuses = statuses_of(done["gap"], done["rounding"], done["is_limited"], goal)
     n_nodes, n_descents = int(standing.n_nodes), int(standing.n_descents)
     return GramPath(
-        np.cumsum(np.concatenate([[0], *sizes])), np.concatenate(columns, dtype=np.int64), np.concatenate(values),
-        done, statuses, ending if n < n_points else None, n_nodes, n_descents,
-    )  # fmt: skip
+        indptr=np.cumsum(np.concatenate([[0], *sizes])),
+        columns=np.concatenate(columns, dtype=np.int64),
+        coefs=np.concatenate(values),
+        answers=done,
+        statuses=statuses,
+        ending=ending if n < n_points else None,
+        n_nodes=n_nodes,
+        n_descents=n_descents,
+    )
 
 
 def _take_rows(walk: Walk) -> Rows:
