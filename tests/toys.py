@@ -8,11 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from fwlasso._core.columns import read_only
-from fwlasso._core.costs import Cost, Separable, at_columns, make_cost
+from fwlasso._core.costs import Cost, at_columns
 from fwlasso._core.csc import Csc
 from fwlasso._core.dense import Dense
 from fwlasso._core.losses import conjugate, curvature, dual_range, residual, smoothness, value
 from fwlasso._core.problem import Problem
+from fwlasso._core.separable import Separable, make_cost
 from fwlasso._core.standardized import Standardized
 from fwlasso._core.sweeps import Indices
 from fwlasso._core.threads import Workers

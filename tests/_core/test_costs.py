@@ -7,7 +7,6 @@ import pytest
 
 from fwlasso._core.costs import (
     Plain,
-    Separable,
     bounds,
     conjugate,
     curvature,
@@ -15,7 +14,6 @@ from fwlasso._core.costs import (
     is_hard,
     is_plain,
     lean,
-    make_cost,
     minimise_1d,
     piece,
     pull,
@@ -23,6 +21,7 @@ from fwlasso._core.costs import (
     value,
 )
 from fwlasso._core.jit import kernel
+from fwlasso._core.separable import Separable, make_cost
 
 INF = math.inf
 LAM = 0.7

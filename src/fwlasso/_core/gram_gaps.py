@@ -48,9 +48,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .costs import Cost, Plain, Separable, bounds, conjugate, is_hard, pull, slope, value
+from .costs import Cost, Plain, bounds, conjugate, is_hard, pull, slope, value
 from .jit import by_type, inner_kernel, part_of_kernel
 from .moments import UNIT_ROUNDOFF, Moments, Vector, gamma
+from .separable import Separable
 
 #: Factors that are worth a few roundings.
 ROUND_UP, ROUND_DOWN = 1.0 + 8.0 * UNIT_ROUNDOFF, 1.0 - 8.0 * UNIT_ROUNDOFF

@@ -101,7 +101,8 @@ def make_walk(moments: Moments, n_points: int, n_rows: int | None = None) -> Wal
     standing = np.recarray(1, Standing)
     standing[0] = (0, 0, 0, 0, _FIRST_STRIDE, 0, 0.0, 1, 0, 0, 0)
     rows = np.empty((n_points if n_rows is None else min(n_points, max(n_rows, 2 * _ROOM)), p))
-    return Walk(work, nodes, null, rows, np.recarray(n_points, Answer), np.empty(p), standing)
+    answers = np.recarray(n_points, Answer)
+    return Walk(work, nodes, null, rows, answers, g=np.empty(p), standing=standing)
 
 
 @kernel

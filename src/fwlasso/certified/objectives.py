@@ -19,7 +19,7 @@ from ..problem.certificate import Evidence, examine, prove, proved_gap
 from ..problem.passes import ColumnPass
 from ..problem.points import Solution
 from .nodes import Node
-from .separable import SeparableSquares
+from .separable_squares import SeparableSquares
 
 # Fraction of the largest curvature.
 _LEAST_CURVATURE = 0.01

@@ -99,7 +99,7 @@ def moments(
     factors[constant] = norms[constant] = 0.0
     gram, xty = np.empty((diagonal.size - 1,) * 2), np.empty(diagonal.size - 1)
     yy = _eliminate(sums.products, totals, 1.0 / rows, factors, gram, xty)
-    found = Moments(gram, xty, max(yy, 0.0), norms[:-1], float(norms[-1]), n_ops, Plain())
+    found = Moments(gram, xty, max(yy, 0.0), norms[:-1], float(norms[-1]), n_ops, cost=Plain())
     means = totals / rows
     centre = Centre(sums.coordinates, means[:-1], float(means[-1]), factors[:-1], x_scale, standardize)
     return found, centre

@@ -8,7 +8,6 @@ from ..columns import Vector
 from ..costs import (
     Cost,
     Plain,
-    Separable,
     bounds,
     changes,
     conjugate,
@@ -26,6 +25,7 @@ from ..jit import by_type, kernel
 from ..losses import Squared
 from ..objective import duality_gap
 from ..penalties import L1, Sums
+from ..separable import Separable
 from ..sweeps import Indices
 from .copies import Copies, add, dot, rank_bound
 

@@ -93,7 +93,8 @@ class SeparableSquares:
         found, taken = examine(self.problem, sizes, coefs, fit, max_corr), self._columns.take(columns)
         blur = gamma(4 * self.problem.n_samples + 32) * self.problem.largest * found.r_size
         corrs, l1 = correlations(taken.X, taken.at, fit), norm_of(taken.cost, coefs)
-        known = Terms(taken, columns, coefs, corrs, lam, found.rr, found.yr, l1, found.error, blur, lam, lam, 0.0)
+        numbers = {"rr": found.rr, "yr": found.yr, "l1": l1, "error": found.error, "blur": blur}
+        known = Terms(taken, columns, coefs, corrs, lam, **numbers, hard=lam, most=lam, over=0.0)
         return Node(lam, columns, coefs, fit, known)
 
     def gap(self, penalty: Penalty, known: Terms) -> float:
