@@ -3,7 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Columns, Matrix, Vector, Vectors, column_shift, dot_column, dot_each, shape
+from .columns import (
+    Columns,
+    Matrix,
+    Vector,
+    Vectors,
+    column_shift,
+    dot_column,
+    dot_each,
+    fetch_listed,
+    fetch_next,
+    shape,
+)
 from .jit import kernel
 
 Indices = NDArray[np.int64]
@@ -58,15 +69,18 @@ def correlate_all(
     only = residuals.rows[0]
     while at < shifted.size and shifted[at] < lo:
         at += 1
+    next_shifted = shifted[at] if at < shifted.size else hi
     for j in range(lo, hi):
+        fetch_next(X, j)
         if n == 1:  # of a few entries the sum takes no longer than to fill in a list
             corrs[0] = dot_column(X, j, only)
         else:
             dot_each(X, j, residuals, corrs)
-        if at < shifted.size and shifted[at] == j:
+        if j == next_shifted:
             for k in range(n):
                 corrs[k] -= shifts[at, k]
             at += 1
+            next_shifted = shifted[at] if at < shifted.size else hi
         top = ceiling[j]
         ratio = np.float32(0.0)
         for k in range(n):
@@ -92,6 +106,7 @@ def correlate_some(
     """Return max(lam, |z_j'r - shift|) of every residual over columns lo..hi of a list; fill in which exceed lam."""
     largest, corrs = lams.copy(), np.empty(residuals.n)
     for k in range(lo, hi):
+        fetch_listed(X, columns, k)
         dot_each(X, columns[k], residuals, corrs)
         for i in range(lams.size):
             size = abs(corrs[i] - shifts[k, i]) if shifts.size > 0 else abs(corrs[i])

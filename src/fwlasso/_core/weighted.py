@@ -12,6 +12,7 @@ from .columns import (
     column_moments,
     dot_column,
     dot_each,
+    fetch_column,
     pass_on,
     read_only,
     samples,
@@ -35,7 +36,7 @@ def weighted(columns: Columns, weights: Vector | None) -> Columns:
 
 
 # Vectors carry the weights: products need not.
-pass_on(Weighted, dot_column, dot_each, column_entries, column_entry)
+pass_on(Weighted, dot_column, dot_each, column_entries, column_entry, fetch_column)
 
 
 @column_moments.register(Weighted)
