@@ -200,7 +200,7 @@ class ForkedPass:
     def take(self, columns: Indices) -> Taken:
         left, right = self._ask("take", each=[(half,) for half in self._halves(columns)])
         order = np.argsort(columns >= self._cut, kind="stable")  # as they come, the left ones first
-        at, numbers = np.empty(columns.size, np.int64), np.empty((3, columns.size))
+        at, numbers = np.empty(columns.size, np.int64), np.empty((2, columns.size))
         at[order] = np.arange(columns.size)
         numbers[:, order] = np.concatenate([left[2:], right[2:]], axis=1)
         return Taken(join(left.X, right.X), at, *numbers)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Matrix, Vector, column_chunks, count_entries, stack
-from .._core.problem import Problem
+from .._core.problem import Problem, sizes_of
 from .._core.samples import Samples
 from .._core.sweeps import (
     Indices,
@@ -57,7 +57,11 @@ class Taken(NamedTuple):
     at: Indices
     xty: Vector  # z_j'y
     norms2: Vector  # z_j'z_j
-    sizes: Vector  # before they were centred: what rounding is relative to
+
+    @property
+    def sizes(self) -> Vector:
+        """Their norms before they were centred: what rounding is relative to."""
+        return sizes_of(self.X, self.at, self.norms2)
 
     @property
     def n_entries(self) -> Indices:
@@ -207,7 +211,7 @@ class LocalPass(ColumnPass):
 
     def take(self, columns: Indices) -> Taken:
         problem = self._problem
-        return Taken(problem.X, columns, problem.xty[columns], problem.norms2[columns], problem.sizes(columns))
+        return Taken(problem.X, columns, problem.xty[columns], problem.norms2[columns])
 
 
 def _shifts_of(columns: Indices, probes: Sequence[Probe]) -> Matrix:
