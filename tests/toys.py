@@ -199,9 +199,9 @@ class ForkedPass:
     def take(self, columns: Indices) -> Taken:
         left, right = self._ask("take", each=[(half,) for half in self._halves(columns)])
         order = np.argsort(columns >= self._cut, kind="stable")  # as they come, the left ones first
-        at, numbers = np.empty(columns.size, np.int64), np.empty((3, columns.size))
+        at, numbers = np.empty(columns.size, np.int64), np.empty((2, columns.size))
         at[order] = np.arange(columns.size)
-        numbers[:, order] = np.concatenate([left[2:5], right[2:5]], axis=1)
+        numbers[:, order] = np.concatenate([left[2:4], right[2:4]], axis=1)
         cost = left.cost
         if isinstance(cost, Separable):
             halves = (np.concatenate(pair) for pair in zip(left.cost[:4], right.cost[:4], strict=True))

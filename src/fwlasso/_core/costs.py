@@ -207,8 +207,8 @@ def n_tops(cost: Cost) -> int:
 
 
 @by_type
-def take_in(cost: Cost, lam: float, j: int, corr: float, blur: float, tops: Vector) -> None:
-    """Let c_j count in the numbers that bound all: for `Plain` the largest |c_j|.
+def take_in(cost: Cost, lam: float, j: int, corr: float, blur: float, tops: Vector, at: int) -> None:
+    """Let c_j count in the numbers that bound all, those of `tops` from `at` on: for `Plain` the largest |c_j|.
 
     For others:
 
@@ -252,8 +252,8 @@ def _(cost):
 
 
 @take_in.register(Plain, INLINE)
-def _(cost, lam, j, corr, blur, tops):
-    tops[0] = larger(tops[0], abs(corr))
+def _(cost, lam, j, corr, blur, tops, at):
+    tops[at] = larger(tops[at], abs(corr))
 
 
 @slope.register(Plain, INLINE)

@@ -95,10 +95,7 @@ class Problem(NamedTuple):
 
     def sizes(self, columns: NDArray[np.int64]) -> Vector:
         """Return f_j ||x_j - o_j|| of some columns, before they are centred: what rounding is relative to."""
-        norms2 = self.norms2[columns]
-        if isinstance(self.X, Standardized) and self.centred:
-            norms2 = norms2 + self.total_weight * (self.X.factors[columns] * self.X.means[columns]) ** 2
-        return np.sqrt(norms2)
+        return sizes_of(self.X, columns, self.norms2[columns])
 
     def to_user_units(
         self, indptr: NDArray[np.int64], columns: NDArray[np.int64], scaled: Vector
@@ -126,6 +123,13 @@ class Problem(NamedTuple):
         indices = indices[self.norms2[indices] > 0.0]
         scaled = np.ldexp(coefs[indices], self.units.y_power)
         return indices, scaled / self.X.factors[indices] if isinstance(self.X, Standardized) else scaled
+
+
+def sizes_of(X: Columns, columns: NDArray[np.int64], norms2: Vector) -> Vector:
+    """Return `Problem.sizes` of some columns, given their z_j'z_j."""
+    if isinstance(X, Standardized):  # means are zero where columns are not centred
+        norms2 = norms2 + total_weight(samples(X)) * (X.factors[columns] * X.means[columns]) ** 2
+    return np.sqrt(norms2)
 
 
 def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float = _FEWEST_DIGITS) -> Vector:

@@ -103,17 +103,17 @@ def _(cost):
 
 
 @take_in.register(Separable, INLINE)
-def _(cost, lam, j, corr, blur, tops):
+def _(cost, lam, j, corr, blur, tops, at):
     strength = pull(cost, j, corr)
-    tops[1] = larger(tops[1], strength)
+    tops[at + 1] = larger(tops[at + 1], strength)
     if is_hard(cost, lam, j, corr):
-        tops[0] = larger(tops[0], strength)
+        tops[at] = larger(tops[at], strength)
     for side in range(2):
         excess = (corr if side == 0 else -corr) + blur
         if excess > lam and pull(cost, j, excess if side == 0 else -excess) > lam:
             signed = excess if side == 0 else -excess
             if not is_hard(cost, lam, j, signed):
-                tops[2] += conjugate(cost, lam, j, signed)
+                tops[at + 2] += conjugate(cost, lam, j, signed)
 
 
 @slope.register(Separable, INLINE)

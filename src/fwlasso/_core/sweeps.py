@@ -5,7 +5,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Columns, Matrix, Vector, Vectors, column_shift, dot_column, dot_each, samples
+from .columns import (
+    Columns,
+    Vector,
+    Vectors,
+    column_shift,
+    dot_column,
+    dot_each,
+    fetch_listed,
+    fetch_next,
+    samples,
+)
 from .costs import Cost, n_tops, pull, take_in
 from .jit import kernel
 from .samples import total_weight
@@ -52,31 +62,36 @@ class Asked(NamedTuple):
 
 
 @kernel
-def correlate_all(X: Columns, cost: Cost, asked: Asked, lo: int, hi: int, ratios: Ratios, ceiling: Ratios) -> Matrix:
+def correlate_all(X: Columns, cost: Cost, asked: Asked, lo: int, hi: int, ratios: Ratios, ceiling: Ratios) -> Vector:
     """Return what bounds the correlations of every residual over columns lo..hi, see `take_in`.
 
     Fill in z_j'r / lam of the last residual, and raise the ceilings to the largest pull / lam.
     """
     residuals, lams, blurs, apart, is_apart = asked
     n, at = lams.size, 0
-    tops, corrs, scales = np.zeros((n, n_tops(cost))), np.empty(residuals.n), 1.0 / lams
+    width = n_tops(cost)
+    tops, corrs, scales = np.zeros(n * width), np.empty(residuals.n), 1.0 / lams
     only = residuals.rows[0]
     while at < apart.size and apart[at] < lo:
         at += 1
+    next_apart = apart[at] if at < apart.size else hi
     for j in range(lo, hi):
+        fetch_next(X, j)
         if n == 1:  # of a few entries the sum takes no longer than to fill in a list
             corrs[0] = dot_column(X, j, only)
         else:
             dot_each(X, j, residuals, corrs)
-        is_here = at < apart.size and apart[at] == j
+        is_here = j == next_apart
         top = ceiling[j]
         ratio = np.float32(0.0)
         for k in range(n):
             if not (is_here and is_apart[at, k]):
-                take_in(cost, lams[k], j, corrs[k], blurs[k], tops[k])
+                take_in(cost, lams[k], j, corrs[k], blurs[k], tops, k * width)
             ratio = np.float32(corrs[k] * scales[k])
             top = np.float32(np.inf) if np.isnan(corrs[k]) else max(top, np.float32(pull(cost, j, ratio)))
-        at += is_here
+        if is_here:
+            at += 1
+            next_apart = apart[at] if at < apart.size else hi
         ratios[j] = ratio
         ceiling[j] = top
     return tops
@@ -87,25 +102,27 @@ def sum_tops(cost: Cost, lam: float, corrs: Vector, blur: float) -> Vector:
     """Return what bounds correlations that are known, see `take_in`."""
     tops = np.zeros(n_tops(cost))
     for j in range(corrs.size):
-        take_in(cost, lam, j, float(corrs[j]), blur, tops)
+        take_in(cost, lam, j, float(corrs[j]), blur, tops, 0)
     return tops
 
 
 @kernel
 def correlate_some(
     X: Columns, cost: Cost, columns: Indices, asked: Asked, lo: int, hi: int, violates: NDArray[np.bool_]
-) -> Matrix:
+) -> Vector:
     """Return what bounds the correlations of every residual over columns lo..hi of a list, lambda at least.
 
     Fill in which columns exceed lambda. `asked.apart` is the list itself, or empty.
     """
     residuals, lams, blurs, apart, is_apart = asked
-    tops, corrs = np.zeros((lams.size, n_tops(cost))), np.empty(residuals.n)
+    width = n_tops(cost)
+    tops, corrs = np.zeros(lams.size * width), np.empty(residuals.n)
     for k in range(lo, hi):
+        fetch_listed(X, columns, k)
         dot_each(X, columns[k], residuals, corrs)
         for i in range(lams.size):
             if apart.size == 0 or not is_apart[k, i]:
-                take_in(cost, lams[i], columns[k], corrs[i], blurs[i], tops[i])
+                take_in(cost, lams[i], columns[k], corrs[i], blurs[i], tops, i * width)
                 violates[k] |= not pull(cost, columns[k], corrs[i]) <= lams[i]
     return tops
 

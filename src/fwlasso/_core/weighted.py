@@ -9,6 +9,7 @@ from .columns import (
     column_moments,
     dot_column,
     dot_each,
+    fetch_column,
     pass_on,
     samples,
     shape,
@@ -60,7 +61,7 @@ def _(samples, X, j, there):
 
 
 # Vectors carry the weights: products need not.
-pass_on(Weighted, dot_column, dot_each, column_entries, column_entry)
+pass_on(Weighted, dot_column, dot_each, column_entries, column_entry, fetch_column)
 
 
 @column_moments.register(Weighted)

@@ -7,7 +7,7 @@ means of columns.
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift, samples
+from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift, fetch_listed, samples
 from .._core.costs import set_places, with_places
 from .._core.jit import kernel, part_of_kernel
 from .._core.problem import Problem
@@ -168,6 +168,7 @@ def _lengths(taken: Taken, copies: Copies) -> Indices:
 def _copy_dense(X: Columns, columns: Indices, places: Indices, copies: Copies, lo: int, hi: int) -> None:
     for c in range(lo, hi):
         k = places[c]
+        fetch_listed(X, columns, c)
         norm2, copies.xty[k] = _fill_row(X, columns[c], copies, copies.rows[k])
         copies.norms2[k] = norm2
         copies.starts[k], copies.stops[k] = 0, copies.y.size - 1

@@ -302,7 +302,7 @@ class CertifiedPath:
             if not still_open or self._is_spent:
                 break
             if n_solved == 0:
-                violators = np.union1d(violators, self._screening.violators())
+                violators = np.append(violators, self._screening.violators())
             if not self._take_in(violators) and n_solved > 0:
                 break  # these are worked with: the gap is as it is
             for k in still_open:
@@ -317,7 +317,7 @@ class CertifiedPath:
 
     def _take_in(self, columns: Indices) -> bool:
         """Make members of more columns; tell whether there is a new one."""
-        places = self._working_set.places(self._duplicates.distinct(columns))
+        places = self._working_set.places(self._duplicates.distinct(np.unique(columns)))
         before, self._members = self._members, self._working_set.together(self._members, places)
         return self._members.size > before.size
 
@@ -348,7 +348,7 @@ class CertifiedPath:
             for k, bound in zip(read, tops, strict=True):
                 nodes[k] = nodes[k].bounded_by(bound)
             rest = [k for k in rest if k not in read]
-        return np.unique(np.concatenate(violators)), survived
+        return np.concatenate(violators), survived
 
     def _cost(self, columns: Indices, nodes: Sequence[Node]) -> float:
         """Return what it costs to read some columns for some nodes, in passes by one residual."""
@@ -368,10 +368,14 @@ class CertifiedPath:
         """Answer the points up to the last of some nodes; between two more are solved if interpolation does not do."""
         for left, right in itertools.pairwise([self._left, *nodes]):
             span = make_span(self._objective, left, right)
-            more = self._between(span, 0, certify=True)
-            parts = [make_span(self._objective, *pair) for pair in itertools.pairwise([left, *more, right])]
-            for part in parts if more else [span]:
-                while self._pending and 0.0 < (t := self._targets.position(part, self._pending[0])) <= 1.0:
+            parts = [span]
+            if more := self._between(span, 0, certify=True):
+                parts = [make_span(self._objective, *pair) for pair in itertools.pairwise([left, *more, right])]
+            for part in parts:
+                for penalty in self._pending:
+                    t = self._targets.position(part, penalty)
+                    if not 0.0 < t <= 1.0:
+                        break
                     self._emit(*part.mix(t))
 
     def _emit_node(self, node: Node) -> None:

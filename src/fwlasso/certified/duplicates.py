@@ -39,7 +39,7 @@ class Duplicates:
         if alike.size > 0:
             alike, follows = _ties(alike, _hashes(taken.X, taken.at[alike], self._hash_vector))
             is_copy = _copies(taken.X, taken.at[alike], follows, self._hash_vector.size)
-            self._copies = np.union1d(self._copies, columns[alike[is_copy]])
+            self._copies = np.sort(np.append(self._copies, columns[alike[is_copy]]))
         return self._without_copies(columns[there])
 
     def _without_copies(self, columns: Indices) -> Indices:

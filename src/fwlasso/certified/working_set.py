@@ -50,7 +50,8 @@ class WorkingSet:
         self._columns = np.empty(0, np.int64)  # by place, as what follows; -1: it is free
         self._sizes = np.empty(0)  # of columns before they were centred
         self._asked_in = np.empty(0, np.int64)  # the last stride that it was asked for in
-        self._order = np.empty(0, np.int64)  # the places that are not free, in the order of their columns
+        self._in_use = np.empty(0, np.int64)  # the columns that have places, in increasing order, and these
+        self._order = np.empty(0, np.int64)
         self._stride = 0
         self._copier = Copier(problem, summary, workers)
         start = SubIterate(np.empty(0), np.empty(0), self._copier.copies.y.copy())
@@ -60,7 +61,7 @@ class WorkingSet:
 
     def places(self, columns: Indices) -> Indices:
         """Return the places of `columns`, new ones for those that have none; raises `NoRoom`."""
-        places, new = _find_places(self._columns, self._order, columns)
+        places, new = _find_places(self._in_use, self._order, columns)
         if new.size:
             self._asked_in[places[places >= 0]] = self._stride
             places[new] = self._add(columns[new])
@@ -99,7 +100,9 @@ class WorkingSet:
         self.subproblem.resize(self._copier.copies)
         self._columns[places] = columns
         self._sizes[places] = taken.sizes
-        self._sort()
+        there = np.flatnonzero(self._columns >= 0)
+        self._order = there[np.argsort(self._columns[there])]
+        self._in_use = self._columns[self._order]
         return places
 
     def _drop_older(self, stride: int) -> None:
@@ -109,11 +112,8 @@ class WorkingSet:
             self._columns[gone] = -1
             self._copier.drop(gone)
             self.subproblem.forget(gone)
-            self._sort()
-
-    def _sort(self) -> None:
-        there = np.flatnonzero(self._columns >= 0)
-        self._order = there[np.argsort(self._columns[there])]
+            stay = self._columns[self._order] >= 0
+            self._in_use, self._order = self._in_use[stay], self._order[stay]
 
     def start_at(self, start: Start) -> Indices:
         """Go to these coefficients; return their places."""
@@ -159,20 +159,20 @@ class WorkingSet:
 
 
 @kernel
-def _find_places(columns: Indices, order: Indices, wanted: Indices) -> tuple[Indices, Indices]:
-    """Return the places of the columns wanted, -1 for those that have none, and where these are."""
+def _find_places(in_use: Indices, order: Indices, wanted: Indices) -> tuple[Indices, Indices]:
+    """Return the places of the columns wanted, -1 for those that have none, and where these are.
+
+    Both are mostly in order: from one to the next it is a few steps.
+    """
     places, new = np.empty(wanted.size, np.int64), np.empty(wanted.size, np.int64)
-    n_new = 0
+    n_new = at = 0
     for i in range(wanted.size):
-        lo, hi = 0, order.size
-        while lo < hi:
-            middle = (lo + hi) // 2
-            if columns[order[middle]] < wanted[i]:
-                lo = middle + 1
-            else:
-                hi = middle
-        if lo < order.size and columns[order[lo]] == wanted[i]:
-            places[i] = order[lo]
+        while at < in_use.size and in_use[at] < wanted[i]:
+            at += 1
+        while at > 0 and in_use[at - 1] >= wanted[i]:
+            at -= 1
+        if at < in_use.size and in_use[at] == wanted[i]:
+            places[i] = order[at]
         else:
             places[i] = -1
             new[n_new] = i

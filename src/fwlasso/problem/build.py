@@ -14,6 +14,7 @@ from .._core.columns import (
     column_entry,
     column_moments,
     dot_column,
+    fetch_listed,
     nbytes,
     read_only,
     samples,
@@ -152,7 +153,9 @@ def _far_columns(ratio: float, means: Vector, norms: Vector) -> NDArray[np.int64
 @kernel
 def _summarize(X: Columns, columns: NDArray[np.int64], y: Vector, means: Vector, norms: Vector, xty: Vector) -> None:
     """Fill the mean of some columns, the root of their sum of squares about it, and x_j'y."""
-    for j in columns:
+    for k in range(columns.size):
+        j = columns[k]
+        fetch_listed(X, columns, k)
         means[j], squares = column_moments(X, j)
         norms[j] = _small_norm(X, j, means[j]) if squares < _TINY_SQUARES else np.sqrt(squares)
         xty[j] = dot_column(X, j, y)

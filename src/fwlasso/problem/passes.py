@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._core.columns import Columns, Matrix, Vector, column_chunks, count_entries, stack
 from .._core.costs import Cost, at_columns, fill_pulls
-from .._core.problem import Problem
+from .._core.problem import Problem, sizes_of
 from .._core.samples import Samples
 from .._core.sweeps import (
     Asked,
@@ -61,8 +61,12 @@ class Taken(NamedTuple):
     at: Indices
     xty: Vector  # z_j'y
     norms2: Vector  # z_j'z_j
-    sizes: Vector  # before they were centred: what rounding is relative to
     cost: Cost
+
+    @property
+    def sizes(self) -> Vector:
+        """Their norms before they were centred: what rounding is relative to."""
+        return sizes_of(self.X, self.at, self.norms2)
 
     @property
     def n_entries(self) -> Indices:
@@ -185,10 +189,11 @@ class LocalPass(ColumnPass):
         return Asked(residuals, lams, blurs, np.empty(0, np.int64), np.empty((0, len(probes)), np.bool_))
 
     @staticmethod
-    def _together(parts: Sequence[Matrix], probes: Sequence[Probe]) -> Matrix:
+    def _together(parts: Sequence[Vector], probes: Sequence[Probe]) -> Matrix:
         """Return what chunks of the columns say together: largest ones, and sums from the third number on."""
-        found: Matrix = np.max(parts, axis=0)
-        found[:, 2:] = np.sum(parts, axis=0)[:, 2:]
+        of_chunks = np.reshape(parts, (len(parts), len(probes), -1))
+        found: Matrix = of_chunks.max(axis=0)
+        found[:, 2:] = of_chunks[:, :, 2:].sum(axis=0)
         refuse_altered(found.max(axis=1), [probe.residual for probe in probes])
         return found
 
@@ -231,8 +236,8 @@ class LocalPass(ColumnPass):
 
     def take(self, columns: Indices) -> Taken:
         problem = self._problem
-        xty, norms2, sizes = problem.xty[columns], problem.norms2[columns], problem.sizes(columns)
-        return Taken(problem.X, columns, xty, norms2, sizes, at_columns(problem.cost, columns))
+        xty, norms2 = problem.xty[columns], problem.norms2[columns]
+        return Taken(problem.X, columns, xty, norms2, at_columns(problem.cost, columns))
 
 
 def is_among(columns: Indices, others: Indices) -> NDArray[np.bool_]:
