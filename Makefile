@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test test-fast attack golden lint coverage bench paper docs clean
+.PHONY: demo test test-fast test-matrix attack golden lint coverage bench paper docs clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -16,6 +16,17 @@ test: .venv/.dev
 # What a minute has room for: float64, dense and CSC; no process is started, and no test takes long.
 test-fast: .venv/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --fast
+
+# The fast tests with the lowest versions that pyproject.toml allows, and with the newest that there are. Each has an
+# environment of its own, with its own cache of kernels: numba keeps that of one of its versions only.
+test-matrix: test-with-lowest-direct test-with-highest
+
+test-with-%:
+	$(PYTHON) -m venv .venv-$*
+	echo '*' > .venv-$*/.gitignore
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-$*/bin/uv pip install --quiet --python .venv-$* --upgrade --resolution $* -e ".[dev]"
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/kernels .venv-$*/bin/python -m pytest -n 2 --dist worksteal --fast
 
 # Data that break arithmetic: every claim of 10,000 cases computed again in exact numbers. Faults are counted, none may be.
 attack: .venv/.dev
@@ -83,6 +94,6 @@ docs: .venv/.docs
 	touch $@ .venv/.demo
 
 clean:
-	rm -rf .venv .venv-peers fwlasso-demo fwlasso-paper bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv .venv-* fwlasso-demo fwlasso-paper bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		docs/_build docs/tutorials docs/api/generated docs/api/examples
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

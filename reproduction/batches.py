@@ -13,7 +13,7 @@ from fwlasso._core.penalties import Penalty
 from fwlasso._core.problem import Problem
 from fwlasso._core.threads import Workers
 from fwlasso.gram.problem import GramProblem
-from fwlasso.problem.points import Guess, SolvedPath, SolvedPoint, Tell, solved_path
+from fwlasso.problem.points import Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from fwlasso.solvers.pointwise import PointByPoint, Solved, collect
 from fwlasso.solvers.protocol import PathSolver
 from fwlasso.solvers.registry import SOLVERS
@@ -38,6 +38,12 @@ def looked_at(solver: str, look: Look | None) -> Iterator[list[float]]:
         SOLVERS[solver] = entry
 
 
+def _point(path: SolvedPath, k: int) -> SolvedPoint:
+    """Return a point by itself."""
+    numbers = float(path.gaps[k]), *path.counts[k].tolist()
+    return SolvedPoint(Solution(*path.support(k), *path.sums[k].tolist()), path.statuses[k], *numbers)
+
+
 class _InBatches:
     """Solves a path by another solver of paths, and shows and empties its points, as many at a time as are kept."""
 
@@ -58,7 +64,7 @@ class _InBatches:
         if isinstance(self._solver, PointByPoint):
             return collect(self._emptied(problem, self._solver.each(*given)))
         path = self._solver.solve(*given)
-        return collect(self._emptied(problem, [(point, path.ending) for point in path.points()]))
+        return collect(self._emptied(problem, ((_point(path, k), path.ending) for k in range(path.n_points))))
 
     def _emptied(self, problem: Problem | GramProblem, points: Iterable[Solved]) -> Iterator[Solved]:
         batch: list[SolvedPoint] = []

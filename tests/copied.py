@@ -15,8 +15,8 @@ from fwlasso.problem.passes import LocalPass
 
 
 def least_squares(problem: Problem) -> Objective:
-    """Return least squares without a bend."""
-    return make_objective(problem, Squared(), 0.0)
+    """Return least squares, whose columns are in memory."""
+    return make_objective(problem, Squared(), LocalPass(problem, Workers(1)))
 
 
 def working_set(problem: Problem, workers: Workers) -> WorkingSet:
@@ -26,7 +26,7 @@ def working_set(problem: Problem, workers: Workers) -> WorkingSet:
 
 def make_copier(problem: Problem, workers: Workers) -> Copier:
     """Return a copier for the columns of a problem."""
-    return Copier(problem, LocalPass(problem, workers).summary, 0.0, workers)
+    return Copier(problem, LocalPass(problem, workers).summary, workers)
 
 
 def copied(problem: Problem, columns: np.ndarray | None = None) -> Copies:

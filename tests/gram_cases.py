@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fwlasso._core.costs import Plain
 from fwlasso._core.moments import Moments
 from fwlasso._core.penalties import L1, L1Ball
 from judge import exact, recomputed_gap
@@ -21,7 +22,7 @@ def moments_of(X: np.ndarray, y: np.ndarray) -> Moments:
     up = 1.0 + n_ops * 2.0**-53
     return Moments(
         np.ascontiguousarray(gram), xty - sums * (y_sum / m), float(yy - y_sum * (y_sum / m)), norms * up,
-        float(y_norm * up), n_ops,
+        float(y_norm * up), n_ops, Plain(),
     )  # fmt: skip
 
 

@@ -39,6 +39,9 @@ def write_files(folder):
     for name, rows in (("table", slice(40)), ("new", slice(40, 60))):
         lines = [",".join(map(repr, row)) for row in np.column_stack([values, price])[rows].tolist()]
         (folder / f"{name}.csv").write_text("\n".join([",".join(header), *lines, ""]))
+    (folder / "june.csv").write_text("Wind,Temp\n7.4,67\nNA,72\n")
+    rows = [f"{'NA' if k % 7 == 0 else 40 + k % 11},{'NA' if k % 5 == 0 else k % 9},{50 + k % 13}" for k in range(60)]
+    (folder / "airquality.csv").write_text("\n".join(["Ozone,Wind,Temp", *rows, ""]))
 
 
 @pytest.mark.compiled

@@ -64,7 +64,7 @@ def test_models_of_estimators():
     assert LinearModel.from_estimator(Lasso(alpha=0.1).fit(X, Y)).feature_names is None
     with pytest.raises(NotFittedError):
         LinearModel.from_estimator(Lasso())
-    other = linear_model.LassoCV(cv=3, alphas=5).fit(X, Y)
+    other = linear_model.LassoCV(cv=3, alphas=[0.3, 0.1, 0.03]).fit(X, Y)
     np.testing.assert_allclose(LinearModel.from_estimator(other).predict(X), other.predict(X), rtol=1e-12)
 
 

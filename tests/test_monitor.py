@@ -230,7 +230,7 @@ def test_an_interrupt_of_an_estimator_is_raised(model, monkeypatch):
         send_interrupt()
         return build_problem(*given)
 
-    monkeypatch.setattr("fwlasso.path.build_problem", build_and_send)
+    monkeypatch.setattr("fwlasso.problems.build_problem", build_and_send)
     with pytest.raises(KeyboardInterrupt):
         clone(model).fit(X, Y)
     assert handler() is signal.default_int_handler

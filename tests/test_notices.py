@@ -5,9 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from fwlasso import Lasso, LassoCV, lasso_cv, lasso_path, stability_selection
+from fwlasso import Lasso, LassoCV, lasso_cv, lasso_path, stability_selection, sum_table
 from fwlasso.datasets import Table
-from fwlasso.gram.file_sums import sum_table
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from fwlasso.solvers.registry import SOLVERS, STOPS
 from fwlasso.solvers.sample_size import DEFAULT_SAMPLE_SIZE
 
 # Estimators leave what becomes of a path to `lasso_path`.
-LEVEL = {"stop": "level", "solver": "sfw", "variant": "paper"}
 FOR_PATHS = {"callback", "certify", "checkpoint", "feature_names", "in_segments"}
 
 
@@ -126,15 +125,8 @@ def test_what_a_solver_cannot_do_is_named(solver):
         ({"solver": "auto"}, f"solver must be one of {', '.join(SOLVERS)}, got 'auto'"),
         ({"solver": None}, "solver must be one of"),
         ({"solver": ["cd"]}, "solver must be one of"),
-        ({"stop": "soon"}, "stop must be one of change, paper, gap, level or None, got 'soon'"),
+        ({"stop": "soon"}, "stop must be one of change, paper, gap or None, got 'soon'"),
         ({"stop": ""}, "stop must be one of"),
-        ({"stop": "level", "solver": "fw"}, "stop: solver='fw' stops on the change or paper or gap, got stop='level'"),
-        ({"stop": "level", "solver": "sfw"}, "variant: a level is for independent draws, give variant='paper'"),
-        ({"stop": "level", "solver": "sfw", "alphas": 3}, "alphas: a level is for the constrained form"),
-        (LEVEL | {"block_size": 4}, "block_size: blocks cycle, and are not independent draws"),
-        (LEVEL | {"sample_size": lambda p, n_active: 5}, "sample_size: how few columns a function draws"),
-        (LEVEL | {"tol": 0}, "tol must be a number > 0 with stop='level', got 0"),
-        ({"level": 1.0}, "level must be a number in (0, 1), got 1.0"),
         ({"tol": -1e-9}, "tol must be a number >= 0 or None, got -1e-09"),
         ({"tol": np.inf}, "tol must be a number"),
         ({"tol": np.nan}, "tol must be a number"),
@@ -142,7 +134,6 @@ def test_what_a_solver_cannot_do_is_named(solver):
         ({"tol": "1e-3"}, "tol must be a number"),
         ({"tol": 10**400}, "tol must be a number >= 0 or None, got 1000"),
         ({"time_limit": 10**400}, "time_limit must be seconds > 0 or None"),
-        ({"level": 10**400}, "level must be a number in (0, 1)"),
         ({"alphas": 10**30}, f"alphas: {10**30} points are more than memory holds"),
         ({"radii": 10**30}, f"radii: {10**30} points are more than memory holds"),
         ({"eps": 0.0}, "eps must be a number in (0, 1) or None"),

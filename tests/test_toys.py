@@ -19,13 +19,14 @@ from fwlasso.problem.build import build_problem
 from fwlasso.problem.passes import LocalPass, Probe
 from fwlasso.problem.points import SolvedPath
 from judge import Loss, exact, objective, ray_of, recomputed_gap, wide
-from toys import ElasticNet, ForkedPass, Huber
+from toys import ForkedPass, Huber, elastic_net
 
 TOL = 1e-7
+# A loss, and the parts of a ridge: as it is, and of lambda.
 OBJECTIVES = {
-    "huber": (Huber(1.0), L1),
-    "elastic net": (Squared(), lambda lam: ElasticNet(lam, 3.0)),
-    "huber with elastic net": (Huber(1.0), lambda lam: ElasticNet(lam, 3.0)),
+    "huber": (Huber(1.0), 0.0, 0.0),
+    "a ridge": (Squared(), 3.0, 0.0),
+    "elastic net": (Squared(), 0.0, 1.0),
 }
 
 
@@ -69,16 +70,16 @@ def coefs_of(path: SolvedPath, p: int) -> np.ndarray:
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("storage", ["dense", "csc"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_another_loss_and_another_penalty_are_certified(name, storage, fit_intercept):
-    loss, make_penalty = OBJECTIVES[name]
+def test_another_loss_and_another_cost_are_certified(name, storage, fit_intercept):
+    loss, fixed, share = OBJECTIVES[name]
     with Workers(1) as workers:
         problem, X, y = make_problem(storage, fit_intercept, workers)
-        asked = General(ridge=getattr(make_penalty(1.0), "l2", 0.0) / 60.0)
+        asked = General(ridge=fixed / 60.0, l1_ratio=1.0 / (1.0 + share))
         huber = HuberLoss(wide(y), loss.delta) if isinstance(loss, Huber) else None
         given = exact(X, y, fit_intercept, False, asked, huber)
-        largest = np.abs(ray_of(given, np.zeros(500, np.longdouble)).c).max()
-        penalties = [make_penalty(lam) for lam in float(largest) * np.geomspace(1.1, 0.03, 14)]
-        goal = TOL * float(given.half_yy)
+        largest = float(np.abs(ray_of(given, np.zeros(500, np.longdouble)).c).max())
+        penalties = [L1(lam) for lam in largest * np.geomspace(1.1, 0.03, 14)]
+        goal, problem = TOL * float(given.half_yy), problem._replace(cost=elastic_net(500, fixed, share))
         path = follow(problem, penalties, goal, 10_000, workers, tell, loss=loss)
         best = follow(problem, penalties, 1e-2 * goal, 10_000, workers, tell, loss=loss)
     assert set(path.statuses) == {Status.CERTIFIED}
@@ -91,12 +92,13 @@ def test_another_loss_and_another_penalty_are_certified(name, storage, fit_inter
         assert objective(given, penalty, a) - objective(given, penalty, better) <= claimed <= goal
 
 
-@pytest.mark.parametrize("penalty", [L1, lambda lam: ElasticNet(lam, 1.0)], ids=["lasso", "elastic net"])
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["lasso", "elastic net"])
 @pytest.mark.parametrize(("storage", "fit_intercept"), [("dense", True), ("csc", False)])
-def test_columns_in_two_processes_have_the_same_bits_as_in_one(penalty, storage, fit_intercept):
+def test_columns_in_two_processes_have_the_same_bits_as_in_one(share, storage, fit_intercept):
     with Workers(1) as workers:
         problem, _, _ = make_problem(storage, fit_intercept, workers)
-        penalties = [penalty(lam) for lam in problem.lambda_max * np.geomspace(1.1, 0.02, 40)]
+        problem = problem._replace(cost=elastic_net(500, share=share))
+        penalties = [L1(lam) for lam in problem.lambda_max * np.geomspace(1.1, 0.02, 40)]
         here = follow(problem, penalties, TOL * problem.yy, 1000, workers, tell)
         m = problem.y.size - 1
         without = problem._replace(X=Dense(np.empty((0, m))), xty=np.empty(0), norms2=np.empty(0))
@@ -108,18 +110,26 @@ def test_columns_in_two_processes_have_the_same_bits_as_in_one(penalty, storage,
         np.testing.assert_array_equal(mine, its)
 
 
-def test_a_pass_takes_shifts_off_whatever_columns_are_asked_for():
-    """A bend is a row sqrt(bend) e_j more for every column: correlations with -sqrt(bend) a there, and larger norms."""
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["lasso", "elastic net"])
+def test_a_pass_leaves_out_columns_that_the_objective_looks_at(share):
     rng = np.random.default_rng(4)
     with Workers(1) as workers:
         problem, X, _ = make_problem("dense", False, workers)
+        problem = problem._replace(cost=elastic_net(500, share=share))
         columns, active, residual = LocalPass(problem, workers), np.array([3, 99, 250]), rng.standard_normal(61)
-        columns.begin(problem.lambda_max, 1.0, 2.0)
-        probe = Probe(residual, 0.5 * problem.lambda_max, active, 1e3 * np.array([1.0, -2.0, 3.0]))
-        wanted = X.T @ residual[:-1]
-        wanted[active] -= probe.shifts
-        assert columns.correlate([probe]) == pytest.approx(np.abs(wanted).max())
+        lam = 0.2 * problem.lambda_max
+        columns.begin(problem.lambda_max, 1.0)
+        others, corrs = ~np.isin(np.arange(500), active), np.abs(X.T @ residual[:-1])
+        residual *= 2.0 * lam / corrs.max()
+        corrs *= 2.0 * lam / corrs.max()
+        probe, excess = Probe(residual, lam, active, 0.0), np.maximum(corrs - lam, 0.0)
+
+        def expected(which: np.ndarray, least: float) -> list[float]:
+            largest = corrs[which].max(initial=least)
+            return [largest] if share == 0.0 else [least, largest, float((excess[which] ** 2).sum() / (2.0 * lam))]
+
+        assert columns.correlate([probe])[0] == pytest.approx(expected(others, 0.0))
         for some in (np.arange(500), np.array([3, 7]), np.array([7]), np.empty(0, np.int64)):
             found = columns.correlate_some(some, [probe])
-            assert found.max_corrs == pytest.approx(np.abs(wanted[some]).max(initial=probe.lam))
-            np.testing.assert_array_equal(found.violators, some[np.abs(wanted[some]) > probe.lam])
+            assert found.tops[0] == pytest.approx(expected(some[others[some]], lam))
+            np.testing.assert_array_equal(found.violators, some[(corrs[some] > lam) & others[some]])

@@ -1,4 +1,4 @@
-"""Three toys that plug into the engine: a loss, a penalty, and a pass over columns in two processes."""
+"""Toys that plug into the engine: a loss, the cost of an elastic net, and a pass over columns in two processes."""
 
 import multiprocessing
 from collections.abc import Sequence
@@ -8,11 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from fwlasso._core.columns import read_only
+from fwlasso._core.costs import Cost, at_columns
 from fwlasso._core.csc import Csc
 from fwlasso._core.dense import Dense
 from fwlasso._core.losses import conjugate, curvature, dual_range, residual, smoothness, value
-from fwlasso._core.penalties import bend
 from fwlasso._core.problem import Problem
+from fwlasso._core.separable import Separable, make_cost
 from fwlasso._core.standardized import Standardized
 from fwlasso._core.sweeps import Indices
 from fwlasso._core.threads import Workers
@@ -56,16 +57,9 @@ def _(loss):
     return 1.0
 
 
-class ElasticNet(NamedTuple):
-    """lam ||a||_1 + l2 / 2 ||a||^2."""
-
-    lam: float
-    l2: float
-
-
-@bend.register(ElasticNet)
-def _(penalty):
-    return penalty.l2
+def elastic_net(p: int, fixed: float = 0.0, share: float = 0.0) -> Cost:
+    """lam ||a||_1 + (fixed + share lam) / 2 ||a||^2: share is (1 - l1_ratio) / l1_ratio."""
+    return make_cost(p, 1.0, 1.0, -np.inf, np.inf, fixed=fixed, share=share)
 
 
 def pick(X: Any, columns: Any) -> Any:
@@ -117,7 +111,10 @@ class ForkedPass:
         summaries = []
         for lo, hi in ((0, self._cut), (self._cut, problem.xty.size)):
             part = problem._replace(
-                X=pick(problem.X, slice(lo, hi)), xty=problem.xty[lo:hi].copy(), norms2=problem.norms2[lo:hi].copy()
+                X=pick(problem.X, slice(lo, hi)),
+                xty=problem.xty[lo:hi].copy(),
+                norms2=problem.norms2[lo:hi].copy(),
+                cost=at_columns(problem.cost, np.arange(lo, hi)),
             )
             mine, its = multiprocessing.Pipe()
             process = multiprocessing.get_context("fork").Process(target=_serve, args=(part, its), daemon=True)
@@ -158,25 +155,27 @@ class ForkedPass:
     def _probes(self, probes: Sequence[Probe]) -> list[list[Probe]]:
         halves: list[list[Probe]] = [[], []]
         for probe in probes:
-            is_left = probe.columns < self._cut
-            for half, columns, there in zip(halves, self._halves(probe.columns), (is_left, ~is_left), strict=True):
-                half.append(probe._replace(columns=columns, shifts=probe.shifts[there]))
+            for half, apart in zip(halves, self._halves(probe.apart), strict=True):
+                half.append(probe._replace(apart=apart))
         return halves
 
     def zero(self, residual: Any) -> float:
         return max(self._ask("zero", residual))
 
-    def begin(self, lam: float, unit: float, bend: float) -> float:
-        return max(self._ask("begin", lam, unit, bend))
+    def zero_tops(self, lam: float, blur: float) -> Any:
+        return _together(self._ask("zero_tops", lam, blur))
+
+    def begin(self, lam: float, unit: float) -> float:
+        return max(self._ask("begin", lam, unit))
 
     def restart(self) -> None:
         self._ask("restart")
 
     def correlate(self, probes: Sequence[Probe]) -> Any:
-        return np.maximum(*self._ask("correlate", each=[(half,) for half in self._probes(probes)]))
+        return _together(self._ask("correlate", each=[(half,) for half in self._probes(probes)]))
 
     def insert(self, probes: Sequence[Probe]) -> Any:
-        return np.maximum(*self._ask("insert", each=[(half,) for half in self._probes(probes)]))
+        return _together(self._ask("insert", each=[(half,) for half in self._probes(probes)]))
 
     def survivors(self, growth: float, distance: float) -> Indices:
         left, right = self._ask("survivors", growth, distance)
@@ -191,7 +190,7 @@ class ForkedPass:
             "correlate_some", each=list(zip(self._halves(columns), self._probes(probes), strict=True))
         )
         violators = np.concatenate([left.violators, right.violators + self._cut])
-        return Correlated(np.maximum(left.max_corrs, right.max_corrs), violators)
+        return Correlated(_together([left.tops, right.tops]), violators)
 
     def near(self, lam: float, closeness: float) -> Any:
         (left, ratios), (right, others) = self._ask("near", lam, closeness)
@@ -200,7 +199,16 @@ class ForkedPass:
     def take(self, columns: Indices) -> Taken:
         left, right = self._ask("take", each=[(half,) for half in self._halves(columns)])
         order = np.argsort(columns >= self._cut, kind="stable")  # as they come, the left ones first
-        at, numbers = np.empty(columns.size, np.int64), np.empty((3, columns.size))
+        at, numbers = np.empty(columns.size, np.int64), np.empty((2, columns.size))
         at[order] = np.arange(columns.size)
-        numbers[:, order] = np.concatenate([left[2:], right[2:]], axis=1)
-        return Taken(join(left.X, right.X), at, *numbers)
+        numbers[:, order] = np.concatenate([left[2:4], right[2:4]], axis=1)
+        cost = left.cost
+        if isinstance(cost, Separable):
+            halves = (np.concatenate(pair) for pair in zip(left.cost[:4], right.cost[:4], strict=True))
+            cost = at_columns(cost._replace(**dict(zip(cost._fields, halves, strict=False))), at)
+        return Taken(join(left.X, right.X), at, *numbers, cost)
+
+
+def _together(tops: Sequence[Any]) -> Any:
+    """What two halves of the columns say together: the larger ones of numbers, and sums from the third on."""
+    return np.concatenate([np.maximum(*tops)[..., :2], np.sum(tops, axis=0)[..., 2:]], axis=-1)

@@ -8,7 +8,8 @@ from ._core.start import QuietImports
 
 with QuietImports():
     from .estimators import Lasso, LassoCV
-    from .gram.file_sums import SummedTable, sum_table
+    from .file_sums import sum_table
+    from .gram.summed import SummedTable
     from .models import LinearModel
     from .monitor import Progress
     from .path import lasso_path

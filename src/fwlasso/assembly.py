@@ -1,6 +1,5 @@
 """From solved points to a `LassoPath`: certificates over all columns, the user's units, and a word on its ending."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,17 @@ from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
 from ._core.problem import Problem, in_user_units
 from ._core.threads import Workers
-from .data.genotypes import Genotypes
+from .data.design import described
 from .data.inputs import Data
-from .gram.file_sums import SummedTable
 from .gram.problem import AnyProblem
+from .gram.summed import SummedTable
 from .options import Options
-from .problem.certificate import certify_iterates
+from .problem.certificate import certify_iterates, refuse_altered_columns
 from .problem.grid import user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath
-from .solvers.frank_wolfe import VARIANTS
 from .solvers.sample_size import FixedSize, FractionOfColumns, QuantileRule
-from .status import Status
+from .status import Status, unfinished_points
 
 # Memory for fitted values, and as much for residuals, that are multiplied by all columns in one pass, in bytes.
 _RESIDUAL_BYTES = 32 << 20
@@ -35,44 +33,59 @@ _LEAST_SQUARES = (
 
 
 def certify(
-    problem: AnyProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, certify_all: bool
+    problem: AnyProblem, penalties: list[Penalty], path: SolvedPath, workers: Workers, *, proves: bool, wanted: bool
 ) -> tuple[SolvedPath, list[int]]:
-    """Return points with their gaps over all columns, and how many of them every pass over the data was made for.
+    """Return points in order with relative gaps, and how many of them every pass over the data was made for.
 
-    If a point is certified, its solver is taken at its word; the others get gaps, many at a time, or NaN.
+    The gaps of a solver that `proves` are over all columns. Of another one those of certified points are; the others
+    get gaps over all columns, many at a time, if these are `wanted`, or NaN. Compiled code is not taken at its word:
+    -1 is no column.
     """
+    columns, p = path.columns, problem.shape[1]
+    if columns.size and not 0 <= columns.min() <= columns.max() < p:
+        raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
+    if isinstance(problem, Problem) and not np.isfinite(path.sums).all():  # columns were finite in the first pass
+        refuse_altered_columns(problem.X, problem.y.size - 1, workers)
+    if proves:
+        return path.in_order()._replace(gaps=path.gaps / problem.null_loss), []
     assert isinstance(problem, Problem)
     known = np.array([status is Status.CERTIFIED for status in path.statuses])
     gaps = np.where(known, path.gaps, np.nan)
-    todo = np.flatnonzero(~known).tolist() if certify_all else []
+    todo = np.flatnonzero(~known).tolist() if wanted else []
     n_together = max(1, _RESIDUAL_BYTES // problem.y.nbytes)
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
-    points = path.points() if batches else []
     for batch in batches:
-        fresh = [at(problem, *points[k].solution[:2]) for k in batch]
+        fresh = [at(problem, *path.support(k)) for k in batch]
         claims = certify_iterates(problem, [penalties[k] for k in batch], fresh, workers)
         gaps[batch] = [claim.gap for claim in claims]
-    return path._replace(gaps=gaps), list(map(len, batches))
+    return path.in_order()._replace(gaps=gaps / problem.null_loss), list(map(len, batches))
 
 
 def assemble(
-    problem: AnyProblem, path: SolvedPath, grid_name: str, grid: Vector, counters: Counters, settings: dict[str, Any]
+    problem: AnyProblem,
+    path: SolvedPath,
+    grid: dict[str, Vector],
+    counters: Counters,
+    settings: dict[str, Any],
+    data: Data | SummedTable,
 ) -> LassoPath:
-    """Put the points together, in the user's units; `grid` has them already, and gaps are relative."""
+    """Put the points together, in the user's units; `grid` has them already, by its name, and gaps are relative."""
     qq, qy, l1 = path.sums.T
     loss = 0.5 * problem.yy + 0.5 * qq - qy
-    grid = grid[: l1.size]
+    ((grid_name, values),) = grid.items()
+    values = values[: l1.size]
     if grid_name == "radii":
-        radii = grid
+        radii = values
         # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
         lams = np.divide(qy - qq, l1, out=np.full(l1.size, problem.lambda_max), where=l1 > 0.0)
         alphas = user_values(problem, "alphas", lams)
     else:
-        radii, alphas = user_values(problem, "radii", l1), grid
+        radii, alphas = user_values(problem, "radii", l1), values
     indptr, columns, scaled = path.indptr, path.columns, path.coefs
     coefs, intercepts = problem.to_user_units(indptr, columns, scaled)
     scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size
+    own, active = described(data.X) if isinstance(data, Data) else None, np.unique(columns).tolist()
     return LassoPath(
         alphas=alphas,
         radii=radii,
@@ -85,6 +98,9 @@ def assemble(
         ending=path.ending,
         counters=counters,
         settings=settings,
+        feature_names=data.feature_names,
+        variants={} if own is None else own.facts_of(active),
+        means={} if data.means is None else {j: float(data.means[j]) for j in active},
     )
 
 
@@ -99,7 +115,7 @@ def count(
     """Return what a path cost, given how many points every pass of certificates was made for."""
     p = problem.shape[1]
     _, n_dots, n_read, n_multiplied = path.counts.sum(axis=0).tolist()
-    n_dots += 0 if VARIANTS[options.variant].counts_like_paper else p  # z_j'y of every column
+    n_dots += p if options.entry.variants[options.variant] else 0  # z_j'y of every column
     to_start = (p + n_read_for_grid) / p
     n_entries = problem.n_entries if isinstance(problem, Problem) else 0
     return Counters(
@@ -111,36 +127,19 @@ def count(
     )
 
 
-def check_columns(path: SolvedPath, p: int) -> None:
-    """Raise a RuntimeError unless all columns are of X. Compiled code is not taken at its word: -1 is no column."""
-    columns = path.columns
-    if columns.size and not 0 <= columns.min() <= columns.max() < p:
-        raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
-
-
-def label(path: LassoPath, data: Data | SummedTable) -> LassoPath:
-    """Return a path with what is known of its data: names, the response, the first column, variants of active ones."""
-    known = data.X if isinstance(data, Data) and isinstance(data.X, Genotypes) and data.X.variants else None
-    variants = {} if known is None else {j: known.variant_at(j) for j in np.unique(path.coefs.indices).tolist()}
-    settings = {**path.settings, **data.origin}
-    return replace(path, feature_names=data.feature_names, settings=settings, variants=variants)
-
-
-def warn_of_empty_models(problem: AnyProblem, target: str | None) -> None:
-    """Warn if zero is the solution for every penalty and every radius: X'y = 0."""
-    if problem.xty.any():
-        return
-    response = "the response" if target is None else f"the response {target!r}"
-    if problem.yy == 0.0:
-        warn_of_doubt(f"T{response[1:]} is constant: there is nothing to explain, and all models are empty.")
-    else:
-        warn_of_doubt(f"No column of X is correlated with {response}: all models are empty.")
+def beyond_float64(path: SolvedPath, excess: Vector, tol: float) -> SolvedPath:
+    """Return points with gaps for the radii asked for: in the units of the solver they may be beyond float64."""
+    gaps = path.gaps * excess[: path.gaps.size]
+    is_open = ((excess[: gaps.size] > 1.0) & (gaps > tol)).tolist()
+    statuses = [Status.PRECISION if still else status for still, status in zip(is_open, path.statuses, strict=True)]
+    return path._replace(gaps=gaps, statuses=tuple(statuses))
 
 
 def warn_unless_converged(path: LassoPath, options: Options) -> None:
-    """Warn with gap, tolerance and remedy if a point or the path did not come to its end."""
-    certified = options.rule == "gap"
-    unfinished = [k for k, s in enumerate(path.statuses) if not (s is Status.CERTIFIED if certified else s.converged)]
+    """Warn with gap, tolerance and remedy if a point or the path did not come to its end, or came to it too easily."""
+    if Status.ZERO_STEP in path.statuses:
+        _warn_of_small_samples(path, options)
+    unfinished = unfinished_points(path.statuses, options.rule)
     if not unfinished and path.ending is None:
         return
     if path.ending is not None:
@@ -153,14 +152,14 @@ def warn_unless_converged(path: LassoPath, options: Options) -> None:
     warn_of_ending(what + _largest_gap(path))
 
 
-def warn_of_small_samples(path: LassoPath, options: Options) -> None:
+def _warn_of_small_samples(path: LassoPath, options: Options) -> None:
     """Warn of points that ended on samples, by number or share, of fewer columns than the paper's quantile rule takes.
 
     The best of kappa columns is among the top `quantile` of all with probability 1 - (1 - quantile)^kappa.
     """
     n_ended, p = path.statuses.count(Status.ZERO_STEP), path.coefs.shape[0]
     rule, paper = options.size_rule, QuantileRule()
-    if n_ended == 0 or not isinstance(rule, FixedSize | FractionOfColumns) or rule(p, 0) >= paper(p, 0):
+    if not isinstance(rule, FixedSize | FractionOfColumns) or rule(p, 0) >= paper(p, 0):
         return
     n_sampled = rule(p, 0)
     hit = 1.0 - (1.0 - paper.quantile) ** n_sampled

@@ -13,10 +13,9 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._core.columns import Vector
-from .data.checks import check, check_indices
-from .data.design import is_plain
-from .data.frames import names_beside
-from .data.genotypes import Genotypes
+from .data.checks import check, check_indices, check_kind
+from .data.design import as_matrix, described, is_plain
+from .data.frames import frame_names, names_beside
 from .data.keywords import explain_unknown
 from .data.predict import Linear, multiply, predict
 from .data.store import as_container
@@ -85,10 +84,15 @@ class _LinearModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         # scikit-learn compares names that are texts only.
         path, has_texts = self.path_, hasattr(self, "feature_names_in_")
         is_named = names_beside(X, path.feature_names) is not None and not has_texts
-        if is_named or isinstance(X, Genotypes) or as_container(X) is not None:
+        if is_named or described(X) is not None or as_container(X) is not None:
             return predict(X, Linear(self.coef_, self.intercept_, path.feature_names, path.variants, path.first_index))
         check_indices(X)
-        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        if frame_names(X) is None:
+            check_kind("X", X)
+            X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        else:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            X = as_matrix(X, accept_sparse=("csr", "csc"))
         return multiply(X, self.coef_, self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
@@ -111,9 +115,9 @@ class Lasso(_LinearModel):
         Largest l1 norm of the coefficients. If it is given, it takes the place of `alpha`.
     solver : str, default="certified"
         As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
-    stop : {"gap", "change", "paper", "level"}, default="gap"
+    stop : {"gap", "change", "paper"}, default="gap"
         As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
-    tol, level, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
+    tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
         As in `lasso_path`.
     max_iter : int, default=100_000
         As in `lasso_path`, but ten times as many, since there is only one point.
@@ -135,8 +139,8 @@ class Lasso(_LinearModel):
     relative_gap_ : float
         The same relative to 1/(2m) ||y||^2 (y centred if there is an intercept): what `tol` bounds.
     n_iter_ : int
-        Iterations, counted up to `max_iter`. "certified" may solve for other penalties on its way, with as many each:
-        `path_` says whether the model converged.
+        Iterations, counted up to `max_iter`, those of "certified" for other penalties on its way included: `path_` says
+        whether the model converged.
     path_ : LassoPath
         The fit as a path of one point, with its status and counters.
     n_features_in_ : int
@@ -167,7 +171,6 @@ class Lasso(_LinearModel):
         solver: str = Options.solver,
         stop: str = "gap",
         tol: float | None = None,
-        level: float = 0.95,
         sample_size: Any = None,
         block_size: int | None = None,
         variant: str = "default",
@@ -241,7 +244,7 @@ class LassoCV(_LinearModel):
     ----------
     cv, rule, scoring, relax, validation
         As in `lasso_cv`.
-    alphas, radii, solver, stop, tol, level
+    alphas, radii, solver, stop, tol
         As in `lasso_path`.
     eps : float or None, default=1e-3
         Ratio of the ends of an automatic grid; None ends it by shape, as `lasso_path` does.
@@ -313,7 +316,6 @@ class LassoCV(_LinearModel):
         solver: str = Options.solver,
         stop: str | None = None,
         tol: float | None = None,
-        level: float = 0.95,
         sample_size: Any = None,
         block_size: int | None = None,
         variant: str = "default",

@@ -49,6 +49,9 @@ class LinearModel:
         Of genotypes: chromosome, position, effect allele, other allele and mean of these features.
     first_index : int or None
         What LIBSVM text, if the model was fitted to it, calls the first feature: 0 or 1.
+    means : tuple of float or None
+        Of data whose missing values were imputed: the means of these features. `fwlasso predict` fills new rows with
+        them, and so does ``read_table(file, impute=dict(zip(model.feature_names, model.means)))``.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class LinearModel:
     about: dict[str, Any] = field(default_factory=dict)
     variants: tuple[Variant, ...] | None = None
     first_index: int | None = None
+    means: tuple[float, ...] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LinearModel) and self._record() == other._record()
@@ -190,7 +194,7 @@ class LinearModel:
         record = unseal(text, _FORMAT, _VERSION)
         _check_record(record)
         features = record["features"]
-        named = bool(features) and "name" in features[0]
+        named = all("name" in feature for feature in features)  # a model without features needs none by name
         is_genetic = bool(features) and Variant._fields[0] in features[0]
         return cls(
             n_features=record["n_features"],
@@ -203,6 +207,9 @@ class LinearModel:
             if is_genetic
             else None,
             first_index=record.get("first_index"),
+            means=tuple(float(f["mean"]) for f in features)
+            if "mean" in (features or [{}])[0] and not is_genetic
+            else None,
         )
 
     def save(self, file: str | Path) -> None:
@@ -222,6 +229,8 @@ class LinearModel:
             feature["name"] = name
         for feature, variant in zip(features, self.variants or (), strict=False):
             feature.update(variant._asdict())
+        for feature, mean in zip(features, self.means or (), strict=False):
+            feature["mean"] = mean
         head = {"format": _FORMAT, "version": _VERSION, "n_features": self.n_features, "intercept": self.intercept}
         if self.first_index is not None:
             head["first_index"] = self.first_index
@@ -246,13 +255,16 @@ def _of_column(
         about=about if path is None or path.target is None else {**about, "target": path.target},
         variants=tuple(known[j] for j in indices.tolist()) if known else None,
         first_index=None if path is None else path.first_index,
+        means=tuple(path.means[j] for j in indices.tolist()) if path is not None and path.means else None,
     )
 
 
 def _has_variant_of(feature: dict[str, Any], first: dict[str, Any]) -> bool:
-    """Tell whether all that is told of a variant is there and of its type, or nothing, as in the first feature."""
-    known = [feature[name] for name in Variant._fields if name in feature]
-    return is_variant(known) if "position" in first else not known
+    """Tell whether all that is told of a variant is there and of its type, or a mean alone, as in the first feature."""
+    known = {name: feature[name] for name in Variant._fields if name in feature}
+    if "position" in first:
+        return is_variant(list(known.values()))
+    return set(known) == {"mean"} & set(first) and is_number(known.get("mean", 0.0))
 
 
 def _check_record(record: dict[str, Any]) -> None:

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._core.columns import Vector
 from .data.checks import ask
+from .problem.points import Tell
 from .status import Status
 
 
@@ -51,11 +53,6 @@ class Monitor:
         self._n_done = [0] * n_paths
 
     @property
-    def has_callback(self) -> bool:
-        """Whether there is a callback."""
-        return self._callback is not None
-
-    @property
     def seconds(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self._started
@@ -69,6 +66,21 @@ class Monitor:
         if self._time_limit is not None and self.seconds >= self._time_limit:
             return Status.TIMED_OUT
         return None
+
+    def teller(self, values: Vector, null_loss: float, path: int = 0) -> Tell:
+        """Return what tells the callback, if there is one, where a path over these values is."""
+        n_points = values.size
+
+        def tell(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
+            if self._callback is None:
+                return self.check()
+            counts = {"n_points": n_points, "n_active": n_active, "n_iter": n_iter}
+            parameter, gap = float(values[point]), gap / null_loss
+            return self.report(
+                Progress(point, parameter=parameter, gap=gap, seconds=self.seconds, done=done, **counts), path
+            )
+
+        return tell
 
     def report(self, progress: Progress, path: int = 0) -> Status | None:
         """Call the callback, one thread at a time, and return the ending that was asked for."""

@@ -21,16 +21,15 @@ from ._core.notices import warn_of_old_name
 from ._core.threads import resolve_threads
 from .data.checks import check, is_count
 from .monitor import Callback
-from .problem.grid import as_grid
-from .solvers.frank_wolfe import VARIANTS
-from .solvers.levels import objection
+from .problem.grid import MOST_EPS_OF_RADII, as_grid
 from .solvers.protocol import SolverSettings
 from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_name
-from .solvers.sample_size import ALL_COLUMNS, SampleSize, as_sample_size, fewest_columns
+from .solvers.sample_size import ALL_COLUMNS, DEFAULT_SAMPLE_SIZE, SampleSize, as_sample_size
 
 _DEFAULT_POINTS = 100
 _MOST_ITERATIONS = int(np.iinfo(np.int64).max)  # that kernels count to: no limit, as any larger number
-_WITH_VARIANTS = ("sfw", "fw")
+_WITH_VARIANTS = [name for name, entry in SOLVERS.items() if len(entry.variants) > 1]
+_VARIANTS = tuple(SOLVERS[_WITH_VARIANTS[0]].variants)
 _FORMS = {"alphas": "penalized", "radii": "constrained"}
 _BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
 _BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0] == "change")
@@ -76,9 +75,9 @@ _FOLDER = Check("a folder", lambda value: isinstance(value, str | Path))
 _TEXTS = Check("a sequence of texts", lambda value: np.ndim(value) == 1 and all(isinstance(it, str) for it in value))
 _SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, str) and current_name(value) in SOLVERS)
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
-_VARIANT = Check(f"one of {', '.join(VARIANTS)}", lambda value: isinstance(value, str) and value in VARIANTS)
+_VARIANT = Check(f"one of {', '.join(_VARIANTS)}", lambda value: isinstance(value, str) and value in _VARIANTS)
 _EPS = "Ratio of the ends of the grid. Default: 0.01 with more features than samples, else 0.0001."
-_TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, 1e-2 for level, else 1e-3."
+_TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, else 1e-3."
 
 # A grid is recorded by itself; names and seeds are a part of the result.
 _grid_option = partial(_option, None, kind=int | None, is_recorded=False)
@@ -93,10 +92,9 @@ class Options:
     eps: float | None = _option(None, _SHARE, help=_EPS)
     solver: str = _option(DEFAULT_SOLVER, _SOLVER, help=f"One of {', '.join(SOLVERS)}.", values=SOLVERS)
     stop: str | None = _option(
-        None, _STOP, help=f"gap, change, paper or level. Default: gap; change for {_BY_CHANGE}.", values=STOPS
+        None, _STOP, help=f"gap, change or paper. Default: gap; change for {_BY_CHANGE}.", values=STOPS
     )
     tol: float | None = _option(None, _NONNEGATIVE, help=_TOL)
-    level: float = _option(0.95, _SHARE, help="Probability of a gap of tol, for stop level.")
     sample_size: Any = _option(
         None,
         help="Columns per step: a number, or a share below 1. Default: 1 %, at least 194; afw, pfw: all.",
@@ -104,7 +102,7 @@ class Options:
         is_drawing=True,
     )
     block_size: int | None = _option(None, _COUNT, help="Neighbouring columns drawn together.", is_drawing=True)
-    variant: str = _option("default", _VARIANT, help="paper: sfw and fw to the letter of the paper.", values=VARIANTS)
+    variant: str = _option("default", _VARIANT, help="paper: sfw and fw to the letter of the paper.", values=_VARIANTS)
     standardize: bool = _option(False, _BOOL, help="Scale the columns to a mean square of one.")
     fit_intercept: bool = _option(True, _BOOL, help="Fit an intercept.", flag="--intercept/--no-intercept")
     random_state: Any = _option(
@@ -142,16 +140,15 @@ class Options:
             raise ValueError(
                 f"{self.grid_name}: solver={self.solver!r} solves the {_FORMS[other]} form, give {other} instead"
             )
-        if self.variant != "default" and (self.solver not in _WITH_VARIANTS or self.grid_name != "radii"):
+        if self.variant not in self.entry.variants or (self.variant != "default" and self.grid_name != "radii"):
             which = " and ".join(_WITH_VARIANTS)
             got = f"variant={self.variant!r} with solver={self.solver!r} over {self.grid_name}"
             raise ValueError(f"variant: the paper's method is that of {which} over radii, got {got}")
-        if self.rule == "level":
-            if self.objection is not None:
-                raise ValueError(self.objection)
-            check("tol", self.tol, self.tolerance > 0.0, "a number > 0 with stop='level'")
         # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
+        if self.grid_name == "radii" and isinstance(self.grid, int) and self.eps is not None:
+            fits = self.eps < MOST_EPS_OF_RADII
+            check("eps", self.eps, fits, f"below {MOST_EPS_OF_RADII:g} for an automatic grid of radii, or give radii")
         try:
             check_random_state(self.random_state)
         except ValueError as error:
@@ -179,32 +176,26 @@ class Options:
         """The tolerance of the stopping rule."""
         return STOPS[self.rule] if self.tol is None else float(self.tol)
 
-    @property
-    def objection(self) -> str | None:
-        """What keeps the path from having bounds with a level; None: nothing."""
-        is_known = fewest_columns(self.size_rule, 1) is not None
-        return objection(self.solver, self.grid_name, self.variant, self.block_size, is_known)
-
     @cached_property
     def grid(self) -> int | Vector:
         """A number of points, or values from sparse to dense."""
         given = getattr(self, self.grid_name)
         return as_grid(_DEFAULT_POINTS if given is None else given, self.grid_name)
 
-    def for_shape(self, shape: tuple[int, int]) -> "Options":
-        """Return the options for data of a shape, with the ratio of the ends of an automatic grid.
+    def ratio(self, shape: tuple[int, int]) -> float:
+        """Return the ratio of the ends of an automatic grid for data of a shape.
 
         With more features than samples, models soon have as many of them as samples, and more fit noise;
         else the best model may be close to least squares.
         """
         m, p = shape
-        return self if self.eps is not None else replace(self, eps=1e-2 if p > m else 1e-4)
+        return float(self.eps) if self.eps is not None else 1e-2 if p > m else 1e-4
 
-    @property
-    def ratio(self) -> float:
-        """The ratio of the ends of an automatic grid; known of options `for_shape`."""
-        assert self.eps is not None
-        return float(self.eps)
+    def reach(self, shape: tuple[int, int]) -> float | None:
+        """Return how far penalties go down, as a fraction of the largest; None: radii were given, which do not tell."""
+        if isinstance(self.grid, int):
+            return self.ratio(shape)
+        return float(self.grid[-1] / self.grid[0]) if self.grid_name == "alphas" and self.grid[0] > 0.0 else None
 
     def on_grid(self, values: Vector) -> "Options":
         """Return the same options for other points."""
@@ -218,7 +209,7 @@ class Options:
     @property
     def size_rule(self) -> SampleSize:
         """The rule for the number of columns a step looks at."""
-        return as_sample_size(self.sample_size, self.entry.sample_size)
+        return as_sample_size(self.sample_size, self.entry.sample_size or DEFAULT_SAMPLE_SIZE)
 
     @property
     def threads(self) -> int:
@@ -228,8 +219,7 @@ class Options:
     def solver_settings(self, seed: int) -> SolverSettings:
         """Return what a solver is told."""
         rule = SolverSettings(self.rule, self.tolerance, min(self.max_iter, _MOST_ITERATIONS), seed)
-        rule = rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
-        return rule._replace(level=self.level)
+        return rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
 
     def draw_seed(self) -> int:
         """Return the seed of the draws, by scikit-learn's conventions for `random_state`."""
@@ -239,8 +229,6 @@ class Options:
         """Return the options that shape the result, for the record, as JSON has them."""
         plain = {name: _plain(getattr(self, name)) for name, spec in SPECS.items() if spec.is_recorded}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
-        if self.rule != "level":
-            del plain["level"]
         return {**plain, **settled, "grid": self.grid_name}
 
     def run_record(self) -> dict[str, Any]:
@@ -254,9 +242,10 @@ SPECS: dict[str, Spec] = {each.name: each.metadata["spec"] for each in fields(Op
 
 
 def draws_columns(settings: dict[str, Any]) -> bool:
-    """Tell by its record whether a path looked at random columns; with away steps only if it was asked to."""
-    solver = settings.get("solver")
-    return solver == "sfw" or (solver in ("afw", "pfw") and settings.get("sample_size") != repr(ALL_COLUMNS))
+    """Tell by its record whether a path looked at random columns; solvers that look at all do only if asked to."""
+    entry = SOLVERS.get(str(settings.get("solver")))
+    default = None if entry is None else entry.sample_size
+    return default is not None and (default is not ALL_COLUMNS or settings.get("sample_size") != repr(ALL_COLUMNS))
 
 
 def check_seeded(options: Options, what: str) -> None:

@@ -76,6 +76,8 @@ class LassoPath:
         The arguments of the call, for the record.
     variants : dict of int to Variant
         Of genotypes: chromosome, position, effect allele, other allele and mean of every feature that was ever active.
+    means : dict of int to float
+        Where means of columns stand for missing values: those of every feature that was ever active.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class LassoPath:
     feature_names: tuple[str, ...] | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     variants: dict[int, Variant] = field(default_factory=dict)
+    means: dict[int, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.statuses)
@@ -186,8 +189,8 @@ class LassoPath:
         Draws are independent with ``variant="paper"``. The bounds follow from their number alone, and are hardly ever
         worth it: the first bound takes about three passes of draws, where one pass proves a gap, which `gaps` has.
         They are for columns that cannot all be looked at. The settings decide which law they follow, not the outcome
-        of a run: the binomial one if the number of draws was fixed before the first (``stop="level"``, or
-        ``stop="gap"`` with ``tol=0`` and `max_iter`), else one that holds for all numbers of draws at once.
+        of a run: the binomial one if the number of draws was fixed before the first (``stop="gap"`` with
+        ``tol=0`` and `max_iter`), else one that holds for all numbers of draws at once.
 
         Parameters
         ----------
@@ -203,10 +206,9 @@ class LassoPath:
         kappa, reach = known.get("kappa", np.nan), known.get("reach", np.nan)
         if not (is_number(kappa) and is_number(reach)):
             drawn = known.get("grid", "alphas"), known.get("variant", "default"), known.get("block_size")
-            why = objection(str(known.get("solver")), *drawn, is_rule_known=True)
+            why = objection(str(known.get("solver")), *drawn)
             raise ValueError(why or "sample_size: it was a function, or the saved path lacks what a level needs")
-        draws, stop = self.counters.iterations, known.get("stop")
-        is_fixed = stop == "level" or (stop == "gap" and known.get("tol") == 0.0)
+        draws, is_fixed = self.counters.iterations, self.gap_tolerance == 0.0
         if is_fixed:  # but for a point that was cut short
             draws = np.where([status.ends_path for status in self.statuses], 0, draws)
         share = kappa / self.coefs.shape[0]
@@ -355,6 +357,7 @@ class LassoPath:
             "feature_names": self.feature_names,
             "settings": self.settings,
             "variants": {str(j): list(variant) for j, variant in self.variants.items()},
+            **({"means": {str(j): mean for j, mean in self.means.items()}} if self.means else {}),
             "counters": {k: v for k, v in asdict(self.counters).items() if k != "iterations"},
         }
         arrays = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in _OF_POINTS} | {
@@ -391,6 +394,7 @@ class LassoPath:
                 feature_names=None if names is None else tuple(names),
                 settings=_current(record["settings"]),
                 variants={int(j): Variant(*known) for j, known in record["variants"].items()},
+                means={int(j): float(mean) for j, mean in record.get("means", {}).items()},
             )
 
 
@@ -405,6 +409,9 @@ def _check_record(record: dict[str, Any]) -> None:
     for j, variant in record["variants"].items():
         fits = isinstance(variant, list) and is_variant(variant) and 0 <= int(j) < p
         require(fits, f"variant {j} is not of chromosome, position and two alleles")
+    means = record.get("means", {})
+    fits = isinstance(means, dict) and all(is_number(mean) and 0 <= int(j) < p for j, mean in means.items())
+    require(fits, "its means are not numbers of its columns")
     cost = counters["dot_products"], counters["passes"], counters.get("readings", 0.0), *counters["seconds"].values()
     require(all(is_number(value) for value in cost), "its counters are not numbers")
     solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))

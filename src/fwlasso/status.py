@@ -1,5 +1,6 @@
 """Every ending has a name and a sentence."""
 
+from collections.abc import Sequence
 from enum import Enum
 
 
@@ -22,6 +23,7 @@ class Status(Enum):
     MAX_ITER = "max_iter"
     TIMED_OUT = "timed_out"
     INTERRUPTED = "interrupted"
+    ALTERED = "altered"
     STOPPED = "stopped"
 
     @property
@@ -41,7 +43,7 @@ class Status(Enum):
 
 
 _SENTENCES = {
-    Status.SETTLED: "The last step changed no coefficient by more than the tolerance, or the level was reached.",
+    Status.SETTLED: "The last step changed no coefficient by more than the tolerance.",
     Status.ZERO_STEP: (
         "A step of length zero met the rule: no column of its sample brought descent. Others may: see the duality gap."
     ),
@@ -53,6 +55,14 @@ _SENTENCES = {
     Status.PRECISION: "No smaller duality gap can be proved in float64, most of it is rounding: increase tol.",
     Status.MAX_ITER: "The iteration limit was reached: increase max_iter or tol.",
     Status.TIMED_OUT: "The time limit was reached: the points solved so far are returned.",
+    Status.ALTERED: (
+        "A file that the data are mapped from was written to meanwhile: nothing is proved of the data as they are."
+    ),
     Status.INTERRUPTED: "Interrupted: the points solved so far are returned.",
     Status.STOPPED: "The callback asked to stop: the points solved so far are returned.",
 }
+
+
+def unfinished_points(statuses: Sequence[Status], rule: str) -> list[int]:
+    """Return the points that did not meet their stopping rule."""
+    return [k for k, it in enumerate(statuses) if not (it is Status.CERTIFIED if rule == "gap" else it.converged)]

@@ -150,7 +150,8 @@ def _large_working_set(problem: Problem, workers: Workers) -> None:
 
 
 def _working_set(problem: Problem, workers: Workers) -> WorkingSet:
-    return WorkingSet(make_objective(problem, Squared(), 0.0), LocalPass(problem, workers), workers)
+    columns = LocalPass(problem, workers)
+    return WorkingSet(make_objective(problem, Squared(), columns), columns, workers)
 
 
 def _large_samples(problem: Problem, workers: Workers) -> None:

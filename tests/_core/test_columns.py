@@ -12,6 +12,8 @@ from fwlasso._core.columns import (
     column_shift,
     dot_column,
     dot_each,
+    fetch_column,
+    fetch_next,
     nbytes,
     shape,
     stack,
@@ -136,3 +138,17 @@ def test_columns_with_an_origin_are_counted_from_it(wrap, rng):
 
 def test_nbytes_counts_every_array(case: Case):
     assert nbytes(case.problem.X) >= nbytes(getattr(case.problem.X, "columns", case.problem.X)) > 0
+
+
+@kernel
+def fetched(X, j):
+    fetch_next(X, j)
+    fetch_column(X, j)
+    return dot_column(X, 0, np.zeros(shape(X)[0] + 1))
+
+
+def test_a_column_is_fetched_without_a_trace_and_none_need_be_there(case: Case):
+    p = case.Z.shape[1]
+    before = entries(case.problem.X, 1)
+    assert [fetched(case.problem.X, j) for j in (0, p - 1, p, p + 10**9)] == [0.0] * 4
+    assert entries(case.problem.X, 1) == before

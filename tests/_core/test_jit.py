@@ -223,7 +223,7 @@ def test_a_shared_cache_is_passed_over_with_a_word(monkeypatch, tmp_path, caplog
     shared.chmod(0o777)
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(notices, "_shared_places", [])
+    monkeypatch.setattr(notices, "_said", set())
     monkeypatch.syspath_prepend(tmp_path)
     double = importlib.import_module("doubling").double
     assert double(2.0) == 4.0

@@ -3,14 +3,17 @@
 import re
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fwlasso import lasso_cv, lasso_path
+from fwlasso.options import Options
 from fwlasso.solvers.registry import SOLVERS
 
 from . import generators
+from .altered import IN_PLACE, altered_after_first_pass, judge_altered
 from .duality import General
 from .generators import GENERATORS, Data, Rng
 from .judge import Fault, Verdict, judge
@@ -74,6 +77,8 @@ def make_case(seed: int, number: int, names: tuple[str, ...] = DRAWN) -> Case:
         kind = str(rng.choice(["dense64", "csc64"]))
     splits = draw_splits(rng, len(data.y), data.folds) if data.folds else None
     options = draw_options(rng, data, splits is not None)
+    if data.altered is not None:
+        kind = str(rng.choice(IN_PLACE))
     if data.folds == "refit":  # of columns about their means, and with points that have few features
         options = {name: value for name, value in options.items() if name != "radii"}
         options |= {"alphas": int(rng.integers(2, 11)), "fit_intercept": True}
@@ -107,7 +112,7 @@ def draw_options(rng: Rng, data: Data, folds: bool) -> dict[str, Any]:
 
 
 def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
-    """Return a number of points, or values from within a path to far beyond it."""
+    """Return a number of points, or values from within a path to far beyond it, alphas below all rounding."""
     if rng.random() < 0.5:
         return int(rng.integers(1, 11))
     with np.errstate(all="ignore"):
@@ -118,7 +123,9 @@ def draw_grid(rng: Rng, data: Data, grid: str) -> int | np.ndarray:
         )
         size = size if 1e-250 < size < 1e250 else 1.0
         values = size * 10.0 ** rng.uniform(-4.0, 1.0, int(rng.integers(1, 6)))
-    far = [0.0, 2.0 * size, values[0]] if grid == "alphas" else [0.0, 5e-324, values[0], 10.0 ** rng.integers(10, 301)]
+        below = size * 10.0 ** -rng.uniform(9.0, 320.0, 2)
+    beyond = [2.0 * size, *below, 1e-310, 5e-324] if grid == "alphas" else [5e-324, 10.0 ** rng.integers(10, 301)]
+    far = [0.0, values[0], *beyond]
     return np.concatenate([values, rng.choice(far, int(rng.integers(0, 3)))])
 
 
@@ -143,7 +150,9 @@ def run(case: Case, strict: bool = False) -> Verdict:
         warnings.simplefilter("ignore")
         try:
             if case.splits is None:
-                path, folds, scores = lasso_path(X, y, **case.options, **asked.keywords()), (), None
+                with nullcontext() if case.data.altered is None else altered_after_first_pass(X, case.data.altered):
+                    path = lasso_path(X, y, **case.options, **asked.keywords())
+                folds, scores = (), None
             else:
                 refit = REFIT if case.data.folds == "refit" else {}
                 found = lasso_cv(X, y, cv=case.splits, **case.options, **asked.keywords(), **refit)
@@ -154,6 +163,9 @@ def run(case: Case, strict: bool = False) -> Verdict:
             return Verdict(faults=(Fault("wrong", "repeated rows to fit were taken once each"),))
         try:
             verdict = judge(path, X, values, y, asked, strict=strict)
+            verdict += Verdict(faults=_judge_counts(path, case.options))
+            if case.data.altered is not None:
+                verdict += Verdict(faults=judge_altered(path))
             for k, fold in enumerate(folds):
                 train, test = case.splits[k]
                 verdict += judge(fold, X, values, y, asked, rows=train, strict=strict)
@@ -166,11 +178,19 @@ def run(case: Case, strict: bool = False) -> Verdict:
     return verdict
 
 
+def _judge_counts(path: Any, options: dict[str, Any]) -> tuple[Fault, ...]:
+    """Compare the iterations of a path with their limit, on each of two routes."""
+    n_iter, n_most = int(path.counters.iterations.sum()), 2 * len(path) * options.get("max_iter", Options.max_iter)
+    return () if n_iter <= n_most else (Fault("wrong", f"{n_iter} iterations, not {n_most} at most"),)
+
+
 def _refusal(case: Case, error: Exception) -> Fault:
     if not isinstance(error, ValueError):
         return Fault("errors", repr(error))
     if case.data.folds == "repeated":
         fair: object = re.search(r"^cv: fold 2 has repeated rows", str(error))
+    elif case.data.altered is not None:
+        fair = re.search("^X was altered while the path was computed|^X contains NaN, infinity", str(error))
     else:
         fair = case.may_be_refused and _NAMES_AN_ARGUMENT.search(str(error))
     return Fault("refused" if fair else "refused wrongly", str(error))

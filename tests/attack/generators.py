@@ -18,6 +18,8 @@ class Data(NamedTuple):
     extreme: bool = False  # numbers whose squares or coefficients are beyond float64 may be refused
     #: Cross-validated, with folds of "many" samples or of "one", with "repeated" rows to fit, or with a "refit".
     folds: str | None = None
+    #: Columns that turn into NaN, or infinity, after the first pass: the one that enters first, and others.
+    altered: np.ndarray | None = None
     asked: General = PLAIN
 
 
@@ -259,6 +261,12 @@ def ill_conditioned(rng: Rng) -> Data:
     return Data(left * np.geomspace(1.0, 1e-12, min(V.shape)) @ right, response(rng, V))
 
 
+def laeuchli(rng: Rng) -> Data:
+    """Ones above a small multiple of the identity: inner products forget it where its square is rounding."""
+    p = int(rng.integers(2, 40))
+    return Data(np.vstack([np.ones(p), 10.0 ** -rng.uniform(3.0, 12.0) * np.eye(p)]), rng.standard_normal(p + 1))
+
+
 def spectra_of(rng: Rng, m: int, p: int) -> Data:
     """Return sums of six Gaussian curves with little noise, and a mixture of their amounts."""
     place = np.linspace(0.0, 1.0, p)
@@ -267,6 +275,18 @@ def spectra_of(rng: Rng, m: int, p: int) -> Data:
     noise = 10.0 ** rng.uniform(-7.0, -4.0)
     X = amounts @ np.exp(-0.5 * ((place - centres) / widths) ** 2) + noise * rng.standard_normal((m, p))
     return Data(X, amounts @ [3.0, -2.0, 1.0, 0.5, 0.0, 0.0] + 1e-2 * rng.standard_normal(m))
+
+
+def altered_in_place(rng: Rng) -> Data:
+    """Columns about zero or some way from it, of which some do not stay what they were: the first to enter is one."""
+    V = normal(rng)
+    y = response(rng, V)
+    X = V + 10.0 ** rng.integers(0, 4) * (rng.random(V.shape[1]) < rng.choice([0.0, 0.5]))
+    is_altered = rng.random(V.shape[1]) < rng.choice([0.0, 0.1, 0.5])
+    for W, target in ((X, y), (X - X.mean(axis=0), y - y.mean())):  # by units
+        corrs = np.abs(target @ W)
+        is_altered[[np.argmax(corrs), np.argmax(corrs / np.linalg.norm(W, axis=0))]] = True
+    return Data(X, y, altered=np.flatnonzero(is_altered))
 
 
 def few_samples(rng: Rng) -> Data:
@@ -299,7 +319,7 @@ GENERATORS: dict[str, Callable[[Rng], Data]] = {
     "y_is_column": lambda rng: Data(V := normal(rng), rng.choice([1.0, -3.0, 1e-8]) * V[:, 1]),
     "y_in_span": y_in_span,
     **{make.__name__: make for make in (scales, scales_side_by_side, denormals, near_copies, chains, dependent)},
-    **{make.__name__: make for make in (rank_one, hilbert, vandermonde, ill_conditioned)},
+    **{make.__name__: make for make in (rank_one, hilbert, vandermonde, ill_conditioned, laeuchli)},
     "spectra": lambda rng: spectra_of(rng, int(rng.integers(15, 40)), int(rng.integers(60, 150))),
-    **{make.__name__: make for make in (few_samples, one_column, no_varying_columns)},
+    **{make.__name__: make for make in (few_samples, one_column, no_varying_columns, altered_in_place)},
 }

@@ -32,6 +32,13 @@ def impute(values: np.ndarray) -> np.ndarray:
     return np.where(called, values, means)
 
 
+def partly_sparse(frame: pd.DataFrame, fills: tuple[float, ...] = (0.0, 1.0, np.nan)) -> pd.DataFrame:
+    """Make every other column sparse, with one fill value after the other."""
+    for k, name in enumerate(frame.columns[::2]):
+        frame[name] = pd.arrays.SparseArray(frame[name], fill_value=fills[k % len(fills)])
+    return frame
+
+
 #: Storages that hold any numbers, or those of single precision.
 ANY_NUMBERS: dict[str, Maker] = {
     "dense64": np.asfortranarray,
@@ -47,6 +54,8 @@ KINDS: dict[str, Maker] = {
     **STORAGES,
     "rows": np.ascontiguousarray,
     "frame": pd.DataFrame,
+    "sparse-frame": lambda values: pd.DataFrame.sparse.from_spmatrix(sp.csc_array(values)),
+    "mixed-frame": lambda values: partly_sparse(pd.DataFrame(values)),
     "integers": lambda values: values.astype(np.int64),
 }
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import UNITS, make_case, random_values
+from fwlasso._core.costs import Plain
 from fwlasso._core.threads import Workers
 from fwlasso.certified import duplicates
 from fwlasso.certified.duplicates import Duplicates
@@ -17,7 +18,7 @@ def case_of(values, storage="dense64", units="raw"):
 
 
 def _duplicates(case):
-    return Duplicates(LocalPass(case.problem, Workers(1)))
+    return Duplicates(LocalPass(case.problem, Workers(1)), Plain())
 
 
 def distinct(case, columns):

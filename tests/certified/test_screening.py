@@ -34,7 +34,7 @@ def anchored(case: Case, lams, residuals, workers: Workers) -> Screening:
     zero = node_at(
         2.0 * max(problem.lambda_max, lams[0]), np.array(problem.y)
     )  # above lambda_max the solution is zero, too
-    screening = Screening(LocalPass(problem, workers), zero, 0.0, problem.n_samples)
+    screening = Screening(LocalPass(problem, workers), zero, problem.n_samples)
     screening.correlate(nodes[:1])
     screening.restart()
     if len(nodes) > 1:
@@ -162,7 +162,7 @@ def test_survivors_are_complete_and_few_along_a_real_path(some_storage, some_uni
     with Workers(2) as workers:
         anchors = anchored(case, [lam], [np.array(case.problem.y)], workers)
         assert_none_is_missing(anchors, values, units, node_at(0.6 * lam, second))
-        (largest,) = anchors.correlate([node_at(0.6 * lam, second)])
+        ((largest,),) = anchors.correlate([node_at(0.6 * lam, second)])
         assert largest == pytest.approx(np.abs(case.Z.T @ second[:-1]).max(), rel=1e-12)
         for share in (0.0, 0.1, 0.5, 0.9, 1.0):
             mix = (1 - share) * case.problem.y + share * second
@@ -224,7 +224,7 @@ def test_anchors_in_between_leave_fewer_columns_and_none_is_missing(rng):
     with Workers(1) as workers:
         anchors = anchored(case, [lam, 0.5 * lam], [residuals[0], residuals[3]], workers)
         before = anchors.survivors(near)
-        largest = anchors.correlate(middle)
+        largest = anchors.correlate(middle)[:, 0]
         after = anchors.survivors(near)
         for node in near:
             assert_none_is_missing(anchors, values, "standardized", node)
@@ -268,7 +268,7 @@ def test_the_norms_of_a_pass_cover_those_of_columns_whatever_the_means(rng):
     means[4] = 1e6  # of a column that is far from what it is counted from nothing is proved
     for X, is_far in ((problem.X, False), (problem.X._replace(means=means), True)):
         columns = LocalPass(problem._replace(X=X), Workers(1))
-        mean_ratio = columns.begin(1e300, 0.5, 0.0)  # no ceiling is above zero
+        mean_ratio = columns.begin(1e300, 0.5)  # no ceiling is above zero
         assert 1.0 <= mean_ratio < 1e4
         assert columns.survivors(1.0, 1e-30).tolist() == ([4] if is_far else [])
         for j in range(4):

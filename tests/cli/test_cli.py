@@ -11,6 +11,7 @@ import pytest
 import fwlasso
 from cli_cases import BAD_INPUT, COMPLETE, INCOMPLETE, NAMES, M, P, X, Y, call, call_json, plain, saved_in, write_csv
 from fwlasso import Status, lasso_path
+from fwlasso.cli.options import EXIT_UNMET
 from run_cases import assert_same_bits
 
 SETTINGS = {
@@ -96,9 +97,10 @@ def test_path_without_active_features_is_printed(tmp_path):
 )
 def test_points_short_of_the_tolerance_are_told(table, options, advice):
     arguments = ("path", table, *options.split())
-    assert re.search(rf"points did not meet stop=.* increase {advice}", plain(call(*arguments).stderr))
-    assert call(*arguments, "--json").stderr == ""
-    assert call(*arguments, "--quiet").output == ""
+    shown = call(*arguments, exit_code=EXIT_UNMET).stderr
+    assert re.search(rf"points did not meet stop=.* increase {advice}", plain(shown))
+    assert call(*arguments, "--json", exit_code=EXIT_UNMET).stderr == ""
+    assert call(*arguments, "--quiet", exit_code=EXIT_UNMET).output == ""
 
 
 @pytest.mark.filterwarnings("default::FutureWarning")

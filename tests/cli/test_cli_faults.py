@@ -6,8 +6,9 @@ import shutil
 import numpy as np
 import pytest
 
-from cli_cases import BAD_INPUT, INCOMPLETE, M, X, Y, call, write_csv, write_npy, write_sparse
+from cli_cases import BAD_INPUT, COMPLETE, INCOMPLETE, SAVED, M, X, Y, call, write_csv, write_npy, write_sparse
 from fwlasso import lasso_path
+from programs import run_program
 
 # What is said of a call; Python's arguments are tested in test_options.py, files in tests/datasets.
 FAULTS = {
@@ -161,3 +162,39 @@ def test_what_the_machine_asks_for_ends_with_a_line(table, monkeypatch, call_mai
     exit_code, stdout, stderr = call_main("path", table)
     assert (exit_code, stdout) == (code, "")
     assert stderr.startswith(f"fwlasso: {message}")
+
+
+def test_a_closed_standard_input_ends_with_a_line(monkeypatch, call_main):
+    monkeypatch.setattr("sys.stdin", None)  # as Python has it after <&-
+    exit_code, stdout, stderr = call_main("path", "-")
+    assert (exit_code, stdout) == (BAD_INPUT, "")
+    assert stderr == "fwlasso: -: the standard input is closed"
+
+
+def test_files_do_not_get_the_numbers_of_closed_streams(tmp_path):
+    file = tmp_path / "y.npy"
+    code = f"""
+import os, sys
+from fwlasso.cli import app
+app._main = lambda: os.write(file.fileno(), str(open({str(file)!r}, "w").fileno()).encode())
+file = os.fdopen(os.dup(1), "w")
+for number in range(3):
+    os.close(number)
+app.main()
+"""
+    assert int(run_program(code).stdout) > 2
+
+
+@pytest.mark.parametrize("part", ["draw_coefs", "write_report"])
+def test_a_full_disk_after_the_path_keeps_the_solved_points(table, tmp_path, monkeypatch, call_main, part):
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device", "path.png")
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        patched.setattr(f"fwlasso.cli.save.{part}", fail)
+        exit_code, _, stderr = call_main("path", table, "--out", out)
+    assert exit_code == INCOMPLETE
+    assert f"[Errno 28] No space left on device: 'path.png'. {out} holds the solved points: --resume cont" in stderr
+    exit_code, _, stderr = call_main("path", table, "--out", out, "--resume")
+    assert (exit_code, sorted(file.name for file in out.iterdir())) == (COMPLETE, SAVED)

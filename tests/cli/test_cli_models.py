@@ -132,6 +132,6 @@ def test_a_last_column_that_is_constant_is_told_to_be_the_response(command, tmp_
     (tmp_path / "t.csv").write_text("\n".join(["a,b,year", *rows]) + "\n")
     notices = call_json(*command.split(), "t.csv", "--alphas", 3)["notices"]
     assert [text for text in notices if "'year'" in text] == [
-        "t.csv: the response is 'year', the last column; --target takes another of a, b, year",
+        "t.csv: the response is 'year', the last column; --target names another of a, b, year",
         "The response 'year' is constant: there is nothing to explain, and all models are empty.",
     ]

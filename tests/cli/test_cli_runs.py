@@ -9,9 +9,9 @@ import pytest
 
 from cli_cases import BAD_INPUT, COMPLETE, INCOMPLETE, SAVED, call, call_json, plain, saved_in
 from fwlasso import LassoPath, Status, lasso_path
+from fwlasso.checkpoints.folder import alone_in
 from fwlasso.cli import path as cli_path
 from fwlasso.cli import save as cli_save
-from fwlasso.data.files import lock
 from fwlasso.datasets import read_table
 from programs import run_program
 from run_cases import assert_same_bits
@@ -84,11 +84,8 @@ def test_folder_with_other_files_is_used_and_they_stay(table, tmp_path):
 def test_overwrite_leaves_the_run_of_another_process_alone(table, tmp_path, call_main):
     call("path", table, "--alphas", 5, "--out", tmp_path / "run", "--quiet")
     before = {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()}
-    held = lock(tmp_path / "run")  # as whoever is at work on it has it
-    try:
+    with alone_in(tmp_path / "run"):  # as another process has it
         ended = call_main("path", table, "--alphas", 5, "--out", tmp_path / "run", "--overwrite", "--quiet")
-    finally:
-        os.close(held)
     assert ended == (BAD_INPUT, "", f"fwlasso: {tmp_path / 'run'}: another process is at work on this run")
     assert {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
 

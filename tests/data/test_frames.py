@@ -9,6 +9,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from attack.storages import partly_sparse
 from fwlasso import Lasso, LassoCV, lasso_cv, lasso_path
 from fwlasso.data.design import as_design
 from programs import MEMORY, run_program
@@ -188,3 +189,34 @@ print(peak / design.columns.values.nbytes)
 def test_a_table_is_copied_once():
     done = run_program(PEAK)
     assert 0.9 < float(done.stdout) < 1.2
+
+
+def sparse(values, fill):
+    return pd.arrays.SparseArray(values, fill_value=fill)
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names, but Lasso was fitted without")
+@pytest.mark.parametrize("fill", [1.0, np.nan])
+@pytest.mark.parametrize("others", [{}, {"b": sparse([0.0, 2.0, 0.0], 0.0)}])
+def test_another_fill_value_than_zero_is_refused_by_name(fill, others):
+    frame = pd.DataFrame({"a": sparse([1.0, 5.0, 1.0], fill), **others})
+    path = lasso_path(np.array([[1.0, 0.0], [5.0, 2.0], [1.0, 0.0]])[:, : frame.shape[1]], [1.0, 2.0, 4.0], alphas=2)
+    model = Lasso().fit(np.ones((3, frame.shape[1])) * [[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
+    for use in (lambda: lasso_path(frame, [1.0, 2.0, 4.0]), lambda: path.predict(frame), lambda: model.predict(frame)):
+        with pytest.raises(ValueError, match=r"X has sparse columns with a fill value other than 0: 'a'. .*to_dense"):
+            use()
+
+
+def test_sparse_columns_beside_dense_ones_are_the_numbers_that_they_stand_for():
+    values = np.round(np.random.default_rng(0).standard_normal((M, 7))) + 1.0
+    frame = partly_sparse(pd.DataFrame(values))
+    path = lasso_path(frame, Y, alphas=5)
+    expected = lasso_path(np.asfortranarray(values), Y, alphas=5)
+    np.testing.assert_array_equal(path.coefs.toarray(), expected.coefs.toarray())
+    np.testing.assert_allclose(path.predict(frame), expected.predict(values), rtol=1e-12)
+    frame[0] = sparse(np.where(values[:, 0] == 1.0, np.nan, values[:, 0]), np.nan)
+    with pytest.raises(ValueError, match="X has missing values in '0'"):
+        lasso_path(frame, Y)
+    whole = pd.DataFrame({"a": sparse(np.where(values[:, 0] == 1.0, np.nan, 0.0), 0.0)})
+    with pytest.raises(ValueError, match="X contains NaN"):
+        lasso_path(whole, Y)

@@ -271,7 +271,8 @@ def test_bad_store_is_refused(folder, what):
 
 
 @pytest.mark.parametrize(
-    ("names", "message"), [(b"[", "not JSON"), (b'["a"]', "not 40 texts"), (b'{"a": 1}', "not 40 texts")]
+    ("names", "message"),
+    [(b"[", "not JSON"), (100_000 * b"[", "not JSON"), (b'["a"]', "not 40 texts"), (b'{"a": 1}', "not 40 texts")],
 )
 def test_bad_names_are_refused(folder, names, message):
     put(names, "feature_names.json")(folder)
@@ -393,13 +394,19 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(folder):
     others = [folder.parent / name for name in (".store.part", ".other.0123456789ab.part", "store.0123456789ab.part")]
     for other in others:
         other.mkdir()
-    with atomic.replacing_folder(folder) as alive:  # another writer
-        write_store(folder, 2.0 * X, Y)
-        assert alive.is_dir()
-        assert not dead.exists()
-        (alive / "mine").touch()
+    write_store(folder, 2.0 * X, Y)
+    assert not dead.exists()
     assert all(other.is_dir() for other in others)
-    assert [path.name for path in folder.iterdir()] == ["mine"]  # the last writer has the word
+    np.testing.assert_array_equal(verify_store(folder).X, 2.0 * X)
+
+
+def test_a_writer_leaves_the_draft_of_another_alone(folder):
+    with atomic.replacing_folder(folder) as alive:
+        with pytest.raises(ValueError, match="folder: another process is writing"):
+            write_store(folder, 2.0 * X, Y)
+        (alive / "mine").touch()
+    assert [path.name for path in folder.iterdir()] == ["mine"]
+    assert list(folder.parent.iterdir()) == [folder]
 
 
 def test_old_store_is_put_back_whose_writer_died_between_two_renames(folder, monkeypatch):

@@ -112,11 +112,11 @@ def test_columns_of_what_has_no_names_are_not_chosen(tmp_path):
 
 
 CELLS = {
-    "1,2\n3,\n": (3, "b", "the cell is empty"),
-    "1,2\n3, \n": (3, "b", "the cell is empty"),
-    "1,2\n\n3,\n": (3, "b", "the cell is empty"),
-    "1,2\nNA,4\n": (3, "a", "expected a number, found 'NA'"),
-    "2026-01-01,4\n": (2, "a", "expected a number, found '2026-01-01'; convert the column to numbers, .*--exclude"),
+    "1,2\n3,\n": (3, "b", "there is no value; fill it, leave out such rows with --drop-missing, give them the mean"),
+    "1,2\n3, \n": (3, "b", "there is no value; fill it, leave out such rows with --drop-missing, give them the mean"),
+    "1,2\n\n3,\n": (3, "b", "there is no value; fill it, leave out such rows with --drop-missing, give them the mean"),
+    "1,2\nNA,4\n": (3, "a", r"there is no value \('NA'\); fill it"),
+    "2026-01-01,4\n": (2, "a", "expected a number, found '2026-01-01'; convert .* pandas.get_dummies .*--exclude"),
     "1,nan\n": (2, "b", "expected a finite number, found nan"),
     50 * "1,2\n" + "1,true\n": (52, "b", "expected a number, found 'true'"),
 }

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import libsvm_cases
+from fwlasso.datasets import libsvm_rows, load_libsvm
 from libsvm_cases import PACKERS, load, small_pieces
 
 file = libsvm_cases.file
@@ -43,6 +44,17 @@ def test_malformed_file_is_located(file, text, line, column, expected, found, n_
     message = str(caught.value)
     assert message.startswith(f"{file}:{line}:{column}: expected {expected}")
     assert f", found {found}" in message
+
+
+@pytest.mark.parametrize("text", ["age,dose,effect\n1,2,3\n", "age dose\n1 2\n", "# a table\n\n1 2 3\n", '"a";"b"\n'])
+def test_a_table_is_told_before_anything_is_compiled_to_read_it(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(libsvm_rows, "_parse_block", None)
+    file = tmp_path / "table.txt"
+    file.write_text(text)
+    n_lines = text.count("\n") if text.startswith("#") else 1
+    with pytest.raises(ValueError, match=r"table\.txt:\d:\d: expected .* the names of tables end in \.csv") as caught:
+        load_libsvm(file)
+    assert f"table.txt:{n_lines}:" in str(caught.value)
 
 
 @pytest.mark.parametrize("packing", PACKERS)

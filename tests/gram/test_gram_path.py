@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from fwlasso import Status
-from fwlasso._core.gram_path import Limits, advance, make_walk
+from fwlasso._core.gram_path import Limits, Walk, advance, make_walk
 from fwlasso._core.moments import Moments
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso.gram import follow
@@ -15,14 +16,22 @@ CASES = {name: (X, y) for name, X, y in hard_cases()}
 MANY = 1_000_000
 
 
+def dense(path: GramPath, moments: Moments) -> GramPath:
+    """The same, with a row of coefficients for every point."""
+    shape = len(path.statuses), moments.xty.size
+    return path._replace(coefs=sp.csr_array((path.coefs, path.columns, path.indptr), shape).toarray())
+
+
 def on_penalties(moments: Moments, lams: np.ndarray, tol: float = 1e-6, max_rounds: int = MANY) -> GramPath:
     goal = tol * moments.yy / 2
-    return follow_gram(moments, targets_of(list(map(L1, lams)), moments, goal), goal, max_rounds, lambda _: None)
+    targets = targets_of(list(map(L1, lams)), moments, goal)
+    return dense(follow_gram(moments, targets, goal, max_rounds, lambda _: None), moments)
 
 
 def on_radii(moments: Moments, values: np.ndarray, tol: float = 1e-6) -> GramPath:
     goal = tol * moments.yy / 2
-    return follow_gram(moments, targets_of(list(map(L1Ball, values)), moments, goal), goal, MANY, lambda _: None)
+    targets = targets_of(list(map(L1Ball, values)), moments, goal)
+    return dense(follow_gram(moments, targets, goal, MANY, lambda _: None), moments)
 
 
 def lams_of(moments: Moments, n: int = 40, smallest: float = 1e-3) -> np.ndarray:
@@ -112,6 +121,31 @@ def test_small_bursts_give_the_same_bits(name, monkeypatch):
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("name", ["plain", "condition 1e8"])
+def test_few_rows_at_a_time_give_the_same_bits(name, monkeypatch):
+    """Of a long path a window is held, however many points one node answers."""
+    X, y = CASES[name]
+    moments, held = moments_of(X, y), []
+    top = np.abs(moments.xty).max()
+    lams = np.concatenate([np.linspace(2.0, 1.0, 300), np.geomspace(1.0, 1e-3, 500), np.geomspace(1e-20, 1e-300, 300)])
+    radii = np.concatenate([np.zeros(300), np.geomspace(1e-2, 3.0, 90), np.geomspace(1e20, 1e30, 600)])
+    whole = on_penalties(moments, lams * top), on_radii(moments, radii)
+
+    def noted(walk: Walk) -> follow.Rows:
+        held.append(len(walk.coefs))
+        return _take_rows(walk)
+
+    _take_rows = follow._take_rows
+    monkeypatch.setattr(follow, "_take_rows", noted)
+    monkeypatch.setattr(follow, "_ROW_BYTES", 1)
+    parts = on_penalties(moments, lams * top), on_radii(moments, radii)
+    assert len(held) > 20
+    assert set(held) == {follow._FEWEST_ROWS}
+    for one, other in zip(whole, parts, strict=True):
+        for expected, found in zip(one, other, strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
 def test_where_pivoting_cycles_the_primal_active_set_takes_over():
     for name in ("condition 1e8", "condition 1e12", "Vandermonde", "Hilbert"):
         X, y = CASES[name]
@@ -164,7 +198,7 @@ def test_a_look_may_end_it(monkeypatch):
         return Status.STOPPED if n_done >= 10 else None
 
     targets = targets_of(list(map(L1, lams_of(moments))), moments, 0.0)
-    path = follow_gram(moments, targets, 1e-6 * moments.yy / 2, MANY, look)
+    path = dense(follow_gram(moments, targets, 1e-6 * moments.yy / 2, MANY, look), moments)
     assert path.ending is Status.STOPPED
     assert len(path.coefs) == len(path.answers["gap"]) == len(path.statuses) == seen[-1] < 40
     assert seen == sorted(seen)
@@ -173,12 +207,13 @@ def test_a_look_may_end_it(monkeypatch):
     np.testing.assert_array_equal(path.coefs, whole.coefs[: seen[-1]])
 
 
-def test_a_node_takes_no_more_rounds_than_allowed():
+def test_a_point_takes_no_more_rounds_than_allowed():
     X, y = CASES["condition 1e8"]
     moments = moments_of(X, y)
     lams = lams_of(moments)
     path = on_penalties(moments, lams, 1e-10, max_rounds=1)
     assert Status.MAX_ITER in path.statuses
+    assert path.answers["n_rounds"].sum() <= lams.size
     assert_true(path, X, y, moments, 1e-10, lams=lams)
 
 

@@ -291,7 +291,8 @@ def test_the_closing_pass_bounds_gaps_on_the_data(kind, m, units, rng):
     (sums,) = sums_of(values, y, fit_intercept)
     found, centre = moments(sums, fit_intercept, standardize)
     weights = np.vstack([np.zeros(8), rng.standard_normal((3, 8)) / found.norms])
-    told, again = (on_data(values, y, found, centre, weights, n_threads) for n_threads in (2, 1))
+    (told, told_corrs), (again, again_corrs) = (on_data(values, y, found, centre, weights, n) for n in (2, 1))
+    np.testing.assert_array_equal(told_corrs, again_corrs)
     assert all((a == b).all() for a, b in zip(told, again, strict=True))
     Z, v = exact_columns(values, y, fit_intercept, standardize)
     R = v[:, None] - Z @ weights.T.astype(LONG)
@@ -304,13 +305,13 @@ def test_the_closing_pass_bounds_gaps_on_the_data(kind, m, units, rng):
     lams, l1 = 0.3 * told.bound, np.abs(weights).sum(axis=1)
     s = np.minimum(lams / largest, yr / rr)
     gaps = rr / 2 + lams * l1 - s * yr + s**2 * rr / 2
-    claimed, rounding = claims(L1(0.0), lams, np.array(told))
+    claimed, rounding = claims(L1(0.0), lams, found, weights, told_corrs, np.array(told))
     assert (claimed >= gaps * (1 - 1e-12)).all()
     assert (rounding < 1e-6 * claimed + 1e-9 * found.yy).all()
     np.testing.assert_allclose(claimed, gaps.astype(float), rtol=1e-6, atol=1e-9 * found.yy)
     radii = 2.0 * l1 + 1.0
     gaps = radii * largest - (corrs * weights.T).sum(axis=0)
-    claimed, _ = claims(L1Ball(0.0), radii, np.array(told))
+    claimed, _ = claims(L1Ball(0.0), radii, found, weights, told_corrs, np.array(told))
     assert (claimed >= gaps * (1 - 1e-12)).all()
     np.testing.assert_allclose(claimed, gaps.astype(float), rtol=1e-6)
 
@@ -325,6 +326,7 @@ def test_a_residual_that_is_no_number_certifies_nothing(rng):
     (sums,) = sums_of(values, y)
     found, centre = moments(sums, True, False)
     weights = np.array([[0.0, np.nan, 0.0], [0.0, 0.0, 0.0]])
-    gaps, _ = claims(L1(0.0), np.ones(2), np.array(on_data(values, y, found, centre, weights)))
+    told, corrs = on_data(values, y, found, centre, weights)
+    gaps, _ = claims(L1(0.0), np.ones(2), found, weights, corrs, np.array(told))
     assert not gaps[0] <= 1e300
     assert gaps[1] <= 1e300

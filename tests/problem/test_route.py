@@ -5,14 +5,15 @@ import pytest
 import scipy.sparse as sp
 
 from fwlasso import lasso_path
+from fwlasso.options import Options
 from fwlasso.problem.route import GRAM, MEMORY_SHARE, WORKING_SET, choose_route, gram_bytes, n_threads_of_sums
 
 GB = 1 << 30
 
 
-def route(m, p, n_stored=None, *, n_points=100, tol=1e-4, is_float64=True, memory=16 * GB, n_folds=1):
+def route(m, p, n_stored=None, *, n_points=100, tol=1e-4, eps=1e-4, memory=16 * GB, n_folds=1):
     n_stored = m * p if n_stored is None else n_stored
-    return choose_route(m, p, n_stored, n_points, tol, is_float64=is_float64, memory=memory, n_folds=n_folds)
+    return choose_route(m, p, n_stored, n_points, tol, eps=eps, is_float64=True, memory=memory, n_folds=n_folds)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,49 @@ def test_more_columns_are_taken_where_that_is_expected_to_pay():
         loose, tight = ways[p, 1e-4], ways[p, 1e-6]
         assert loose[GRAM] / loose[WORKING_SET] > tight[GRAM] / tight[WORKING_SET]
     assert route(200_000, 2_000, 4_000_000).seconds[GRAM] < route(200_000, 2_000).seconds[GRAM]  # sparse
+
+
+@pytest.mark.parametrize(
+    ("m", "p", "density", "eps", "name"),
+    [
+        # Beside `docs/notes/measured.md`: nearly all columns are active at the end of a long grid, whatever the signal.
+        *((m, p, 1.0, 1e-4, GRAM) for m, p in [(1_500, 1_200), (3_000, 2_400), (6_000, 3_200), (10_000, 3_200)]),
+        (3_000, 1_600, 1.0, 0.5, WORKING_SET),
+        (10_000, 3_200, 1.0, 0.1, WORKING_SET),
+        (10_000, 1_500, 0.1, 1e-4, WORKING_SET),
+        (10_000, 3_000, 0.1, 1e-2, WORKING_SET),
+        (30_000, 4_000, 0.003, 1e-4, WORKING_SET),
+    ],
+)
+def test_beyond_a_thousand_columns_the_end_of_the_grid_and_the_density_count(m, p, density, eps, name):
+    assert route(m, p, int(density * m * p), eps=eps).name == name
+
+
+def test_the_longer_a_grid_the_more_columns_are_expected():
+    seconds = [route(6_000, 2_400, eps=eps).seconds[WORKING_SET] for eps in (0.5, 1e-1, 1e-2, 1e-3, 1e-4, 0.0)]
+    assert seconds == sorted(seconds)
+    assert seconds[-1] > 50 * seconds[0]
+    assert route(6_000, 2_400, eps=None).name == route(6_000, 2_400, eps=3e-2).name == WORKING_SET
+    assert route(6_000, 2_400, eps=1e-4, n_points=1).seconds == route(6_000, 2_400, eps=None, n_points=1).seconds
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({}, GRAM),
+        ({"eps": 0.9}, WORKING_SET),
+        ({"radii": 2, "eps": 0.9}, WORKING_SET),
+        ({"alphas": np.array([1.0, 1e-4])}, GRAM),
+        ({"alphas": np.array([1e-4, 0.0])}, GRAM),
+        ({"alphas": np.array([1.0, 0.9])}, WORKING_SET),
+        ({"alphas": np.array([0.0])}, WORKING_SET),
+        ({"radii": np.array([1e-3, 1e3])}, WORKING_SET),  # these do not tell
+    ],
+)
+def test_how_far_a_path_goes_is_read_off_its_grid(asked, name):
+    options = Options(**asked)
+    points = {"n_points": options.n_points, "tol": options.tolerance, "eps": options.reach((3_000, 1_600))}
+    assert route(3_000, 1_600, **points).name == name
 
 
 def test_matrices_that_do_not_fit_are_not_made():

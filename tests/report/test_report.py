@@ -146,7 +146,6 @@ CALLS = {
     "nearly so": {"radii": None, "alphas": GEOMETRIC * (1.0 + 1e-15)},
     "draws": {"solver": "sfw", "sample_size": 5, "block_size": 1, "random_state": 7},
     "draws, away steps": {"solver": "afw", "sample_size": 5, "random_state": 7},
-    "draws, level": {"solver": "sfw", "variant": "paper", "stop": "level", "tol": 9.0, "level": 0.8, "random_state": 7},
     "draws, alphas": {"solver": "sfw", "radii": None, "alphas": 4, "random_state": np.int64(3)},
     "the paper's": {"solver": "fw", "variant": "paper"},
     "draws, segments": {"solver": "sfw", "sample_size": 4, "random_state": 3, "checkpoint": "run"},

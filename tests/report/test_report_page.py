@@ -165,7 +165,11 @@ def test_without_a_choice_the_fit_is_drawn(page, path):
         pytest.param(lambda path: replace(path, gaps=np.where(np.arange(N_POINTS) % 2, np.nan, 1e-7)), id="some gaps"),
         pytest.param(lambda path: replace(path, gaps=np.zeros(N_POINTS)), id="gaps of zero"),
         pytest.param(lambda path: replace(path, alphas=path.alphas * 0.0), id="no penalty"),
-        pytest.param(lambda path: solve(y=np.ones(M)), id="no active features"),
+        pytest.param(
+            lambda path: solve(y=np.ones(M)),
+            id="no active features",
+            marks=pytest.mark.filterwarnings("ignore:The response is constant"),
+        ),
         pytest.param(lambda path: solve(radii=[2.0]), id="one point"),
         pytest.param(lambda path: solve(radii=[0.0]), id="one empty point"),
         pytest.param(lambda path: solve(solver="sfw", certify=False), id="not certified"),

@@ -20,7 +20,7 @@ from fwlasso.selection import together as subsets
 
 
 def sparse_problem(rng):
-    X = sp.random_array((80, 300), density=0.1, format="csc", rng=rng)
+    X = sp.csc_array(rng.random((80, 300)) * (rng.random((80, 300)) < 0.1))
     return X, X[:, :4] @ np.array([3.0, -2.0, 1.0, 0.5]) + 0.1 * rng.standard_normal(80)
 
 

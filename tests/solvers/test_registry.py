@@ -18,13 +18,7 @@ def data():
 
 @pytest.mark.parametrize(
     ("solver", "grid", "stop"),
-    [  # but for a level, which asks for independent draws
-        (name, grid, stop)
-        for name, entry in SOLVERS.items()
-        for grid in entry.grids
-        for stop in entry.stops
-        if stop != "level"
-    ],
+    [(name, grid, stop) for name, entry in SOLVERS.items() for grid in entry.grids for stop in entry.stops],
 )
 def test_a_solver_solves_its_forms_by_its_rules(data, solver, grid, stop):
     settings = {"solver": solver, "stop": stop, "random_state": 0, grid: GRIDS[grid]}
@@ -49,3 +43,13 @@ def test_a_solver_from_outside_has_a_name_of_its_own(data, monkeypatch):
     assert lasso_path(*data, alphas=3, solver="mine").settings["stop"] == "change"
     with pytest.raises(ValueError, match="already a solver 'cd'"):
         register("cd", entry)
+
+
+@pytest.mark.filterwarnings("ignore:.*ended by a step of length zero:UserWarning")
+def test_the_entry_of_a_solver_says_how_it_draws_and_counts(data, monkeypatch):
+    monkeypatch.setitem(SOLVERS, "mine", SOLVERS["sfw"])
+    asked = {"radii": 3, "variant": "paper", "sample_size": 7, "random_state": 0}
+    ours, mine = (lasso_path(*data, solver=name, **asked) for name in ("sfw", "mine"))
+    assert mine.settings == ours.settings | {"solver": "mine"}
+    assert mine.settings["first_sample"] == 7
+    assert mine.counters.dot_products == ours.counters.dot_products

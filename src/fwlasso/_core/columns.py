@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import INLINE, by_type, kernel
+from .jit import INLINE, by_type, kernel, part_of_kernel
 from .samples import Samples, Unweighted, weight
 from .threads import even_cuts
 
@@ -34,6 +34,9 @@ Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
 #: Any storage or wrapper: whatever is registered with the functions below.
 Columns: TypeAlias = Any
+
+# So many columns before it is read, one is fetched.
+_AHEAD = 8
 
 
 class Vectors(NamedTuple):
@@ -90,6 +93,11 @@ def samples(X: Columns) -> Samples:
 
 
 @by_type
+def fetch_column(X: Columns, j: int) -> None:
+    """Have the memory send column j, which is read soon; there may be no such column."""
+
+
+@by_type
 def n_lanes(X: Columns, n_vectors: int) -> int:
     """Return how many of some vectors `dot_each` reads sample by sample, side by side."""
 
@@ -123,6 +131,11 @@ def _(X):
     return Unweighted(shape(X)[0])
 
 
+@fetch_column.otherwise
+def _(X, j):
+    pass  # entries of sparse columns are read one after the other
+
+
 @n_lanes.otherwise
 def _(X, n_vectors):
     return 1
@@ -146,6 +159,18 @@ _PASSES: dict[int, Callable[..., Any]] = {
     3: lambda function: lambda X, j, k: function(X.columns, j, k),
     4: lambda function: lambda X, j, V, out: function(X.columns, j, V, out),
 }
+
+
+@part_of_kernel
+def fetch_next(X: Columns, j: int) -> None:
+    """Have the memory send what is read some columns after column j, if all columns are."""
+    fetch_column(X, j + _AHEAD)
+
+
+@part_of_kernel
+def fetch_listed(X: Columns, columns: NDArray[np.int64], k: int) -> None:
+    """Have the memory send what is read some columns after the k-th of a list."""
+    fetch_column(X, columns[min(k + _AHEAD, columns.size - 1)])
 
 
 def read_only(values: NDArray[Any]) -> NDArray[Any]:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numba
 from numba.core import event
+from numba.core.registry import cpu_target
 
 
 class _Clock(event.Listener):  # type: ignore[misc]
@@ -36,6 +38,14 @@ class _Clock(event.Listener):  # type: ignore[misc]
 
 _clock = _Clock()
 event.register("numba:compile", _clock)
+
+
+def compiled_for() -> tuple[str, str]:
+    """Return the processor that kernels are compiled for, and its features, as numba sees them."""
+    if numba.config.DISABLE_JIT:
+        return "none: kernels are plain Python", ""
+    triple, processor, features = cpu_target.target_context.codegen().magic_tuple()
+    return f"{processor} ({triple})", str(features)
 
 
 def is_compiling() -> bool:

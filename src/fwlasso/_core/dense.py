@@ -5,7 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import add_column, column_entries, column_entry, column_moments, dot_column, shape
+from .columns import add_column, column_entries, column_entry, column_moments, dot_column, fetch_column, shape
+from .instructions import fetch
+
+# Longer columns are read in order for so long that the machine notices. In bytes, as is what it sends at once.
+_SHORT, _LINE = 4096, 64
 
 
 class Dense(NamedTuple):
@@ -27,6 +31,15 @@ def _(X, j, v):
     for i in range(values.shape[1]):
         total += values[j, i] * v[i]
     return total
+
+
+@fetch_column.register(Dense)
+def _(X, j):
+    values = X.values
+    m, size = values.shape[1], values.itemsize
+    if m * size <= _SHORT:
+        for i in range(j * m, (j + 1) * m, _LINE // size):
+            fetch(values, i)
 
 
 @add_column.register(Dense)

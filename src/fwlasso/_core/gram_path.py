@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .cholesky import make_factor
+from .costs import Cost, bounds, exchange, is_plain, lean, settle, slope
 from .gram_gaps import ROUND_UP, magnitude_of, sums_of
 from .gram_nodes import ABOVE, SOLVED, STUCK, Node, NodeState, Workspace, advance_node, begin, give_up
-from .gram_targets import About, Nodes, Targets, fraction_inside, gap_at, is_zero, lam_ahead, lam_between, position_of
-from .jit import inner_kernel, kernel
-from .moments import Matrix, Moments, Vector
+from .gram_targets import About, Nodes, Targets, claim_at, fraction_inside, is_zero, lam_ahead, lam_between, position_of
+from .jit import inner_kernel, kernel, part_of_kernel
+from .moments import Matrix, Moments, NullModel, Vector, gamma, null_model
 
 # The fraction of the gap asked for that nodes are solved to.
 _NODE = 0.1
@@ -26,6 +27,8 @@ _NODE = 0.1
 _FIRST_STRIDE, _LONGEST_STRIDE, _SHORTER, _LONGER, _AIM = 3.0, 25.0, 0.4, 1.5, 0.6
 # Nodes on the stack at most, and between two others; penalties that differ by less, relatively, have none between.
 _DEPTH, _NARROWEST, _MOST_BETWEEN = 40, 1e-12, 200
+# Rows that are free before a node goes ahead, where points come after it that have none.
+_ROOM = 64
 # A column that may be active between two nodes has at least such a fraction of the penalty.
 _NEAR = 0.98
 
@@ -33,9 +36,13 @@ _NEAR = 0.98
 Standing = np.dtype(
     [
         ("n_done", np.int64),  # points that are solved
+        ("n_taken", np.int64),  # those among them whose rows are free for others
+        ("is_full", np.int64),  # more points are to be answered by the nodes on the stack than there are rows
         ("depth", np.int64),  # nodes on the stack: the one on top is worked on, all others are solved
         ("stride", np.float64),
         ("n_rounds", np.int64),  # since the last point
+        ("n_spent", np.float64),  # rounds that points have not paid for: each pays for as many as it may take
+        ("n_owed", np.int64),  # points that these are for
         ("n_between", np.int64),  # nodes since the last one that went ahead
         ("n_nodes", np.int64),
         ("n_descents", np.int64),  # nodes that pivoting did not solve
@@ -64,61 +71,91 @@ class Walk(NamedTuple):
 
     work: Workspace
     nodes: Nodes
-    coefs: Matrix  # a row for every point
+    null: NullModel
+    coefs: Matrix  # a row for every point, or for so many of them at a time
     answers: Any  # a recarray of Answer
     g: Vector  # of a mix
     standing: Any  # a recarray of one Standing
 
 
 class Limits(NamedTuple):
-    """What is asked of a point: a gap, in so many rounds for a node."""
+    """What is asked of a point: a gap, in so many rounds."""
 
     gap: float
     max_rounds: int
 
 
-def make_walk(moments: Moments, n_points: int) -> Walk:
-    """Return the beginning of a path."""
+def make_walk(moments: Moments, n_points: int, n_rows: int | None = None) -> Walk:
+    """Return the beginning of a path; so many of its points are held at a time, or all."""
     p, n_slots = moments.xty.size, _DEPTH + 2
-    work = Workspace(make_factor(moments.gram, moments.norms), np.zeros(p), np.empty(p), np.recarray(1, NodeState))
+    factor, state = make_factor(moments.gram, moments.norms), np.recarray(1, NodeState)
+    work = Workspace(factor, np.zeros(p), np.zeros(p), np.empty(p), state)
     nodes = Nodes(np.arange(n_slots), np.recarray(n_slots, About), np.empty((n_slots, p)), np.empty((n_slots, p)))
-    # Above lambda_max the solution is zero, and the correlations do not change.
-    lambda_max = np.abs(moments.xty).max(initial=0.0)
-    nodes.about[0] = (2.0 * lambda_max, 0.0, moments.y_norm, 0.0, 0)
-    nodes.about[1] = (lambda_max, 0.0, moments.y_norm, 0.0, 0)
-    nodes.b[:2], nodes.g[:2] = 0.0, moments.xty
+    # Above its lambda the null model is the solution, and the correlations do not change.
+    null = null_model(moments)
+    n_active, more = np.count_nonzero(null.coefs), float(moments.norms @ np.abs(null.coefs))
+    magnitude = (moments.y_norm + more) * (1.0 + gamma(n_active + 4.0)) if more else moments.y_norm
+    for slot in range(2):
+        nodes.about[slot] = ((2.0 - slot) * null.lam, 0.0, magnitude, n_active, 0)
+        nodes.b[slot], nodes.g[slot] = null.coefs, null.corrs
     standing = np.recarray(1, Standing)
-    standing[0] = (0, 0, _FIRST_STRIDE, 0, 0, 0, 0)
-    return Walk(work, nodes, np.empty((n_points, p)), np.recarray(n_points, Answer), np.empty(p), standing)
+    standing[0] = (0, 0, 0, 0, _FIRST_STRIDE, 0, 0.0, 1, 0, 0, 0)
+    rows = np.empty((n_points if n_rows is None else min(n_points, max(n_rows, 2 * _ROOM)), p))
+    answers = np.recarray(n_points, Answer)
+    return Walk(work, nodes, null, rows, answers, g=np.empty(p), standing=standing)
 
 
 @kernel
 def advance(targets: Targets, moments: Moments, walk: Walk, limits: Limits, budget: float) -> None:
-    """Go on with a path until all points are solved, or about `budget` operations are made."""
+    """Go on with a path until all points are solved, rows are full, or about `budget` operations are made.
+
+    Full rows are to be taken elsewhere, up to `n_done`, and counted as taken.
+    """
     at, nodes, now = walk.standing[0], walk.nodes, walk.work.state[0]
     n_points, lambda_max = targets.values.size, nodes.about[nodes.slots[1]].lam  # until there is another node
     while at.n_nodes == 0 and at.n_done < n_points and is_zero(targets.penalty, targets.values[at.n_done], lambda_max):
+        if _n_free(walk) == 0:
+            return
         _answer(targets, moments, walk, at.n_done, nodes.slots[1], 0.0)
         at.n_done += 1
     spent = 0.0
-    while at.n_done < n_points and spent < budget:
+    if at.is_full:
+        spent += _settle(targets, moments, walk, limits)
+    while at.n_done < n_points and spent < budget and not at.is_full:
         if at.depth == 0:
-            _go_ahead(targets, walk)
+            if _n_free(walk) < min(_ROOM, n_points - at.n_done):
+                return
+            _go_ahead(targets, moments.cost, walk)
         left, top = nodes.slots[1], nodes.slots[1 + at.depth]
         about = nodes.about[top]
         node = Node(about.lam, nodes.b[top], nodes.g[top], nodes.b[left], nodes.g[left], nodes.about[left].magnitude)
         # What answers radii beyond its norm has a larger gap for these: it is solved as well as rounding allows.
         goal = _NODE * limits.gap if node.lam > targets.floor else 0.0
         spent += advance_node(moments, walk.work, node, goal)
-        about.is_limited = now.next < SOLVED and now.n_rounds >= limits.max_rounds
+        about.is_limited = now.next < SOLVED and _is_spent(at, now.n_rounds, limits)
         if about.is_limited or now.next == STUCK:
             give_up(moments, node)
         if about.is_limited or now.next >= SOLVED:
             about.magnitude, about.n_active, about.l1 = magnitude_of(moments, node.b)
             at.n_rounds += now.n_rounds
+            at.n_spent += now.n_rounds
             at.n_nodes += 1
             at.n_descents += now.has_descended
             spent += _settle(targets, moments, walk, limits)
+
+
+@part_of_kernel
+def _n_free(walk: Walk) -> int:
+    """Return how many rows are free."""
+    at = walk.standing[0]
+    n_rows: int = walk.coefs.shape[0] - at.n_done + at.n_taken
+    return n_rows
+
+
+@part_of_kernel
+def _is_spent(at: Any, n_more: int, limits: Limits) -> bool:
+    """Tell whether the points that nodes are on the way to have had their rounds."""
+    return bool(at.n_spent + n_more >= float(at.n_owed) * limits.max_rounds)
 
 
 @inner_kernel
@@ -127,19 +164,24 @@ def _settle(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> f
     at, slots = walk.standing[0], walk.nodes.slots
     operations, is_ahead = 0.0, at.depth == 1
     while at.depth > 0:
-        n_points, middle, worst = _answer_all(targets, moments, walk, limits.gap)
+        n_points, middle, worst = _answer_all(targets, moments, walk, limits)
         operations += 20.0 * n_points * walk.g.size
         if is_ahead:
             change = np.sqrt(_AIM * limits.gap / worst) if worst > 0.0 else _LONGER
             stride = n_points * min(_LONGER, max(_SHORTER, change)) if n_points > 1 else 2.0
             at.stride = min(_LONGEST_STRIDE, max(1.0, stride))
             is_ahead = False
-        if middle >= 0 and _go_between(targets, walk, middle):
+        if middle >= 0 and not _is_spent(at, 0, limits) and _go_between(targets, moments.cost, walk, middle):
+            at.is_full = 0
             break
         if n_points > 0:
             walk.answers[at.n_done].n_rounds = at.n_rounds
             at.n_rounds = 0
+            at.n_spent = max(0.0, at.n_spent - float(n_points) * limits.max_rounds)
+            at.n_owed = max(1, at.n_owed - n_points)
             at.n_done += n_points
+        if at.is_full:
+            break
         top = 1 + at.depth
         slots[0], slots[1], slots[top] = slots[1], slots[top], slots[0]
         at.depth -= 1
@@ -147,19 +189,28 @@ def _settle(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> f
 
 
 @inner_kernel
-def _answer_all(targets: Targets, moments: Moments, walk: Walk, goal: float) -> tuple[int, int, float]:
-    """Answer the points up to the node on top.
+def _answer_all(targets: Targets, moments: Moments, walk: Walk, limits: Limits) -> tuple[int, int, float]:
+    """Answer the points up to the node on top, and those that it was to reach if no rounds are left for them.
 
     Return how many there are, the one in the middle of those whose mix fails, or -1, and the largest gap of a mix.
     """
     at, nodes = walk.standing[0], walk.nodes
     left, right = nodes.slots[1], nodes.slots[1 + at.depth]
-    first, last, worst, k = -1, -1, 0.0, at.n_done
+    first, last, worst, k, goal = -1, -1, 0.0, at.n_done, limits.gap
+    is_spent = _is_spent(at, 0, limits)
+    n_most = at.n_done + _n_free(walk)
+    at.is_full = 0
     while k < targets.values.size:
         t = position_of(targets.penalty, targets, k, nodes, left, right)
         if t > 1.0:
+            if not (is_spent and at.depth == 1 and k < at.n_done + at.n_owed):
+                break
+            t = 1.0
+        if k == n_most:
+            at.is_full = 1
             break
         gap, rounding = _answer(targets, moments, walk, k, right, max(t, 0.0))
+        walk.answers[k].is_limited |= is_spent
         if t < 1.0:
             worst = max(worst, gap)
             if gap > goal and gap - rounding > max(_NODE * goal, rounding):
@@ -172,20 +223,22 @@ def _answer_all(targets: Targets, moments: Moments, walk: Walk, goal: float) -> 
 def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, t: float) -> tuple[float, float]:
     """Fill point k with (1 - t) left + t right; return its gap, and how much of that is rounding."""
     nodes, answer = walk.nodes, walk.answers[k]
-    slot, b = nodes.slots[1], walk.coefs[k]
+    slot, b = nodes.slots[1], walk.coefs[k - walk.standing[0].n_taken]
     n_active = _mix(nodes, slot, right, t, b, walk.g)
+    _clip(moments.cost, b)
     first, second = nodes.about[slot], nodes.about[right]
     magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP
     n_most = max(n_active, first.n_active, second.n_active)
     sums = sums_of(moments, b, walk.g, magnitude, n_most)
     fraction = fraction_inside(targets.penalty, targets.values[k], sums.l1)
-    if fraction < 1.0:  # a mix with zero; its magnitude is no larger
+    if fraction < 1.0:  # a mix with the null model; its magnitude is no larger
         for j in range(b.size):
-            b[j] *= fraction
-            walk.g[j] = fraction * walk.g[j] + (1.0 - fraction) * moments.xty[j]
+            b[j] = fraction * b[j] + (1.0 - fraction) * walk.null.coefs[j]
+            walk.g[j] = fraction * walk.g[j] + (1.0 - fraction) * walk.null.corrs[j]
         sums = sums_of(moments, b, walk.g, magnitude, n_most + 4.0)
     answer.l1, answer.qy, answer.qq = sums.l1, sums.qy, sums.qy - sums.qr
-    answer.gap, answer.rounding = gap_at(targets.penalty, targets.values[k], sums)
+    lam = (1.0 - t) * first.lam + t * second.lam
+    answer.gap, answer.rounding = claim_at(targets.penalty, targets.values[k], lam, moments, b, walk.g, sums)
     answer.n_rounds, answer.is_limited = 0, first.is_limited | second.is_limited
     return answer.gap, answer.rounding
 
@@ -203,7 +256,33 @@ def _mix(nodes: Nodes, left: int, right: int, t: float, b: Vector, g: Vector) ->
 
 
 @inner_kernel
-def _go_ahead(targets: Targets, walk: Walk) -> None:
+def _predict(cost: Cost, work: Workspace, j: int, lam: float, b: float, ahead: float, corr: float, near: float) -> None:
+    """Set the sign and the rest of a coefficient that was b and is to be `ahead`, where z_j'r is to be `corr`.
+
+    One that is free stays so if its correlation is above a fraction `near` of lambda.
+    """
+    sign = rest = 0.0
+    if work.factor.scale[j] > 0.0:
+        sign, rest = settle(cost, j, b)
+        kink = lam * slope(cost, j) * sign
+        if sign != 0.0 and kink != 0.0 and abs(corr - (lean(cost, lam, j, sign, b) - kink)) <= near * lam:
+            sign, rest = 0.0, 0.0
+        else:
+            sign, rest = exchange(cost, lam, j, sign, rest, ahead, corr, ABOVE)
+    work.sign[j], work.rest[j] = sign, rest
+
+
+@inner_kernel
+def _clip(cost: Cost, b: Vector) -> None:
+    """Bring a mix of coefficients that rest at bounds back to these, from which a rounding may have led it."""
+    if not is_plain(cost):
+        for j in range(b.size):
+            low, high = bounds(cost, j)
+            b[j] = min(max(b[j], low), high)
+
+
+@inner_kernel
+def _go_ahead(targets: Targets, cost: Cost, walk: Walk) -> None:
     """Begin a node to the right of the last one, from the line through the last two."""
     at, nodes, work = walk.standing[0], walk.nodes, walk.work
     before, left, top = nodes.slots[0], nodes.slots[1], nodes.slots[2]
@@ -212,18 +291,15 @@ def _go_ahead(targets: Targets, walk: Walk) -> None:
     t = (nodes.about[left].lam - lam) / (nodes.about[before].lam - nodes.about[left].lam)
     _mix(nodes, before, left, 1.0 + t, nodes.b[top], nodes.g[top])
     for j in range(work.sign.size):
-        b, ahead = nodes.b[left, j], nodes.b[top, j]
-        corr = nodes.g[top, j]
-        is_active = b * ahead > 0.0 if b != 0.0 else abs(corr) > lam * ABOVE and work.factor.scale[j] > 0.0
-        work.sign[j] = np.sign(b if b != 0.0 else corr) if is_active else 0.0
-        nodes.b[top, j], nodes.g[top, j] = b, nodes.g[left, j]
+        _predict(cost, work, j, lam, nodes.b[left, j], nodes.b[top, j], nodes.g[top, j], -1.0)
+        nodes.b[top, j], nodes.g[top, j] = nodes.b[left, j], nodes.g[left, j]
     nodes.about[top].lam = lam
-    at.depth, at.n_between = 1, 0
+    at.depth, at.n_between, at.n_owed = 1, 0, aim + 1 - at.n_done
     begin(work)
 
 
 @inner_kernel
-def _go_between(targets: Targets, walk: Walk, k: int) -> bool:
+def _go_between(targets: Targets, cost: Cost, walk: Walk, k: int) -> bool:
     """Begin a node for point k between the last one and the one on top; return whether there is room for it."""
     at, nodes, work = walk.standing[0], walk.nodes, walk.work
     left, right = nodes.slots[1], nodes.slots[1 + at.depth]
@@ -235,9 +311,7 @@ def _go_between(targets: Targets, walk: Walk, k: int) -> bool:
     t = (nodes.about[left].lam - lam) / (nodes.about[left].lam - nodes.about[right].lam)
     _mix(nodes, left, right, t, nodes.b[top], nodes.g[top])
     for j in range(work.sign.size):
-        b, corr = nodes.b[top, j], nodes.g[top, j]
-        is_active = abs(corr) > (_NEAR if b != 0.0 else ABOVE) * lam and work.factor.scale[j] > 0.0
-        work.sign[j] = np.sign(b if b != 0.0 else corr) if is_active else 0.0
+        _predict(cost, work, j, lam, nodes.b[top, j], nodes.b[top, j], nodes.g[top, j], _NEAR)
         nodes.b[top, j], nodes.g[top, j] = nodes.b[left, j], nodes.g[left, j]
     nodes.about[top].lam = lam
     at.depth += 1

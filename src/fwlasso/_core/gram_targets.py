@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .cholesky import Indices
-from .gram_gaps import Sums, ball_gap, penalty_gap
-from .jit import by_type
+from .costs import largest_pull
+from .gram_gaps import Sums, point_gap, radius_gap
+from .jit import by_type, inner_kernel
 from .moments import Matrix, Moments, Vector, gamma
 from .penalties import L1, L1Ball, Penalty
 
@@ -19,8 +20,9 @@ _BEYOND, _STEEPEST, _GENTLEST = 1.05, 0.1, 0.9
 _OUTSIDE = 1.0 + 1e-13
 # And where between two of them another may be.
 _NEAREST, _FARTHEST = 0.1, 0.9
-# The smallest lambda that is solved, a fraction of the largest: it answers lambda = 0, or radii beyond all solutions.
-_SMALLEST, _SMALLEST_RADIAL, _LARGEST_FLOOR, _FRACTION_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
+# The smallest lambda that is solved, a fraction of the largest: it answers lambda = 0; or all lambdas below rounding,
+# and radii beyond all solutions.
+_SMALLEST, _LEAST, _LARGEST_FLOOR, _FRACTION_OF_GAP = 1e-9, 1e-15, 1e-3, 0.3
 
 
 class Targets(NamedTuple):
@@ -64,8 +66,10 @@ def is_zero(penalty: Penalty, value: float, lambda_max: float) -> bool:
 
 
 @by_type
-def gap_at(penalty: Penalty, value: float, sums: Sums) -> tuple[float, float]:
-    """Return a bound of the gap of a point, and how much of it is rounding."""
+def gap_at(
+    penalty: Penalty, value: float, lam: float, moments: Moments, b: Vector, g: Vector, sums: Sums
+) -> tuple[float, float]:
+    """Return a bound of the gap of a point that solves for about lam, and how much of it is rounding."""
 
 
 @by_type
@@ -88,9 +92,19 @@ def lam_between(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, left: 
     """Return the lambda of a node between two others for point k."""
 
 
+@inner_kernel
+def claim_at(
+    penalty: Penalty, value: float, lam: float, moments: Moments, b: Vector, g: Vector, sums: Sums
+) -> tuple[float, float]:
+    """Return the same: where rounding may be all of the correlations, it may be all of the gap."""
+    gap, rounding = gap_at(penalty, value, lam, moments, b, g, sums)
+    return gap, gap if sums.bound >= 2.0 * sums.largest else rounding
+
+
 @lowest_lam.register(L1)
 def _(penalty, values, moments, goal):
-    return min(values[values > 0.0].min(initial=np.inf), _SMALLEST * np.abs(moments.xty).max(initial=0.0))
+    lambda_max = largest_pull(moments.cost, moments.xty)
+    return max(_LEAST * lambda_max, min(values[values > 0.0].min(initial=np.inf), _SMALLEST * lambda_max))
 
 
 @is_zero.register(L1)
@@ -99,8 +113,8 @@ def _(penalty, value, lambda_max):
 
 
 @gap_at.register(L1)
-def _(penalty, value, sums):
-    return penalty_gap(value, sums)
+def _(penalty, value, lam, moments, b, g, sums):
+    return point_gap(moments.cost, value, moments, b, g, sums)
 
 
 @fraction_inside.register(L1)
@@ -124,9 +138,9 @@ def _(penalty, targets, k, nodes, first, second):
 def _(penalty, values, moments, goal):
     # Of a solution for lam, lam * radius bounds the gap for every radius beyond its norm. There is nothing to solve
     # below the rounding of correlations.
-    lambda_max = np.abs(moments.xty).max(initial=0.0)
+    lambda_max = largest_pull(moments.cost, moments.xty)
     rounding = gamma(moments.n_ops + 8.0) * moments.y_norm * moments.norms.max(initial=0.0)
-    floor = min(max(rounding, _SMALLEST_RADIAL * lambda_max), _LARGEST_FLOOR * lambda_max)
+    floor = min(max(rounding, _LEAST * lambda_max), _LARGEST_FLOOR * lambda_max)
     return max(floor, _FRACTION_OF_GAP * goal / values[-1] if values[-1] > 0.0 else 0.0)
 
 
@@ -136,8 +150,8 @@ def _(penalty, value, lambda_max):
 
 
 @gap_at.register(L1Ball)
-def _(penalty, value, sums):
-    return ball_gap(value, sums)
+def _(penalty, value, lam, moments, b, g, sums):
+    return radius_gap(moments.cost, value, lam, moments, b, g, sums)
 
 
 @fraction_inside.register(L1Ball)

@@ -1,6 +1,6 @@
-"""Sums over gathered numbers in machine instructions that numba has no name for, with their meaning in Python.
+"""Sums over gathered numbers, and a hint, in machine instructions that numba has no name for.
 
-Nobody checks that what they read is there.
+Each has its meaning in Python. Nobody checks that what they read is there.
 """
 
 from collections.abc import Callable
@@ -105,3 +105,28 @@ def gathered_sums(
 ) -> Any:
     """Return what `gathered_sum` does for `first` and the places behind it, `LANES` of them."""
     return tuple(gathered_sum(data, indices, v, first + lane, stride, start, stop) for lane in range(LANES))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _emit_fetch(_typing: Any, values: Any, _at: Any) -> Any:
+    def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        place = builder.gep(context.make_array(values)(context, builder, arguments[0]).data, [arguments[1]])
+        address, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address, number, number, number])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [address], kind)
+        builder.call(hint, [builder.bitcast(place, address), number(0), number(3), number(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return numba.void(values, numba.int64), build
+
+
+def fetch(values: NDArray[Any], at: int) -> None:
+    """Have the memory send the numbers about the one at a place of an array: a hint, that place need not exist."""
+
+
+@overload(fetch, strict=False, jit_options=INLINE)  # type: ignore[untyped-decorator]
+def _(values: Any, at: Any) -> Callable[..., Any]:
+    def run(values: Any, at: Any) -> None:
+        _emit_fetch(values, at)
+
+    return run

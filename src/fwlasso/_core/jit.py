@@ -8,12 +8,14 @@ as plain Python.
 import functools
 import grp
 import hashlib
+import io
 import os
 import pwd
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numba
 import numpy as np
@@ -29,7 +31,7 @@ from numba.core.caching import (
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 
-from .notices import say_compiling, say_shared_cache
+from .notices import say_compiling, say_damaged_cache, say_shared_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,14 +77,44 @@ def stamp_of(file: Path) -> str:
     return str(digest.hexdigest())
 
 
-class _IndexFile(IndexDataCacheFile):  # type: ignore[misc]
-    """numba's index of what is cached, empty where it names types that the package no longer has."""
+class _SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """numba's index and data, each with a digest at its end: what is torn or altered is not there, and never run."""
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[BinaryIO]:
+        with super()._open_for_write(filepath) as file, io.BytesIO() as content:
+            yield content
+            file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
 
     def _load_index(self) -> Any:
         try:
+            _check_seal(self._index_path)
             return super()._load_index()
-        except (AttributeError, ImportError):
+        except (FileNotFoundError, AttributeError, ImportError):  # or it names types that the package no longer has
             return {}
+        except Exception as error:
+            say_damaged_cache(self._cache_path, error)
+            return {}
+
+    def _load_data(self, name: str) -> Any:
+        _check_seal(self._data_path(name))
+        return super()._load_data(name)
+
+    # numba writes the index first: until the data are there, it names those of another state of the sources or, with
+    # two processes at work, of other types.
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, (self._source_stamp, key, data))
+
+    def load(self, key: Any) -> Any:
+        *of, data = super().load(key) or (None, None, None)
+        return data if of == [self._source_stamp, key] else None
+
+
+def _check_seal(file: str) -> None:
+    content = Path(file).read_bytes()
+    if hashlib.sha256(content[:-32]).digest() != content[-32:]:
+        raise ValueError(f"{file} is not as it was written")
 
 
 @functools.cache
@@ -145,15 +177,22 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         self._module = function.__module__
         stamp = stamp_of(Path(function.__code__.co_filename))
-        self._cache_file = _IndexFile(self._cache_path, self._impl.filename_base, stamp)
+        self._cache_file = _SealedFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         # Another process may not know the types of others, or know them by other functions.
         if not _is_foreign(sig, {_ROOT.name, self._module}):
-            super().save_overload(sig, data)
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:  # a full disk, say
+                say_damaged_cache(self._cache_path, error)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        loaded = super().load_overload(sig, target_context)
+        loaded = None
+        try:
+            loaded = super().load_overload(sig, target_context)
+        except Exception as error:  # whatever it is, compiling goes without the cache
+            say_damaged_cache(self._cache_path, error)
         if loaded is None:
             say_compiling(cached=True)
         return loaded

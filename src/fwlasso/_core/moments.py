@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .costs import Cost, is_plain, largest_pull
 from .jit import kernel
 
 Vector = NDArray[np.float64]
@@ -28,6 +29,27 @@ class Moments(NamedTuple):
     norms: Vector  # at least ||z_j||: of shifted columns before they were centred, in the units of z
     y_norm: float  # at least ||y||, likewise
     n_ops: int
+    cost: Cost  # what coefficients cost
+
+
+class NullModel(NamedTuple):
+    """The solution for every lambda from `lam` on: zero, but for columns without a penalty."""
+
+    coefs: Vector
+    corrs: Vector  # z_j'r
+    lam: float
+    loss: float  # 1/2 r'r
+
+
+def null_model(moments: Moments) -> NullModel:
+    """Return the null model: G_UU b_U = c_U for the columns U without a penalty, refined twice."""
+    cost, b, g = moments.cost, np.zeros(moments.xty.size), moments.xty
+    if not is_plain(cost):
+        free = np.flatnonzero((cost.slopes == 0.0) & (moments.norms > 0.0))
+        for _ in range(3 if free.size else 0):
+            b[free] += np.linalg.solve(moments.gram[np.ix_(free, free)], g[free])
+            g = moments.xty - b @ moments.gram
+    return NullModel(b, g, float(largest_pull(cost, g)), 0.5 * max(0.0, moments.yy - float(b @ (moments.xty + g))))
 
 
 def rounding_bound(n: float) -> float:

@@ -1,6 +1,5 @@
 """The one place that warns and logs. What the command line shows is in `cli.show`; nothing else speaks."""
 
-import functools
 import logging
 import os
 import sys
@@ -13,29 +12,49 @@ _log = logging.getLogger("fwlasso")
 _HOME = f"{Path(__file__).parents[1]}{os.sep}"
 
 
-@functools.cache
+_said: set[str] = set()
+
+
+def _say_once(text: str, *values: object) -> None:
+    """Log a text once per process, whatever its values are."""
+    if text not in _said:
+        _said.add(text)
+        _log.warning(text, *values)
+
+
 def say_compiling(cached: bool) -> None:
-    """Tell the user why the first call takes its time; the cache of this function makes it once per process."""
+    """Tell the user why the first call takes its time."""
     later = (
         "Later calls and processes load them from a cache. fwlasso.warm_up() compiles ahead of time."
         if cached
         else "No cache folder is writable, so every process compiles: set NUMBA_CACHE_DIR to a writable folder."
     )
-    _log.warning("fwlasso is compiling its kernels for this kind of data, once: ten to twenty seconds. %s", later)
-
-
-_shared_places: list[Path] = []
+    _say_once(f"fwlasso is compiling its kernels for this kind of data, once: ten to twenty seconds. {later}")
 
 
 def say_shared_cache(place: Path) -> None:
-    """Tell the user, once per process, why a cache of compiled kernels is not used."""
-    if not _shared_places:
-        _shared_places.append(place)
-        _log.warning(
-            "fwlasso does not use a cache of compiled kernels, because others can write to %s and so run code as you. "
-            "Remove their permission (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own.",
-            place,
-        )
+    """Tell the user why a cache of compiled kernels is not used."""
+    _say_once(
+        "fwlasso does not use a cache of compiled kernels, because others can write to %s and so run code as you. "
+        "Remove their permission (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own.",
+        place,
+    )
+
+
+def say_damaged_cache(place: str, error: Exception) -> None:
+    """Tell the user why kernels are compiled that may be in the cache, or are not kept there."""
+    _say_once(
+        "The cache of compiled kernels in %s is damaged or cannot be written: %s. fwlasso compiles them.", place, error
+    )
+
+
+def say_no_locks(place: Path, error: OSError) -> None:
+    """Tell the user that nothing keeps two processes from writing to the same place."""
+    _say_once(
+        "fwlasso cannot lock what it writes in %s (%s), and goes on. Let no other process write the same there.",
+        place,
+        error.strerror,
+    )
 
 
 def warn_of_ending(text: str) -> None:

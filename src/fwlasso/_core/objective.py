@@ -15,12 +15,11 @@ def duality_gap(
     y: Vector,
     eta: Vector,
     theta: Vector,
-    squares: float,
 ) -> float:
     """Return how far the objective is above its minimum at most.
 
     max_corr is any upper bound of ||X'theta||_inf, and theta the residual of the loss at eta = X a: orthogonal to 1 if
-    there is an intercept; squares is bend ||a||^2. Least squares is told by its sums, and asks for no vectors.
+    there is an intercept. Least squares is told by its sums, and asks for no vectors.
     """
 
 
@@ -30,11 +29,11 @@ def _(loss, penalty, sums, max_corr):
 
 
 @duality_gap.otherwise
-def _(loss, penalty, sums, max_corr, y, eta, theta, squares):
+def _(loss, penalty, sums, max_corr, y, eta, theta):
     # The dual point is the longest multiple of theta that is feasible, and at most theta.
     scale = range_scale(loss, y, theta)
     if max_corr > 0.0:
         scale = min(scale, dual_scale(penalty, max_corr))
     scale *= 1.0 - 1e-12  # what rounding leaves of a constant part of theta
-    value = loss_value(loss, y, eta) + penalty_value(penalty, sums) + 0.5 * (1.0 + scale * scale) * squares
+    value = loss_value(loss, y, eta) + penalty_value(penalty, sums)
     return value + conjugate_value(loss, y, theta, scale)

@@ -62,11 +62,6 @@ def minimise_1d(penalty: Penalty, aim: float, norm2: float) -> float:
 
 
 @by_type
-def bend(penalty: Penalty) -> float:
-    """Return its curvature, which is added to the diagonal of the Gram matrix."""
-
-
-@by_type
 def dual_scale(penalty: Penalty, max_corr: float) -> float:
     """Return the largest s for which s r is dual feasible, where max_corr is ||X'r||_inf."""
 
@@ -101,11 +96,6 @@ def _(penalty, sums):
 @minimise_1d.register(L1)
 def _(penalty, aim, norm2):
     return soft_threshold(aim, penalty.lam) / norm2
-
-
-@bend.register(L1)
-def _(penalty):
-    return 0.0
 
 
 @dual_scale.register(L1)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Columns, Vector, nbytes, samples, storage_of
+from .costs import Cost, Plain, largest_pull
 from .csc import Csc
 from .samples import Samples, total_weight
 from .standardized import Standardized, origins_of
@@ -53,7 +54,8 @@ class Problem(NamedTuple):
     largest: float  # the largest of the sizes of columns, see `sizes`
     y_size: float  # ||y|| before it was centred, counted from its origin
     units: Units
-    n_samples: int
+    n_samples: int  # of which the weight is not zero
+    cost: Cost = Plain()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,6 +66,11 @@ class Problem(NamedTuple):
     def samples(self) -> Samples:
         """The samples and their weights."""
         return samples(self.X)  # type: ignore[no-any-return]
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of the samples: lambda is so many times alpha."""
+        return total_weight(self.samples)  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
@@ -83,15 +90,12 @@ class Problem(NamedTuple):
 
     @property
     def lambda_max(self) -> float:
-        """The smallest penalty with a zero solution: ||X'y||_inf."""
-        return float(max(np.max(self.xty, initial=0.0), -np.min(self.xty, initial=0.0)))  # no temporary of size p
+        """The smallest penalty with a zero solution: ||X'y||_inf for the Lasso."""
+        return float(largest_pull(self.cost, self.xty))
 
     def sizes(self, columns: NDArray[np.int64]) -> Vector:
         """Return f_j ||x_j - o_j|| of some columns, before they are centred: what rounding is relative to."""
-        norms2 = self.norms2[columns]
-        if isinstance(self.X, Standardized) and self.centred:
-            norms2 = norms2 + total_weight(self.samples) * (self.X.factors[columns] * self.X.means[columns]) ** 2
-        return np.sqrt(norms2)
+        return sizes_of(self.X, columns, self.norms2[columns])
 
     def to_user_units(
         self, indptr: NDArray[np.int64], columns: NDArray[np.int64], scaled: Vector
@@ -119,6 +123,13 @@ class Problem(NamedTuple):
         indices = indices[self.norms2[indices] > 0.0]
         scaled = np.ldexp(coefs[indices], self.units.y_power)
         return indices, scaled / self.X.factors[indices] if isinstance(self.X, Standardized) else scaled
+
+
+def sizes_of(X: Columns, columns: NDArray[np.int64], norms2: Vector) -> Vector:
+    """Return `Problem.sizes` of some columns, given their z_j'z_j."""
+    if isinstance(X, Standardized):  # means are zero where columns are not centred
+        norms2 = norms2 + total_weight(samples(X)) * (X.factors[columns] * X.means[columns]) ** 2
+    return np.sqrt(norms2)
 
 
 def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float = _FEWEST_DIGITS) -> Vector:

@@ -1,10 +1,15 @@
-"""Arithmetic over samples, with or without weights.
+"""The samples, and all arithmetic in the metric of their weights.
 
 Vectors over samples are what columns are multiplied with. They carry the weights, W r and not r, so that no product
 needs to know these; and their sum in a last entry, see `sample_vector`. It is what makes centring cost nothing: for
-z = f (x - mu 1), z'v = f (x'v - mu sum(v)). A part of the samples, a fold say, is weights of zero and one.
+z = f (x - mu 1), z'v = f (x'v - mu sum(v)).
+
+Copies of columns and blocks of rows are multiplied by the roots of the weights instead, so that sums of squares are
+weighted: their residual is sqrt(W) r. `to_root` and `from_root` are the only way between the two. A weight of zero
+leaves a sample out: nothing is divided by it.
 """
 
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +18,15 @@ from numpy.typing import NDArray
 from .jit import by_type, inner_kernel, kernel
 
 Vector: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+# Weights are scaled by a power of two unless the largest is between these: so no product with them over- or underflows.
+_USUAL = (1e-30, 1e30)
+# Weights below this share of the largest are zero: their residuals, divided by them, could leave the range of float64.
+_NEGLIGIBLE = 1e-200
+_NONE_LEFT = "weights: no sample is left, all weights are zero"
+# Roundings that weights add to a number: a root and its product, there and back.
+_ROUNDINGS = 4
 
 
 class Unweighted(NamedTuple):
@@ -21,20 +35,60 @@ class Unweighted(NamedTuple):
     n: int
 
 
-class Weights(NamedTuple):
-    """Every sample has a weight; those of weight zero are left out."""
+class Subset(NamedTuple):
+    """Some samples count alike, and the others are left out: a fold."""
 
-    values: Vector
+    values: Vector  # ones and zeros
     total: float
     n_positive: int
 
 
-Samples: TypeAlias = Unweighted | Weights
+class Weights(NamedTuple):
+    """Every sample has a weight; those of weight zero are left out."""
+
+    values: Vector
+    roots: Vector
+    total: float
+    n_positive: int
+
+
+Samples: TypeAlias = Unweighted | Subset | Weights
+
+
+def as_samples(n: int, weights: NDArray[Any] | None, kept: Mask | None = None) -> Samples:
+    """Return n samples: with weights, a part of them, or both; equal weights of one are none.
+
+    Weights may be scaled: only their ratios matter to alphas and relative gaps.
+    """
+    if weights is None and kept is None:
+        return Unweighted(n)
+    values = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    if values.shape != (n,) or not np.isfinite(values).all() or (values < 0.0).any():
+        raise ValueError(f"weights must be {n} finite numbers >= 0, one for every sample")
+    values = values.copy() if kept is None else np.where(kept, values, 0.0)
+    largest = float(values.max(initial=0.0))
+    if largest == 0.0:
+        raise ValueError(_NONE_LEFT)
+    values[values < _NEGLIGIBLE * largest] = 0.0
+    if not _USUAL[0] < largest < _USUAL[1]:
+        values = np.ldexp(values, -math.frexp(largest)[1])
+    n_positive = int(np.count_nonzero(values))
+    values.setflags(write=False)
+    if not ((values == 0.0) | (values == 1.0)).all():
+        roots = np.sqrt(values)
+        roots.setflags(write=False)
+        return Weights(values, roots, math.fsum(values), n_positive)
+    return Unweighted(n) if n_positive == n else Subset(values, float(n_positive), n_positive)
 
 
 @by_type
 def weight(samples: Samples, i: int) -> float:
     """Return the weight of sample i."""
+
+
+@by_type
+def root(samples: Samples, i: int) -> float:
+    """Return the root of the weight of sample i, which must not be left out."""
 
 
 @by_type
@@ -49,15 +103,12 @@ def total_weight(samples: Samples) -> float:
 
 @by_type
 def n_samples(samples: Samples) -> int:
-    """Return how many weights are positive: the rank is bounded by it."""
-
-
-@by_type
-def inner(samples: Samples, u: Vector, v: Vector) -> float:
-    """Return sum u_i v_i / w_i of two vectors that carry the weights, for Python."""
+    """Return how many weights are positive: the rank is bounded by it, and rounding grows with it."""
 
 
 @weight.register(Unweighted)
+@root.register(Unweighted)
+@root.register(Subset)
 def _(samples, i):
     return 1.0
 
@@ -77,34 +128,77 @@ def _(samples):
     return samples.n
 
 
-@inner.register(Unweighted)
-def _(samples, u, v):
-    return float(np.sum(u[:-1] * v[:-1]))  # not by BLAS: its threads round differently, and spin beside ours
-
-
+@weight.register(Subset)
 @weight.register(Weights)
 def _(samples, i):
     return samples.values[i]
 
 
+@root.register(Weights)
+def _(samples, i):
+    return samples.roots[i]
+
+
+@weight_vector.register(Subset)
 @weight_vector.register(Weights)
 def _(samples):
     return samples.values.copy()
 
 
+@total_weight.register(Subset)
 @total_weight.register(Weights)
 def _(samples):
     return samples.total
 
 
+@n_samples.register(Subset)
 @n_samples.register(Weights)
 def _(samples):
     return samples.n_positive
 
 
-@inner.register(Weights)
-def _(samples, u, v):
-    return float(np.sum(u[:-1] * v[:-1] / np.where(samples.values > 0.0, samples.values, 1.0)))
+def to_root(samples: Samples, v: Vector) -> Vector:
+    """Return sqrt(W) r of W r, sample vectors both; v itself where these are the same."""
+    if not isinstance(samples, Weights):
+        return v
+    rooted = v.copy()
+    np.divide(v[:-1], samples.roots, out=rooted[:-1], where=samples.roots > 0.0)
+    return rooted
+
+
+def from_root(samples: Samples, v: Vector) -> Vector:
+    """Return W r of sqrt(W) r, sample vectors both; v itself where these are the same."""
+    if not isinstance(samples, Weights):
+        return v
+    weighted = v.copy()
+    weighted[:-1] *= samples.roots
+    return weighted
+
+
+def rows_there(samples: Samples, kept: Mask | None = None) -> NDArray[np.int64]:
+    """Return the samples of which the weight is not zero: all of them, or those that are kept."""
+    if isinstance(samples, Unweighted):
+        return np.arange(samples.n) if kept is None else np.flatnonzero(kept)
+    rows = np.flatnonzero(samples.values if kept is None else np.where(kept, samples.values, 0.0))
+    if rows.size == 0:
+        raise ValueError(_NONE_LEFT)
+    return rows
+
+
+def n_roundings(samples: Samples) -> int:
+    """Return how many roundings the weights add to a number that has been in both metrics."""
+    return _ROUNDINGS if isinstance(samples, Weights) else 0
+
+
+def inner(samples: Samples, u: Vector, v: Vector) -> float:
+    """Return sum u_i v_i / w_i of two vectors that carry the weights."""
+    # Not by BLAS: its threads round differently, and spin beside ours.
+    return float(np.sum(to_root(samples, u)[:-1] * to_root(samples, v)[:-1]))
+
+
+def norm(samples: Samples, v: Vector) -> float:
+    """Return the root of sum v_i^2 / w_i."""
+    return math.sqrt(inner(samples, v, v))
 
 
 @kernel

@@ -19,6 +19,7 @@ from .columns import (
     column_shift,
     dot_column,
     dot_each,
+    fetch_column,
     pass_on,
     samples,
     shape,
@@ -53,7 +54,7 @@ def origins_of(X: Columns) -> Vector:
 
 # Columns counted from their origins. If there is one, all entries are stored: the k-th is that of row k. ------------
 
-pass_on(Shifted, column_entries, shape)
+pass_on(Shifted, column_entries, fetch_column, shape)
 
 
 @kernel
@@ -103,7 +104,7 @@ def _(X, j, k):
 
 # Standardised columns -----------------------------------------------------------------------------------------------
 
-pass_on(Standardized, column_entries, shape)
+pass_on(Standardized, column_entries, fetch_column, shape)
 
 
 @dot_column.register(Standardized)

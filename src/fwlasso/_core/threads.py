@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController  # scikit-learn depends on it
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 
@@ -55,6 +55,13 @@ def resolve_threads(n_threads: int | None) -> int:
 def _thread_pools() -> ThreadpoolController:
     """Return what knows the BLAS libraries of this process: finding them takes milliseconds, once."""
     return ThreadpoolController()
+
+
+def blas_libraries() -> str:
+    """Return name, version and architecture of the BLAS libraries of this process."""
+    found = (info for info in _thread_pools().info() if info["user_api"] == "blas")
+    names = {f"{info['internal_api']} {info['version']} {info.get('architecture', '')}".strip() for info in found}
+    return ", ".join(sorted(names))
 
 
 def lazy(function: Callable[[Any], T]) -> "functools.cached_property[T]":

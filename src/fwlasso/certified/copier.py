@@ -7,13 +7,15 @@ means of columns.
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift
+from .._core.columns import Columns, Vector, column_entries, column_entry, column_shift, fetch_listed, samples
+from .._core.costs import set_places, with_places
 from .._core.jit import kernel, part_of_kernel
 from .._core.problem import Problem
-from .._core.samples import weight_vector
+from .._core.samples import root, to_root, total_weight, weight, weight_vector
 from .._core.subproblem.copies import Copies
 from .._core.sweeps import Indices
 from .._core.threads import Workers, even_cuts, physical_memory
+from .._core.weighted import weight_of_others
 from ..problem.passes import Summary, Taken
 from ..problem.points import SolvedPoint
 
@@ -38,7 +40,7 @@ class NoRoom(Exception):  # noqa: N818
 class Copier:
     """Copies columns of a problem to places, within the bytes that copies may take."""
 
-    def __init__(self, problem: Problem, summary: Summary, bend: float, workers: Workers) -> None:
+    def __init__(self, problem: Problem, summary: Summary, workers: Workers) -> None:
         self._workers = workers
         self._n_columns = summary.n_columns
         self._n_entries = 0  # that are in use, up to the last
@@ -54,12 +56,12 @@ class Copier:
             shifts=nothing,
             norms2=nothing,
             xty=nothing,
-            y=np.array(problem.y),
-            roots=weight_vector(summary.samples),
+            y=np.array(to_root(summary.samples, problem.y)),
+            roots=np.sqrt(weight_vector(summary.samples)),
             yy=problem.yy,
-            total=float(problem.n_samples),
+            total=total_weight(summary.samples),
             n_samples=problem.n_samples,
-            bend=bend,
+            cost=with_places(problem.cost, 0),
             centred=problem.centred,
             dense=summary.n_entries > _FULL * m * summary.n_columns,
         )
@@ -94,6 +96,7 @@ class Copier:
         if n_places > self.room:
             self._add_places(n_places)
         copies, X, columns = self.copies, taken.X, taken.at
+        set_places(copies.cost, places, taken.cost)
         m = copies.y.size - 1
         if copies.dense:
             cuts = even_cuts(columns.size, 16 * m * columns.size)
@@ -125,6 +128,7 @@ class Copier:
             shifts=np.append(copies.shifts, more),
             norms2=np.append(copies.norms2, more),
             xty=np.append(copies.xty, more),
+            cost=with_places(copies.cost, room),
         )
 
     def _add_entries(self, n_more: int) -> None:
@@ -164,15 +168,16 @@ def _lengths(taken: Taken, copies: Copies) -> Indices:
 def _copy_dense(X: Columns, columns: Indices, places: Indices, copies: Copies, lo: int, hi: int) -> None:
     for c in range(lo, hi):
         k = places[c]
+        fetch_listed(X, columns, c)
         norm2, copies.xty[k] = _fill_row(X, columns[c], copies, copies.rows[k])
-        copies.norms2[k] = norm2 + copies.bend
+        copies.norms2[k] = norm2
         copies.starts[k], copies.stops[k] = 0, copies.y.size - 1
 
 
 @kernel
 def _fill_row(X: Columns, j: int, copies: Copies, row: Vector) -> tuple[float, float]:
-    """Fill in z_j; return z_j'z_j and z_j'y."""
-    shift = column_shift(X, j)
+    """Fill in sqrt(W) z_j; return z_j'W z_j and z_j'W y."""
+    own, shift = samples(X), column_shift(X, j)
     for i in range(row.size):
         row[i] = -shift * copies.roots[i]
     total = 0.0
@@ -180,8 +185,8 @@ def _fill_row(X: Columns, j: int, copies: Copies, row: Vector) -> tuple[float, f
         i, value = column_entry(X, j, e)
         row[i] = (value - shift) * copies.roots[i]
     for i in range(row.size):
-        total += row[i]
-    rest = total / copies.n_samples if copies.centred else 0.0  # what rounding has left of the mean
+        total += row[i] * root(own, i)
+    rest = total / copies.total if copies.centred else 0.0  # what rounding has left of the mean
     norm2 = xty = 0.0
     for i in range(row.size):
         row[i] -= rest * copies.roots[i]
@@ -193,7 +198,7 @@ def _fill_row(X: Columns, j: int, copies: Copies, row: Vector) -> tuple[float, f
 @kernel
 def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copies, lo: int, hi: int) -> None:
     """Copy columns to where their places start."""
-    m, n_samples = copies.y.size - 1, copies.n_samples
+    own, m = samples(X), copies.y.size - 1
     row = np.empty(m)
     for c in range(lo, hi):
         j, k = columns[c], places[c]
@@ -201,7 +206,7 @@ def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copi
         if _is_full(column_entries(X, j), copies):
             copies.shifts[k] = 0.0
             norm2, copies.xty[k] = _fill_row(X, j, copies, row)
-            copies.norms2[k] = norm2 + copies.bend
+            copies.norms2[k] = norm2
             for i in range(m):
                 if copies.roots[i] > 0.0:
                     copies.indices[at] = i
@@ -209,19 +214,20 @@ def _copy_compressed(X: Columns, columns: Indices, places: Indices, copies: Copi
                     at += 1
             copies.stops[k] = at
             continue
-        total = norm2 = xty = 0.0
+        total = there = norm2 = xty = 0.0
         for e in range(column_entries(X, j)):
             i, value = column_entry(X, j, e)
             if copies.roots[i] > 0.0:
                 copies.indices[at] = i
-                copies.data[at] = value
-                total += value
+                copies.data[at] = value * root(own, i)
+                total += copies.data[at] * root(own, i)
+                there += weight(own, i)
                 at += 1
-        shift = total / n_samples if copies.centred else 0.0
+        shift = total / copies.total if copies.centred else 0.0
         for e in range(copies.starts[k], at):
-            norm2 += (copies.data[e] - shift) ** 2
+            norm2 += (copies.data[e] - shift * root(own, copies.indices[e])) ** 2
             xty += copies.data[e] * copies.y[copies.indices[e]]
         copies.stops[k] = at
         copies.shifts[k] = shift
-        copies.norms2[k] = norm2 + (n_samples - (at - copies.starts[k])) * shift**2 + copies.bend
+        copies.norms2[k] = norm2 + weight_of_others(own, X, j, there) * shift**2
         copies.xty[k] = xty - shift * copies.y[m]

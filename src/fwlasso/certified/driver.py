@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.columns import Vector
 from .._core.losses import Loss, Squared
 from .._core.penalties import Penalty
 from .._core.problem import Problem
@@ -49,7 +50,7 @@ class Request(NamedTuple):
 
     targets: Targets
     goal: float  # the duality gap
-    max_iter: int  # rounds on the working set per node
+    max_iter: int  # rounds on the working set per point
     tell: Tell
 
 
@@ -74,7 +75,7 @@ def follow(
     """
     columns = LocalPass(problem, workers) if columns is None else columns
     targets = make_targets(penalties)
-    objective = make_objective(problem, loss, targets.bend)
+    objective = make_objective(problem, loss, columns)
     path = CertifiedPath(objective, columns, Request(targets, goal, max_iter, tell), workers, tuning)
     try:
         with one_blas_thread():
@@ -102,7 +103,7 @@ class CertifiedPath:
         self._targets = asked.targets
         self._pace = Pace(tuning, columns.summary.n_columns)
         self._working_set = WorkingSet(objective, columns, workers)
-        self._duplicates = Duplicates(columns)
+        self._duplicates = Duplicates(columns, objective.problem.cost)
         self._members = np.empty(0, np.int64)  # places in the working set
         self._zero = self._left = zero_node(objective, columns)
         self._n_active = 0  # of the node solved last
@@ -112,6 +113,8 @@ class CertifiedPath:
         self._accept = tuning.accept
         self._limited = Status.STALLED  # why a node was not solved to its goal, when one was not
         self._n_rounds = self._n_dots = 0  # since the last point
+        self._n_reached = 0  # points up to the nodes
+        self._spent = 0, 0  # rounds and nodes that points have not paid for: each pays for as many as it may take
         self._n_read = 0, 0  # up to the last point, columns and entries
 
     def solve(self, guess: Guess | None) -> None:
@@ -131,23 +134,36 @@ class CertifiedPath:
         problem = self._objective.problem
         self._floor = self._targets.lowest_lam(problem, self._zero.lam, self._asked.goal, self._tuning)
         self._grid_lams = self._targets.grid_lams(self._floor)
-        self._screening = Screening(self._columns, self._zero, self._objective.bend, problem.n_samples)
+        self._screening = Screening(self._columns, self._zero, problem.n_samples)
         while self._pending and self._left.lam > self._floor:
             n_before = len(self.points)
+            if self._node_gap(self._left) <= self._asked.goal:
+                self._limited = Status.STALLED
             self._working_set.next_stride()
             nodes = self._solve_guess(guess) or self._solve_to(self._predict())  # 1. and 2.
             nodes = self._certify(nodes, self._read(nodes))  # 3.
             guess, self._accept = None, self._tuning.accept
             self._emit_up_to(nodes)  # 4.
+            if self._is_spent:  # on the way to the next point
+                self._emit_beyond(nodes[-1])
             self._pace.learn_stride(len(self.points) - n_before, self._left.columns.size, nodes[-1].columns.size)
             self._behind, self._left = [self._left, *nodes][-2:]
         while self._pending:
-            fraction = self._targets.fraction_inside(self._pending[0], self._left)
-            self._emit(*make_span(self._objective, self._zero, self._left).mix(fraction))
+            self._emit_beyond(self._left)
 
     @property
     def _pending(self) -> Sequence[Penalty]:
         return self._targets.penalties[len(self.points) :]
+
+    @property
+    def _left_to_spend(self) -> tuple[int, int]:
+        """How many rounds and nodes there are for the points that nodes have reached, or for the next one."""
+        (n_rounds, n_nodes), n_points = self._spent, max(1, self._n_reached - len(self.points))
+        return n_points * self._asked.max_iter - n_rounds, n_points * self._tuning.most_nodes - n_nodes
+
+    @property
+    def _is_spent(self) -> bool:
+        return min(self._left_to_spend) <= 0
 
     # 1. Prediction -----------------------------------------------------------------------------------------------
 
@@ -188,7 +204,7 @@ class CertifiedPath:
     def _solve_to(self, end: float) -> list[Node]:
         """Solve at as many penalties as it takes to interpolate, to the end of a stride."""
         nodes, behind = [self._left], self._behind
-        while (last := nodes[-1]).lam > end:
+        while (last := nodes[-1]).lam > end and not (len(nodes) > 1 and self._is_spent):
             distance = math.log(last.lam / end)
             n_steps = math.ceil(distance / (self._tuning.stretch * self._pace.step))
             lam = self._next_lam(last.lam, distance / n_steps, end) if n_steps > 1 else end
@@ -205,14 +221,22 @@ class CertifiedPath:
         def look(n_rounds: int, gap: float) -> None:
             self._look(point, n_active, self._n_rounds + n_rounds, gap)
 
-        aim = working_set.aim(lam, self._radius(lam), accuracy * self._asked.goal, self._asked.max_iter)
+        n_most = max(0, min(self._asked.max_iter, self._left_to_spend[0]))
+        aim = working_set.aim(lam, self._radius(lam), accuracy * self._asked.goal, n_most)
         solved = working_set.solve(self._members, aim, look)
         self._n_rounds += solved.n_rounds
         self._n_dots += solved.n_dots
+        self._spent = self._spent[0] + solved.n_rounds, self._spent[1] + 1
         if solved.status is not Status.CERTIFIED:
             self._limited = solved.status
         node = working_set.node(self._members, lam)
         self._n_active = node.columns.size
+        while self._n_reached < len(self._targets.penalties) and self._targets.is_reached(
+            self._targets.penalties[self._n_reached], node
+        ):
+            self._n_reached += 1
+        if self._left_to_spend[0] <= 0:
+            self._limited = Status.MAX_ITER
         self._look(point, node.columns.size, self._n_rounds, solved.gap)
         return node
 
@@ -221,59 +245,64 @@ class CertifiedPath:
         goal, tuning = self._asked.goal, self._tuning
         inside = self._inside(span)
         if depth == 0 and not certify:
-            worst = max((gap for _, gap in inside), default=0.0)
+            # Where a node could not be solved, no shorter step mends that.
+            are_solved = max(self._node_gap(span.left), self._node_gap(span.right)) <= goal
+            worst = max((gap for *_, gap in inside if are_solved), default=0.0)
             self._pace.learn_step(math.log(span.left.lam / span.right.lam), worst, goal)
         limit = goal if certify else tuning.mix * goal
-        still_open = [t for t, gap in inside if gap > limit]
-        if not still_open or depth == tuning.max_depth:
+        still_open = [
+            t for t, penalty, gap in inside if gap > limit and not _is_rounding(gap, span.rounding(penalty, t), goal)
+        ]
+        if not still_open or depth == tuning.max_depth or self._is_spent:
             return []
         t = still_open[len(still_open) // 2]
         start = start_between(self._columns, span.left, span.right, t)
         node = self._solve(start, self._targets.split(span, t, depth), tuning.solve)
         if certify:
-            (node,) = self._certify([node], [math.inf])
+            (node,) = self._certify([node], [None])
         return [
             *self._between(make_span(self._objective, span.left, node), depth + 1, certify=certify),
             node,
             *self._between(make_span(self._objective, node, span.right), depth + 1, certify=certify),
         ]
 
-    def _inside(self, span: Span) -> list[tuple[float, float]]:
-        """Return where the points inside a span are, and the gaps of their interpolations."""
+    def _inside(self, span: Span) -> list[tuple[float, Penalty, float]]:
+        """Return where the points inside a span are, their penalties, and the gaps of their interpolations."""
         found = []
         for penalty in self._pending:
             t = self._targets.position(span, penalty)
             if t >= 1.0:
                 break
             if t > 0.0:
-                found.append((t, span.gap(penalty, t)))
+                found.append((t, penalty, span.gap(penalty, t)))
         return found
 
     # 3. Certificates over all columns ----------------------------------------------------------------------------
 
-    def _read(self, nodes: Sequence[Node]) -> list[float]:
-        """Read all columns, unless few survive; return bounds of the correlations, infinite if unknown."""
+    def _read(self, nodes: Sequence[Node]) -> list[Vector | None]:
+        """Read all columns, unless few survive; return what bounds the correlations, None if unknown."""
         screening = self._screening
         screening.restart()
-        bounds = [math.inf] * len(nodes)
+        bounds: list[Vector | None] = [None] * len(nodes)
         if screening.has_read or self._cost(screening.survivors(nodes), nodes) > self._tuning.few_to_read:
             which = _evenly(range(len(nodes)), self._pace.n_anchors)
             for k, bound in zip(which, screening.correlate([nodes[k] for k in which]), strict=True):
                 bounds[k] = bound
         return bounds
 
-    def _certify(self, nodes: Sequence[Node], bounds: Sequence[float]) -> list[Node]:
+    def _certify(self, nodes: Sequence[Node], bounds: Sequence[Vector | None]) -> list[Node]:
         """Bring all nodes to the gap asked for over all columns, given bounds of their correlations."""
-        nodes = [node.bounded_by(bound) for node, bound in zip(nodes, bounds, strict=True)]
-        unknown = [k for k, bound in enumerate(bounds) if bound == math.inf]
+        pairs = zip(nodes, bounds, strict=True)
+        nodes = [node if bound is None else node.bounded_by(bound) for node, bound in pairs]
+        unknown = [k for k, bound in enumerate(bounds) if bound is None]
         violators, survived = self._bound(nodes, unknown)
         n_solved = 0
         for _ in range(self._tuning.max_rounds):
             still_open = [k for k, node in enumerate(nodes) if self._node_gap(node) > self._accept * self._asked.goal]
-            if not still_open:
+            if not still_open or self._is_spent:
                 break
             if n_solved == 0:
-                violators = np.union1d(violators, self._screening.violators())
+                violators = np.append(violators, self._screening.violators())
             if not self._take_in(violators) and n_solved > 0:
                 break  # these are worked with: the gap is as it is
             for k in still_open:
@@ -288,7 +317,7 @@ class CertifiedPath:
 
     def _take_in(self, columns: Indices) -> bool:
         """Make members of more columns; tell whether there is a new one."""
-        places = self._working_set.places(self._duplicates.distinct(columns))
+        places = self._working_set.places(self._duplicates.distinct(np.unique(columns)))
         before, self._members = self._members, self._working_set.together(self._members, places)
         return self._members.size > before.size
 
@@ -306,20 +335,20 @@ class CertifiedPath:
             cost, n_fresh = self._cost(survivors, some), len(rest) if survived.n_anchors else math.isqrt(len(rest))
             if 2.0 * cost > self._tuning.cost(1.0, n_fresh):
                 read = _evenly(rest, n_fresh)
-                max_corrs = screening.correlate([nodes[k] for k in read])
+                tops = screening.correlate([nodes[k] for k in read])
                 violators.append(screening.violators())
                 survived = survived.with_more(Survived(survivors.size, cost, survived.n_anchors + n_fresh))
             else:
                 survived = survived.with_more(Survived(survivors.size, cost))
                 read = rest
                 found = screening.correlate_some(survivors, some)
-                max_corrs = found.max_corrs.tolist()
+                tops = found.tops
                 violators.append(found.violators)
                 self._n_dots += survivors.size * len(some)
-            for k, max_corr in zip(read, max_corrs, strict=True):
-                nodes[k] = nodes[k].bounded_by(max_corr)
+            for k, bound in zip(read, tops, strict=True):
+                nodes[k] = nodes[k].bounded_by(bound)
             rest = [k for k in rest if k not in read]
-        return np.unique(np.concatenate(violators)), survived
+        return np.concatenate(violators), survived
 
     def _cost(self, columns: Indices, nodes: Sequence[Node]) -> float:
         """Return what it costs to read some columns for some nodes, in passes by one residual."""
@@ -339,14 +368,23 @@ class CertifiedPath:
         """Answer the points up to the last of some nodes; between two more are solved if interpolation does not do."""
         for left, right in itertools.pairwise([self._left, *nodes]):
             span = make_span(self._objective, left, right)
-            more = self._between(span, 0, certify=True)
-            parts = [make_span(self._objective, *pair) for pair in itertools.pairwise([left, *more, right])]
-            for part in parts if more else [span]:
-                while self._pending and 0.0 < (t := self._targets.position(part, self._pending[0])) <= 1.0:
+            parts = [span]
+            if more := self._between(span, 0, certify=True):
+                parts = [make_span(self._objective, *pair) for pair in itertools.pairwise([left, *more, right])]
+            for part in parts:
+                for penalty in self._pending:
+                    t = self._targets.position(part, penalty)
+                    if not 0.0 < t <= 1.0:
+                        break
                     self._emit(*part.mix(t))
 
     def _emit_node(self, node: Node) -> None:
         self._emit(self._objective.solution(node.columns, node.coefs, node.known), node.known)
+
+    def _emit_beyond(self, node: Node) -> None:
+        """Answer a point beyond a node by what of it is allowed."""
+        fraction = self._targets.fraction_inside(self._pending[0], node)
+        self._emit(*make_span(self._objective, self._zero, node).mix(fraction))
 
     def _emit(self, solution: Solution, known: Any) -> None:
         point, penalty, goal = len(self.points), self._targets.penalties[len(self.points)], self._asked.goal
@@ -358,6 +396,8 @@ class CertifiedPath:
         else:
             status = Status.STALLED if self._limited is Status.PRECISION else self._limited
         self.points.append(self._solved_point(solution, status, gap))
+        most = self._asked.max_iter, self._tuning.most_nodes
+        self._spent = max(0, self._spent[0] - most[0]), max(0, self._spent[1] - most[1])
         n_rounds, self._n_rounds, self._n_dots, self._n_read = self._n_rounds, 0, 0, self._read_so_far()
         self._raise_if_ended(self._asked.tell(point, solution.columns.size, n_rounds, gap, done=True))
 
@@ -381,6 +421,11 @@ class CertifiedPath:
     def _raise_if_ended(ending: Status | None) -> None:
         if ending is not None:
             raise PathEnded(ending)
+
+
+def _is_rounding(gap: float, rounding: float, goal: float) -> bool:
+    """Tell whether a gap is as small as float64 lets it become, and rounding alone is more than the goal."""
+    return gap <= MOSTLY_ROUNDING * rounding and rounding > goal
 
 
 def _evenly(items: Sequence[int], n: int) -> Sequence[int]:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, add_column, dot_column
+from .._core.costs import Cost, is_plain
 from .._core.jit import kernel
 from .._core.samples import sample_vector, weight_vector
 from .._core.sweeps import Indices
@@ -17,11 +18,12 @@ class Duplicates:
     have, the hash is their product with a fixed random vector. A match is verified number by number.
     """
 
-    def __init__(self, columns: ColumnPass) -> None:
+    def __init__(self, columns: ColumnPass, cost: Cost) -> None:
         weights = weight_vector(columns.summary.samples)
         self._columns = columns
         self._hash_vector = sample_vector(np.random.default_rng(0).standard_normal(weights.size) * weights)
         self._copies = np.empty(0, np.int64)
+        self._may_share = not is_plain(cost)  # with a ridge copies share a coefficient, with bounds they add up
 
     def distinct(self, columns: Indices) -> Indices:
         """Return `columns` in increasing order, without zero columns and without copies of earlier ones.
@@ -31,11 +33,13 @@ class Duplicates:
         columns = self._without_copies(np.sort(columns))
         taken = self._columns.take(columns)
         there = np.flatnonzero(taken.norms2 > 0.0)
+        if self._may_share:
+            return columns[there]
         alike, _ = _ties(there, np.abs(taken.xty[there]))
         if alike.size > 0:
             alike, follows = _ties(alike, _hashes(taken.X, taken.at[alike], self._hash_vector))
             is_copy = _copies(taken.X, taken.at[alike], follows, self._hash_vector.size)
-            self._copies = np.union1d(self._copies, columns[alike[is_copy]])
+            self._copies = np.sort(np.append(self._copies, columns[alike[is_copy]]))
         return self._without_copies(columns[there])
 
     def _without_copies(self, columns: Indices) -> Indices:

@@ -1,6 +1,5 @@
 """Solved penalties, and what is known between two of them without solving anything."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..problem.points import Solution
 if TYPE_CHECKING:
     from .objectives import Objective
 
-_NO_COLUMNS, _NO_SHIFTS = np.empty(0, np.int64), np.empty(0)
+_NO_COLUMNS = np.empty(0, np.int64)
 
 
 class Node(NamedTuple):
@@ -25,24 +24,25 @@ class Node(NamedTuple):
     columns: Indices  # with a nonzero coefficient, in increasing order
     coefs: Vector
     residual: Vector  # of the loss, y - X a for least squares: a sample vector without a constant part
-    known: Any  # by the objective; has `l1` and `max_corr`
+    known: Any  # by the objective; has `l1`, `blur` and `bounded_by`
 
-    def bounded_by(self, max_corr: float) -> "Node":
-        """Return the node with another bound of its correlations."""
-        return self._replace(known=self.known._replace(max_corr=max_corr))
+    def bounded_by(self, tops: Vector) -> "Node":
+        """Return the node with another bound of its correlations, see `costs.take_in`."""
+        return self._replace(known=self.known.bounded_by(tops))
 
-    def probe(self, bend: float) -> Probe:
-        """Return what a pass is to correlate."""
-        if bend == 0.0:
-            return Probe(self.residual, self.lam, _NO_COLUMNS, _NO_SHIFTS)
-        return Probe(self.residual, self.lam, self.columns, bend * self.coefs)
+    @property
+    def probe(self) -> Probe:
+        """What a pass is to correlate."""
+        apart, blur = self.known.apart
+        return Probe(self.residual, self.lam, apart, blur)
 
 
 def zero_node(objective: "Objective", columns: ColumnPass) -> Node:
     """Return a = 0, the solution for every penalty of at least lambda_max."""
     fit, residual = objective.zero()
     lam = columns.zero(residual)
-    return objective.node(lam, _NO_COLUMNS, np.empty(0), np.empty(0), fit, lam)
+    zero = objective.node(lam, _NO_COLUMNS, np.empty(0), np.empty(0), fit, lam)
+    return zero if residual is not None else zero.bounded_by(columns.zero_tops(lam, zero.known.apart[1]))
 
 
 class Span(NamedTuple):
@@ -51,7 +51,7 @@ class Span(NamedTuple):
     objective: "Objective"
     left: Node
     right: Node
-    cross: float
+    cross: Any  # what the objective knows of both
 
     def lam(self, t: float) -> float:
         """Return the penalty that the point at t belongs to."""
@@ -60,6 +60,10 @@ class Span(NamedTuple):
     def gap(self, penalty: Penalty, t: float) -> float:
         """Return the duality gap that is proved for the point at t."""
         return self.objective.gap(penalty, self._mixed(t))
+
+    def rounding(self, penalty: Penalty, t: float) -> float:
+        """Return how much of that gap is rounding."""
+        return self.objective.rounding(penalty, self._mixed(t))
 
     def mix(self, t: float) -> tuple[Solution, Any]:
         """Return (1 - t) left + t right, and what is known of it."""
@@ -107,22 +111,6 @@ def extend(columns: ColumnPass, before: Node | None, last: Node, lam: float) -> 
     if before is None:
         return Start(last.columns, last.coefs, last.residual)
     return start_between(columns, before, last, (before.lam - lam) / (before.lam - last.lam))
-
-
-def inner_coefs(left: Node, right: Node) -> float:
-    """Return the inner product of the coefficients of two nodes."""
-    _, here, there = np.intersect1d(left.columns, right.columns, assume_unique=True, return_indices=True)
-    return float(np.sum(left.coefs[here] * right.coefs[there]))
-
-
-def sum_of_squares(terms: Sequence[tuple[float, Node]]) -> tuple[float, float]:
-    """Return the squares of a combination of coefficients, added up, and of its terms."""
-    every = np.unique(np.concatenate([node.columns for _, node in terms]))
-    total, size2 = np.zeros(every.size), 0.0
-    for factor, node in terms:
-        total[np.searchsorted(every, node.columns)] += factor * node.coefs
-        size2 += float(np.sum(node.coefs**2))
-    return float(np.sum(total**2)), size2
 
 
 @kernel

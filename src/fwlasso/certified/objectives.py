@@ -1,8 +1,4 @@
-"""What is minimised, and what is known of a point: of least squares some numbers, of other losses two vectors.
-
-The penalty is lam ||a||_1 + bend / 2 ||a||^2. The bend is what one row sqrt(bend) e_j more for every column j adds to
-least squares, where y is zero and the residual is -sqrt(bend) a: it is part of the squares of residuals and of sizes.
-"""
+"""What is minimised, and what is known of a point: of least squares some numbers, of other losses two vectors."""
 
 import math
 from typing import NamedTuple, TypeAlias
@@ -10,17 +6,20 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from .._core.columns import Vector
+from .._core.costs import is_plain
 from .._core.jit import kernel
 from .._core.losses import Loss, fill_curvature, fill_residual, is_quadratic, loss_value, smoothness
 from .._core.moments import rounding_bound as gamma
 from .._core.objective import duality_gap
 from .._core.penalties import L1, Penalty, Sums
 from .._core.problem import Problem
-from .._core.samples import Unweighted, sample_vector
+from .._core.samples import Unweighted, sample_vector, to_root
 from .._core.sweeps import Indices
 from ..problem.certificate import Evidence, examine, prove, proved_gap
+from ..problem.passes import ColumnPass
 from ..problem.points import Solution
-from .nodes import Node, inner_coefs
+from .nodes import Node
+from .separable_squares import SeparableSquares
 
 # Fraction of the largest curvature.
 _LEAST_CURVATURE = 0.01
@@ -29,9 +28,8 @@ _LEAST_CURVATURE = 0.01
 class LeastSquares:
     """1/2 ||y - X a||^2: six numbers tell all of a point, and those of a mix follow from those of its ends."""
 
-    def __init__(self, problem: Problem, bend: float) -> None:
-        self.problem = problem._replace(largest=math.hypot(problem.largest, math.sqrt(bend))) if bend else problem
-        self.bend = bend
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
 
     def zero(self) -> tuple[Vector, Vector | None]:
         """Return y, the residual of a = 0."""
@@ -39,25 +37,20 @@ class LeastSquares:
 
     def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Vector, max_corr: float) -> Node:
         """Return a solved lambda; `fit` is its residual."""
-        sizes = np.hypot(sizes, math.sqrt(self.bend)) if self.bend else sizes
-        known = examine(self.problem, sizes, coefs, fit, max_corr)
-        if self.bend:
-            rr = known.rr + self.bend * float(np.sum(coefs**2))
-            known = known._replace(rr=rr, r_size=math.sqrt(rr) * (1.0 + 1e-8))
-        return Node(lam, columns, coefs, fit, known)
+        return Node(lam, columns, coefs, fit, examine(self.problem, sizes, coefs, fit, max_corr))
 
     def gap(self, penalty: Penalty, known: Evidence) -> float:
-        """Return the duality gap that is proved: with a bend, that of the Lasso with more rows."""
-        return proved_gap(self.problem, L1(penalty.lam) if self.bend else penalty, known)
+        """Return the duality gap that is proved."""
+        return proved_gap(self.problem, penalty, known)
 
     def rounding(self, penalty: Penalty, known: Evidence) -> float:
         """Return how much of that gap is rounding."""
-        return prove(self.problem, L1(penalty.lam) if self.bend else penalty, known).rounding
+        return prove(self.problem, penalty, known).rounding
 
     def cross(self, left: Node, right: Node) -> float:
         """Return the inner product of the residuals."""
-        of_coefs = self.bend * inner_coefs(left, right) if self.bend else 0.0
-        return float(left.residual[:-1] @ right.residual[:-1]) + of_coefs
+        mine, its = (to_root(self.problem.samples, node.residual)[:-1] for node in (left, right))
+        return float(mine @ its)
 
     def mix(self, left: Node, right: Node, t: float, cross: float) -> Evidence:
         """Return what is known of (1 - t) left + t right."""
@@ -77,9 +70,17 @@ class Witness(NamedTuple):
     eta: Vector  # sample vectors, as they are stored
     theta: Vector  # without a constant part if there is an intercept
     l1: float  # ||a||_1
-    squares: float  # bend ||a||^2
     error: float  # at least the distance of eta from what its coefficients make
     max_corr: float  # ||X'theta||_inf up to rounding, or a bound of it
+
+    def bounded_by(self, tops: Vector) -> "Witness":
+        """Return it with another bound of the correlations."""
+        return self._replace(max_corr=float(tops[0]))
+
+    @property
+    def apart(self) -> tuple[Indices, float]:
+        """Columns that the objective looks at itself, none, and what rounding may add to others: it is added later."""
+        return np.empty(0, np.int64), 0.0
 
 
 class ConvexLoss:
@@ -90,10 +91,12 @@ class ConvexLoss:
     the rest of by gamma(m + 32) of the sizes of their terms, among which is what is left of a constant part of theta.
     """
 
-    def __init__(self, problem: Problem, loss: Loss, bend: float) -> None:
+    def __init__(self, problem: Problem, loss: Loss) -> None:
         if not isinstance(problem.samples, Unweighted):
             raise TypeError(f"{type(loss).__name__}: only least squares supports sample weights and folds")
-        self.problem, self.loss, self.bend = problem, loss, bend
+        if not is_plain(problem.cost):
+            raise TypeError(f"{type(loss).__name__}: only least squares supports bounds and ridges")
+        self.problem, self.loss = problem, loss
 
     def zero(self) -> tuple[Vector, Vector | None]:
         """Return the linear predictor of a = 0, with the best intercept, and its residual."""
@@ -125,36 +128,31 @@ class ConvexLoss:
     def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Vector, max_corr: float) -> Node:
         """Return a solved lambda; `fit` is its linear predictor."""
         theta, m = self.residual(fit), self.problem.n_samples
-        size = float(np.hypot(sizes, math.sqrt(self.bend)) @ np.abs(coefs)) + math.sqrt(np.sum(fit[:-1] ** 2))
-        squares = self.bend * float(np.sum(coefs**2))
+        size = float(sizes @ np.abs(coefs)) + math.sqrt(np.sum(fit[:-1] ** 2))
         error, l1 = gamma(columns.size + m + 12) * size, float(np.sum(np.abs(coefs)))
-        return Node(lam, columns, coefs, theta, Witness(fit, theta, l1, squares, error, max_corr))
+        return Node(lam, columns, coefs, theta, Witness(fit, theta, l1, error, max_corr))
 
     def gap(self, penalty: Penalty, known: Witness) -> float:
         """Return the duality gap that is proved."""
-        theta = math.sqrt(np.sum(known.theta[:-1] ** 2) + known.squares)
-        largest = math.hypot(self.problem.largest, math.sqrt(self.bend))
+        theta, largest = math.sqrt(np.sum(known.theta[:-1] ** 2)), self.problem.largest
         max_corr = known.max_corr + gamma(4 * self.problem.n_samples + 32) * largest * theta
         gap = float(_gap(self.loss, penalty.lam, known._replace(max_corr=max_corr), self.problem.y))
         gap += self.rounding(penalty, known)
-        return max(0.0, gap) if math.isfinite(gap) else math.inf
+        return max(0.0, gap) if math.isfinite(gap + max_corr) else math.inf
 
     def rounding(self, penalty: Penalty, known: Witness) -> float:
         """Return how much of that gap is rounding, but for correlations."""
         theta, y, m = math.sqrt(np.sum(known.theta[:-1] ** 2)), math.sqrt(self.problem.yy), self.problem.n_samples
-        value = self.value(known.eta) + penalty.lam * known.l1 + known.squares
+        value = self.value(known.eta) + penalty.lam * known.l1
         of_eta = (theta + 0.5 * smoothness(self.loss) * known.error) * known.error
         return float(of_eta + gamma(m + 32) * (value + theta * (theta + y)))
 
-    def cross(self, left: Node, right: Node) -> float:
-        """Return the inner product of the coefficients, times the bend; the rest of a mix takes vectors."""
-        return self.bend * inner_coefs(left, right) if self.bend else 0.0
+    def cross(self, left: Node, right: Node) -> None:
+        """Return nothing: a mix takes vectors."""
 
-    def mix(self, left: Node, right: Node, t: float, cross: float) -> Witness:
+    def mix(self, left: Node, right: Node, t: float, cross: None) -> Witness:
         """Return what is known of (1 - t) left + t right: the mix of dual points is feasible for that of lambdas."""
-        mixed = Witness(*((1.0 - t) * mine + t * its for mine, its in zip(left.known, right.known, strict=True)))
-        squares = (1.0 - t) ** 2 * left.known.squares + 2.0 * t * (1.0 - t) * cross + t**2 * right.known.squares
-        return mixed._replace(squares=squares)
+        return Witness(*((1.0 - t) * mine + t * its for mine, its in zip(left.known, right.known, strict=True)))
 
     def solution(self, columns: Indices, coefs: Vector, known: Witness) -> Solution:
         """Return a point: sums are those of its linear predictor."""
@@ -162,18 +160,20 @@ class ConvexLoss:
         return Solution(columns, coefs, float(np.sum(eta * eta)), float(np.sum(eta * y)), known.l1)
 
 
-Objective: TypeAlias = LeastSquares | ConvexLoss
+Objective: TypeAlias = LeastSquares | SeparableSquares | ConvexLoss
 
 
-def make_objective(problem: Problem, loss: Loss, bend: float) -> Objective:
-    """Return the objective of a problem: a loss, and the bend of a penalty."""
-    return LeastSquares(problem, bend) if is_quadratic(loss) else ConvexLoss(problem, loss, bend)
+def make_objective(problem: Problem, loss: Loss, columns: ColumnPass) -> Objective:
+    """Return the objective of a problem, whose columns are read by a pass."""
+    if not is_quadratic(loss):
+        return ConvexLoss(problem, loss)
+    return LeastSquares(problem) if is_plain(problem.cost) else SeparableSquares(problem, columns)
 
 
 @kernel
 def _gap(loss: Loss, lam: float, known: Witness, y: Vector) -> float:
     sums = Sums(0.0, 0.0, 0.0, known.l1)
-    return float(duality_gap(loss, L1(lam), sums, known.max_corr, y, known.eta, known.theta, known.squares))
+    return float(duality_gap(loss, L1(lam), sums, known.max_corr, y, known.eta, known.theta))
 
 
 @kernel

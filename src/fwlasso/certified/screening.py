@@ -10,40 +10,41 @@ Below the last anchor it is that one plus some e, with |z_j'r_k| <= lambda ceili
 numbers, without touching X, leaves the *survivors*, columns that could exceed lambda; all others are proved not to. The
 sweep serves all points at once, with the largest e and the largest lambda_k / lambda among them, the *growth*.
 
-A bend b > 0 of the penalty is a row sqrt(b) e_j more for every column j, where residuals are -sqrt(b) a: correlations
-are z_j'r - b a_j, squares of norms ||z_j||^2 + b, and ||e||^2 is larger by b times the square of the same mix of a.
+Where bounds leave coefficients on one side of zero, correlations count on that side: the pull is convex, too. Columns
+with a ridge exceed lambda where they are active, and survive.
 
 Rounding. With u = 2^-53, the dot product of m terms computed in any order is off by at most
 m u / (1 - m u) ||x_j|| ||r||, and centring, z = f (x - mu 1), by no more again; the norms of the columns as given
 are at most `mean_ratio` times those of z_j, except for columns that survive always (their norm is infinite). The
-mix, e and lambda are off by a few u ||r||. Together that is less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, added to
-||e|| in `Screening.distance`. The ceiling is kept in float32: the ratio is off by 2^-24 of itself, or by 2^-150, and
-is scaled up by more than that in the sweep. Norms are rounded up likewise. The sweep itself is in float64.
+mix, e and lambda are off by a few u ||r||, the roots of weights included: norms are in their metric. Together that is
+less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, added to ||e|| in `Screening.distance`. The ceiling is kept in float32:
+the ratio is off by 2^-24 of itself, or by 2^-150, and is scaled up by more than that in the sweep. Norms are rounded up
+likewise. The sweep itself is in float64.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.columns import Vector
+from .._core.columns import Matrix, Vector
 from .._core.jit import kernel
+from .._core.samples import norm, to_root
 from .._core.sweeps import Indices
 from ..problem.passes import ColumnPass, Correlated, Probe
-from .nodes import Node, sum_of_squares
+from .nodes import Node
 
 
 class Screening:
     """Nodes whose correlations with all columns are known, along a stride, and what they prove."""
 
-    def __init__(self, columns: ColumnPass, zero: Node, bend: float, n_samples: int) -> None:
+    def __init__(self, columns: ColumnPass, zero: Node, n_samples: int) -> None:
         """Start at a = 0, whose correlations the pass knows."""
         self.has_read = False
         self._columns = columns
-        self._bend = bend
-        norm = math.sqrt(np.sum(zero.residual[:-1] ** 2))
-        self._unit = zero.lam / norm  # norms in these units are of moderate size, whatever those of X
-        self._rounding = 4.0 * (n_samples + 8) * 2.0**-53 * columns.begin(zero.lam, self._unit, bend)
+        self._samples = columns.summary.samples
+        # Norms in these units are of moderate size, whatever those of X.
+        self._unit = zero.lam / norm(self._samples, zero.residual)
+        self._rounding = 4.0 * (n_samples + 8) * 2.0**-53 * columns.begin(zero.lam, self._unit)
         self._anchors = [zero]
         self._last = zero
 
@@ -57,8 +58,8 @@ class Screening:
         self._anchors = [self._last]
         self._columns.restart()
 
-    def correlate(self, nodes: Sequence[Node]) -> list[float]:
-        """Make anchors of nodes at decreasing penalties, in one pass over the data; return ||X'r||_inf of each.
+    def correlate(self, nodes: Sequence[Node]) -> Matrix:
+        """Make anchors of nodes at decreasing penalties, in one pass over the data; return what bounds each.
 
         They are all below the anchors so far, or among these: those at the same penalties are forgotten.
         """
@@ -69,8 +70,7 @@ class Screening:
         if is_below:
             self._last = nodes[-1]
         read = self._columns.correlate if is_below else self._columns.insert
-        largest: list[float] = read(self._probes(nodes)).tolist()
-        return largest
+        return read(self._probes(nodes))
 
     def correlate_some(self, columns: Indices, nodes: Sequence[Node]) -> Correlated:
         """Return what some columns say about some nodes."""
@@ -91,19 +91,17 @@ class Screening:
         left = right - 1 if anchors[right].lam < node.lam else right
         width = anchors[left].lam - anchors[right].lam
         t = (anchors[left].lam - node.lam) / width if width > 0.0 else 1.0
-        e, r = _distance(anchors[left].residual, anchors[right].residual, t, node.residual)
-        if self._bend > 0.0:
-            change2, size2 = sum_of_squares([(1.0, node), (t - 1.0, anchors[left]), (-t, anchors[right])])
-            e, r = math.sqrt(e * e + self._bend * change2), math.sqrt(r * r + self._bend * size2)
+        first, second, mixed = (to_root(self._samples, it.residual) for it in (anchors[left], anchors[right], node))
+        e, r = _distance(first, second, t, mixed)
         return float((e + self._rounding * r) / node.lam * (1.0 + 1e-12))
 
     def _farthest(self, nodes: Sequence[Node]) -> tuple[float, float]:
         """Return the largest lambda_k / lambda of nodes below the last anchor, and the largest ||e|| / lambda."""
         growth = max(1.0, self._anchors[-1].lam / min(node.lam for node in nodes))
-        return growth, max(map(self.distance, nodes)) * self._unit
+        return growth, float(np.max([self.distance(node) for node in nodes])) * self._unit
 
     def _probes(self, nodes: Sequence[Node]) -> list[Probe]:
-        return [node.probe(self._bend) for node in nodes]
+        return [node.probe for node in nodes]
 
 
 @kernel

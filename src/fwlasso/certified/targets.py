@@ -1,6 +1,6 @@
 """What a path is asked for: solutions at lambdas, or at radii, which lie between those at lambdas.
 
-Both have the penalties, from sparse to dense, their bend, and the same methods.
+Both have the penalties, from sparse to dense, and the same methods.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.columns import Vector
 from .._core.moments import rounding_bound as gamma
-from .._core.penalties import L1, L1Ball, Penalty, bend
+from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .nodes import Node, Span
 from .objectives import Objective
@@ -26,19 +26,25 @@ class AlphaTargets:
 
     def __init__(self, penalties: Sequence[Penalty]) -> None:
         self.penalties = penalties
-        self.bend = float(bend(penalties[-1]))
 
     def is_zero(self, penalty: Penalty, lambda_max: float) -> bool:
         """Tell whether a = 0 is the solution."""
         return bool(penalty.lam >= lambda_max)
 
     def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
-        """Return the smallest lambda that is solved: the last, or one that answers zero."""
-        return float(self.penalties[-1].lam or tuning.lowest * lambda_max)
+        """Return the smallest lambda that is solved: the last but zero, unless that is below the rounding of others."""
+        last = next((penalty.lam for penalty in reversed(self.penalties) if penalty.lam > 0.0), math.inf)
+        if self.penalties[-1].lam == 0.0:
+            last = min(last, tuning.lowest * lambda_max)
+        return float(max(last, tuning.least * lambda_max))
 
     def grid_lams(self, lowest: float) -> Vector:
         """Return the lambdas at which a node is a point, in increasing order."""
         return np.array([max(penalty.lam, lowest) for penalty in self.penalties[::-1]])
+
+    def is_reached(self, penalty: Penalty, node: Node) -> bool:
+        """Tell whether a point is not beyond a node."""
+        return bool(penalty.lam >= node.lam)
 
     def first_lam(self, estimate: Callable[[], float]) -> float:
         """Return the lambda of the first point."""
@@ -68,8 +74,6 @@ class AlphaTargets:
 class RadiusTargets:
     """Points at radii: every one is an interpolation between solutions of the penalized problem, by their norms."""
 
-    bend = 0.0
-
     def __init__(self, penalties: Sequence[L1Ball]) -> None:
         self.penalties = penalties
 
@@ -84,12 +88,16 @@ class RadiusTargets:
         rounding of correlations there is nothing to solve, but for data that are all rounding.
         """
         rounding = gamma(4 * problem.n_samples) * problem.largest * math.sqrt(problem.yy)
-        lowest = min(max(rounding, tuning.lowest_radial * lambda_max), tuning.highest_radial * lambda_max)
+        lowest = min(max(rounding, tuning.least * lambda_max), tuning.highest_radial * lambda_max)
         return max(lowest, 0.5 * tuning.accept * goal / self.penalties[-1].radius)
 
     def grid_lams(self, lowest: float) -> Vector:
         """No lambda is asked for."""
         return np.empty(0)
+
+    def is_reached(self, penalty: L1Ball, node: Node) -> bool:
+        """Tell whether a point is not beyond a node."""
+        return bool(penalty.radius <= node.known.l1)
 
     def first_lam(self, estimate: Callable[[], float]) -> float:
         """Return the lambda of the guess."""

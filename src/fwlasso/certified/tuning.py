@@ -40,11 +40,12 @@ class Tuning(NamedTuple):
     few_survivors: float = 0.005  # of all columns; fewer let the next stride be longer
     # The smallest penalty that is solved, as a fraction of the largest: it answers alpha = 0.
     lowest: float = 1e-9
-    lowest_radial: float = 1e-15  # the same for radii beyond all solutions, if rounding allows it
+    least: float = 1e-15  # the same for alphas below all rounding, and for radii beyond all solutions
     highest_radial: float = 1e-3  # and if it does not
     # Limits that are there to end.
     max_rounds: int = 50  # solving a node again with more columns
     max_depth: int = 40  # bisections between two nodes
+    most_nodes: int = 200  # per point
 
     def cost(self, fraction: float, n_residuals: int) -> float:
         """Return what reading a fraction of all entries for so many residuals costs, in passes by one residual."""

@@ -67,28 +67,27 @@ class Turns:
         iterate = self._subproblem.iterate
         iterate.residual[:] = self._objective.residual(self.eta)
         self._subproblem.correlate(members)
-        _, _, l1, max_corr = totals(self._subproblem.copies.xty, iterate, members, lam)
-        squares = self._objective.bend * float(np.sum(iterate.coefs[members] ** 2))
-        return self._objective.gap(L1(lam), Witness(self.eta, iterate.residual, l1, squares, 0.0, max_corr))
+        _, _, l1, max_corr = totals(self._subproblem.copies, iterate, members, lam)
+        return self._objective.gap(L1(lam), Witness(self.eta, iterate.residual, l1, 0.0, max_corr))
 
     def _move(self, members: Indices, coefs: Vector, roots: Vector, response: Vector, lam: float) -> bool:
         """Go towards other coefficients and their best intercept, as far as the objective falls; tell if it does."""
         subproblem, objective = self._subproblem, self._objective
-        iterate, bend = subproblem.iterate, objective.bend
+        iterate = subproblem.iterate
         before, after = iterate.coefs[members], coefs[members]
         eta, intercept = self.eta, self._intercept
-        value = objective.value(eta) + lam * np.abs(before).sum() + 0.5 * bend * (before @ before)
+        value = objective.value(eta) + lam * np.abs(before).sum()
         iterate.coefs[members] = after
         fitted = subproblem.combine(active_places(iterate, members))
         best = float(np.average(response - fitted[:-1], weights=roots**2)) if objective.problem.centred else 0.0
-        slope = lam * (np.abs(after).sum() - np.abs(before).sum()) + bend * (before @ (after - before))
+        slope = lam * (np.abs(after).sum() - np.abs(before).sum())
         slope -= iterate.residual[:-1] @ (best + fitted - eta)[:-1]
         for t in itertools.islice((0.5**k for k in itertools.count()), _HALVINGS):
             iterate.coefs[members] = before + t * (after - before) if t < 1.0 else after
             self._intercept = intercept + t * (best - intercept)
             self.eta = self._intercept + subproblem.combine(active_places(iterate, members))
             now = iterate.coefs[members]
-            fall = value - (objective.value(self.eta) + lam * np.abs(now).sum() + 0.5 * bend * (now @ now))
+            fall = value - (objective.value(self.eta) + lam * np.abs(now).sum())
             if fall >= -_DESCENT * t * slope - _ROUNDING * value:
                 return bool(fall > _ROUNDING * value)
         iterate.coefs[members], self.eta, self._intercept = before, eta, intercept

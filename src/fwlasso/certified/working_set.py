@@ -4,12 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.costs import clip
 from .._core.jit import kernel
+from .._core.samples import from_root, to_root
 from .._core.subproblem.descent import SubIterate, active_places, totals
 from .._core.subproblem.rounds import Aim
 from .._core.subproblem.solve import Look, Subproblem
 from .._core.sweeps import Indices
 from .._core.threads import Workers
+from ..problem.certificate import altered
 from ..problem.passes import ColumnPass
 from ..problem.points import BURST_BYTES
 from ..status import Status
@@ -42,21 +45,23 @@ class WorkingSet:
         problem, summary = objective.problem, columns.summary
         self._objective = objective
         self._source = columns
+        self._samples = summary.samples
         self._n_dots_in_burst = int(BURST_BYTES / (summary.nbytes / summary.n_columns))
         self._columns = np.empty(0, np.int64)  # by place, as what follows; -1: it is free
         self._sizes = np.empty(0)  # of columns before they were centred
         self._asked_in = np.empty(0, np.int64)  # the last stride that it was asked for in
-        self._order = np.empty(0, np.int64)  # the places that are not free, in the order of their columns
+        self._in_use = np.empty(0, np.int64)  # the columns that have places, in increasing order, and these
+        self._order = np.empty(0, np.int64)
         self._stride = 0
-        self._copier = Copier(problem, summary, objective.bend, workers)
-        start = SubIterate(np.empty(0), np.empty(0), np.array(problem.y))
+        self._copier = Copier(problem, summary, workers)
+        start = SubIterate(np.empty(0), np.empty(0), self._copier.copies.y.copy())
         self.subproblem = Subproblem(self._copier.copies, start, workers)
         self._knows_residual = True
         self._turns = Turns(objective, self.subproblem, workers) if isinstance(objective, ConvexLoss) else None
 
     def places(self, columns: Indices) -> Indices:
         """Return the places of `columns`, new ones for those that have none; raises `NoRoom`."""
-        places, new = _find_places(self._columns, self._order, columns)
+        places, new = _find_places(self._in_use, self._order, columns)
         if new.size:
             self._asked_in[places[places >= 0]] = self._stride
             places[new] = self._add(columns[new])
@@ -85,6 +90,8 @@ class WorkingSet:
         free = np.flatnonzero(self._columns < 0)[: columns.size]
         places = np.append(free, np.arange(self._columns.size, self._columns.size + columns.size - free.size))
         self._copier.copy(taken, places)
+        if not np.isfinite(self._copier.copies.norms2[places]).all():
+            raise altered()
         n_more = self._copier.room - self._columns.size
         if n_more > 0:
             more = np.full(n_more, -1, np.int64)
@@ -93,7 +100,9 @@ class WorkingSet:
         self.subproblem.resize(self._copier.copies)
         self._columns[places] = columns
         self._sizes[places] = taken.sizes
-        self._sort()
+        there = np.flatnonzero(self._columns >= 0)
+        self._order = there[np.argsort(self._columns[there])]
+        self._in_use = self._columns[self._order]
         return places
 
     def _drop_older(self, stride: int) -> None:
@@ -103,21 +112,18 @@ class WorkingSet:
             self._columns[gone] = -1
             self._copier.drop(gone)
             self.subproblem.forget(gone)
-            self._sort()
-
-    def _sort(self) -> None:
-        there = np.flatnonzero(self._columns >= 0)
-        self._order = there[np.argsort(self._columns[there])]
+            stay = self._columns[self._order] >= 0
+            self._in_use, self._order = self._in_use[stay], self._order[stay]
 
     def start_at(self, start: Start) -> Indices:
         """Go to these coefficients; return their places."""
         places = self.places(start.columns)
         iterate = self.subproblem.iterate
         iterate.coefs[:] = 0.0
-        iterate.coefs[places] = start.coefs
-        self._knows_residual = start.residual is not None
+        iterate.coefs[places] = inside = clip(self._copier.copies.cost, places, start.coefs)
+        self._knows_residual = start.residual is not None and np.array_equal(inside, start.coefs)
         if start.residual is not None:
-            iterate.residual[:] = start.residual
+            iterate.residual[:] = to_root(self._samples, start.residual)
         return places
 
     def aim(self, lam: float, radius: float, goal: float, max_rounds: int) -> Aim:
@@ -143,30 +149,30 @@ class WorkingSet:
     def node(self, members: Indices, lam: float) -> Node:
         """Return where we stand after `solve` as a node."""
         iterate = self.subproblem.iterate
-        _, _, _, max_corr = totals(self.subproblem.copies.xty, iterate, members, lam)
+        _, _, _, max_corr = totals(self.subproblem.copies, iterate, members, lam)
         active = active_places(iterate, members)
         active = active[np.argsort(self._columns[active])]
-        fit = iterate.residual.copy() if self._turns is None else self._turns.eta
+        fit = from_root(self._samples, iterate.residual).copy() if self._turns is None else self._turns.eta
         return self._objective.node(
             lam, self._columns[active], iterate.coefs[active], self._sizes[active], fit, max_corr=max_corr
         )
 
 
 @kernel
-def _find_places(columns: Indices, order: Indices, wanted: Indices) -> tuple[Indices, Indices]:
-    """Return the places of the columns wanted, -1 for those that have none, and where these are."""
+def _find_places(in_use: Indices, order: Indices, wanted: Indices) -> tuple[Indices, Indices]:
+    """Return the places of the columns wanted, -1 for those that have none, and where these are.
+
+    Both are mostly in order: from one to the next it is a few steps.
+    """
     places, new = np.empty(wanted.size, np.int64), np.empty(wanted.size, np.int64)
-    n_new = 0
+    n_new = at = 0
     for i in range(wanted.size):
-        lo, hi = 0, order.size
-        while lo < hi:
-            middle = (lo + hi) // 2
-            if columns[order[middle]] < wanted[i]:
-                lo = middle + 1
-            else:
-                hi = middle
-        if lo < order.size and columns[order[lo]] == wanted[i]:
-            places[i] = order[lo]
+        while at < in_use.size and in_use[at] < wanted[i]:
+            at += 1
+        while at > 0 and in_use[at - 1] >= wanted[i]:
+            at -= 1
+        if at < in_use.size and in_use[at] == wanted[i]:
+            places[i] = order[at]
         else:
             places[i] = -1
             new[n_new] = i

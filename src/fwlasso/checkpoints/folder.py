@@ -1,17 +1,16 @@
 """Runs that survive: a folder that holds the settings of a path and its points so far.
 
-``settings.json`` tells what was asked, of which data, by which version, and on which grid, and whether all points are
-there (`complete`) and the command line has written what comes of them (`kept`); ``segments/`` holds the solved points,
-a file for every segment, and tells which run it is of. Paths on subsets of the samples, such as folds, are runs of
-their own in ``subsets/``. Every file has a checksum, appears in one step and is on the disk before the work goes on. A
-process may be killed at any moment: what it leaves is a run that can be gone on with.
+``settings.json`` tells what was asked, of which data, by which version and `code`, and on which grid, and whether all
+points are there (`complete`) and the command line has written what comes of them (`kept`); ``segments/`` holds the
+solved points, a file for every segment, and tells which run it is of. Paths on subsets of the samples, such as folds,
+are runs of their own in ``subsets/``. Every file has a checksum, appears in one step and is on the disk before the work
+goes on. A process may be killed at any moment: what it leaves is a run that can be gone on with.
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -19,7 +18,8 @@ import numpy as np
 
 from .. import __version__
 from .._core.columns import Vector
-from ..data.files import lock, naming, sync
+from .._core.notices import warn_of_doubt
+from ..data.files import locked, naming, sync
 from ..datasets.sealed import (
     Arrays,
     check_supports,
@@ -33,11 +33,12 @@ from ..datasets.sealed import (
 )
 from ..problem.points import SolvedPath
 from ..status import Status
+from .code import changes, code_record
 
 # The files of a run. Those of its results are written by the command line.
 SETTINGS, SEGMENTS, SUBSETS = "settings.json", "segments", "subsets"
 PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
-_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 4
+_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 5
 
 
 class Grid(NamedTuple):
@@ -143,6 +144,7 @@ def _check_record(record: dict[str, Any]) -> None:
     settings, data, grid = (record[name] for name in ("settings", "data", "grid"))
     is_known = isinstance(settings, dict) and type(settings.get("seed")) is int and isinstance(data, dict)
     flags = record["complete"], record["kept"]
+    is_known = is_known and isinstance(record["code"], dict)
     require(is_known and isinstance(record["fwlasso"], str), "settings, data or version are not as they were written")
     require(all(type(flag) is bool for flag in flags), "complete and kept must be true or false")
     if grid is not None:
@@ -163,31 +165,26 @@ def open_checkpoint(
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is not a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
+    with alone_in(folder):
         _sweep(folder)
         (folder / SEGMENTS).mkdir(exist_ok=True)
         run = read_checkpoint(folder)
         if run is None:
             asked = {"complete": False, "kept": False, "settings": settings, "data": data, "grid": None}
-            run = Checkpoint(folder, {"format": _FORMAT, "version": _VERSION, "fwlasso": __version__, **asked})
+            by = {"fwlasso": __version__, "code": code_record()}
+            run = Checkpoint(folder, {"format": _FORMAT, "version": _VERSION, **by, **asked})
             run._write()
             sync(folder.parent)
         else:
             left_out = {"seed"} if any_seed else set()
             _compare(run, settings, data, left_out)
+            _tell_of_code(run)
         yield run
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Have a folder for oneself, for the time of the context; raise a ValueError if somebody is at work on it."""
-    descriptor = lock(folder)
-    if descriptor is None:
-        raise ValueError(f"{folder}: another process is at work on this run")
-    try:
-        yield
-    finally:
-        os.close(descriptor)
+def alone_in(folder: Path) -> AbstractContextManager[None]:
+    """Have a run for oneself, for the time of the context; raise a ValueError if another process is at work on it."""
+    return locked(folder / ".lock", f"{folder}: another process is at work on this run")
 
 
 def _compare(run: Checkpoint, settings: dict[str, Any], data: dict[str, str], left_out: set[str]) -> None:
@@ -202,9 +199,19 @@ def _compare(run: Checkpoint, settings: dict[str, Any], data: dict[str, str], le
             _refuse(run.folder, f"{name} was {_brief(before)}, and is {_brief(now)}")
     for name in {**record["data"], **data}:
         if record["data"].get(name) != data.get(name):
-            is_brief = name in ("shape", "target", "first_index")  # the others are checksums
+            is_brief = name in ("shape", "target", "first_index") or name.endswith(".npy")  # the others are checksums
             what = f"{record['data'].get(name)}, and is {data.get(name)}" if is_brief else "different"
             _refuse(run.folder, f"the data have changed: {name} was {what}")
+
+
+def _tell_of_code(run: Checkpoint) -> None:
+    """Warn where a run that goes on was begun by other code, or on another processor."""
+    changed = changes(run._record["code"], code_record())
+    if changed and not run.is_complete:
+        warn_of_doubt(
+            f"{run.folder} was begun by other code: {changed}. The run goes on, but its last bits may differ from "
+            "those of one that was not interrupted."
+        )
 
 
 def _brief(value: Any) -> str:
@@ -223,8 +230,9 @@ def subset_folder(folder: Path | str, number: int) -> Path:
 
 def clear_checkpoint(folder: Path) -> None:
     """Remove a run from a folder, and those on subsets of its samples, but for what other files are there."""
-    for subset in (folder / SUBSETS).glob("*"):
-        clear_checkpoint(subset)
+    for subset in (folder / SUBSETS).glob("*/"):
+        with alone_in(subset):
+            clear_checkpoint(subset)
         _remove_empty(subset)
     for file in (folder / SEGMENTS).glob("*.npz"):
         file.unlink()

@@ -12,7 +12,7 @@ import numpy as np
 from .._core.penalties import Penalty
 from .._core.threads import Workers
 from ..gram.problem import AnyProblem
-from ..problem.points import Guess, SolvedPath, SolvedPoint, Tell, solved_path
+from ..problem.points import Guess, SolvedPath, Tell, joined
 from ..solvers.protocol import PathSolver, SolverSettings
 from ..status import Status
 from .folder import Checkpoint
@@ -46,45 +46,41 @@ class InSegments:
 
         A segment that was not finished is a part of what is returned, but not of the run.
         """
-        run, solved = self._run, list[SolvedPoint]()
+        run, solved = self._run, list[SolvedPath]()
         for number, points in enumerate(cut_points(len(penalties))):
             found = None if run is None else run.segment(number, len(points), problem.shape[1])
             if found is None:
                 solver = self._make(self._settings._replace(seed=_seed(self._settings.seed, number)))
                 n_again = solver.overlap if solved else 0
                 watch = _SegmentTell(tell, points.start, n_again)
-                last = solved[-1].solution[:2] if solved else None
+                last = solved[-1].support(solved[-1].n_points - 1) if solved else None
                 path = solver.solve(problem, penalties[points.start - n_again : points.stop], last, workers, watch)
-                new = _without_overlap(path.points(), n_again, bool(solved))
+                found = _without_overlap(path, n_again, bool(solved))
                 if path.ending is not None:
-                    return solved_path(solved + new, path.ending)
-                found = solved_path(new).in_order()  # as it will be read by whoever goes on
+                    return joined([*solved, found], path.ending)
+                found = found.in_order()  # as it will be read by whoever goes on
                 if run is not None:
                     run.save_segment(number, found)
                 # An ending that was asked for with the last point of a segment: the solver sees no more points.
                 ending = watch.ending
             else:
-                stored = found.points()[-1]
-                ending = tell(points.stop - 1, stored.solution.columns.size, stored.n_iter, stored.gap, done=True)
-            solved += found.points()
+                n_active, n_iter, gap = int(np.diff(found.indptr)[-1]), int(found.counts[-1, 0]), float(found.gaps[-1])
+                ending = tell(points.stop - 1, n_active, n_iter, gap, done=True)
+            solved.append(found)
             if ending is not None and points.stop < len(penalties):
-                return solved_path(solved, ending)
-        return solved_path(solved)
+                return joined(solved, ending)
+        return joined(solved)
 
 
-def _without_overlap(found: list[SolvedPoint], n_again: int, has_others: bool) -> list[SolvedPoint]:
+def _without_overlap(found: SolvedPath, n_again: int, has_others: bool) -> SolvedPath:
     """Return the new points of a segment, with what it took to solve the last one once more as a cost of the first.
 
-    One that was begun and not solved is left out, unless there are no others.
+    One that was begun and not solved, the last, is left out, unless there are no others.
     """
-    again, new = found[:n_again], [point for point in found[n_again:] if not (has_others and point.status.ends_path)]
-    if again and new:
-        new[0] = new[0]._replace(
-            n_iter=new[0].n_iter + again[0].n_iter,
-            n_dots=new[0].n_dots + again[0].n_dots,
-            n_read=new[0].n_read + again[0].n_read,
-            n_multiplied=new[0].n_multiplied + again[0].n_multiplied,
-        )
+    n_solved = found.n_points - (has_others and found.statuses[-1].ends_path)
+    new = found.between(n_again, max(n_again, n_solved))
+    if n_again and new.n_points:
+        new.counts[0] += found.counts[:n_again].sum(axis=0)
     return new
 
 

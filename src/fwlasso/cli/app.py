@@ -1,5 +1,6 @@
 """The command line: its commands, and how a call of one ends."""
 
+import os
 import re
 import sys
 import warnings
@@ -27,6 +28,8 @@ with QuietImports():
 # UsageError: in some versions of typer it has no public name.
 _BAD_CALL: Any = typer.BadParameter.__mro__[1]
 
+_STDERR = 2  # of the standard streams, the one with the largest number
+
 app = typer.Typer(
     name="fwlasso",
     help="Certified Lasso paths on millions of features.",
@@ -45,9 +48,17 @@ for codes, commands in _COMMANDS.items():
 
 def main() -> None:
     """Run the command line; whatever is wrong with a call or its data ends with one line, not with a traceback."""
+    _fill_closed()
     with terminating(), warnings.catch_warnings():
         warnings.showwarning = lambda warning, *_, **__: say_fault(str(warning))  # of an old name of an option, say
         _main()
+
+
+def _fill_closed() -> None:
+    """Let files that are opened not get the numbers of standard streams that are closed: others write to these."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(number)
 
 
 def _main() -> None:

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from ..data.store import Store, verify_store
 from ..data.table import Table
-from .options import AsJson, Exclude, Input, Quiet, Target, Threads, ZeroBased
+from .options import AsJson, DropMissing, Exclude, Impute, Input, Quiet, Target, Threads, ZeroBased
 from .read import names_in, note_first_index, read_data
 from .show import Detail, noting_warnings, put_json, steps_of
 
@@ -22,6 +22,8 @@ def convert(
     rows: Annotated[str | None, typer.Option(help="Rows: 0:1000, or a list of numbers or names.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns: 0:1000, or a list of numbers or names.")] = None,
     exclude: Exclude = None,
+    drop_missing: DropMissing = False,
+    impute: Impute = None,
     zero_based: ZeroBased = None,
     dtype: Annotated[str | None, typer.Option(help="float64 or float32. [default: as in the source]")] = None,
     as_json: AsJson = False,
@@ -48,6 +50,8 @@ def convert(
             rows=_selection(rows),
             columns=_selection(columns),
             exclude=names_in(exclude) or (),
+            drop_missing=drop_missing,
+            impute=impute,
             zero_based="auto" if zero_based is None else zero_based,
             dtype=dtype,
             progress=show,

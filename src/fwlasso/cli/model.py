@@ -11,7 +11,7 @@ from rich.markup import escape
 from .._core.columns import Vector
 from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
 from ..data.checks import as_response
-from ..data.genotypes import Genotypes, Samples
+from ..data.genotypes import Samples
 from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
 from ..datasets.compressed import write_text
@@ -67,7 +67,7 @@ def predict(
     check_missing(missing)
     fitted = load_model(model, point, alpha)
     response = fitted.about.get("target")
-    features = Features(fitted.n_features, fitted.feature_names, fitted.first_index)
+    features = Features(fitted.n_features, fitted.feature_names, fitted.first_index, fitted.means)
     detail = Detail(as_json, quiet)
     run = read_checkpoint(model) if model.is_dir() else None
     if run is not None and not run.is_saved:
@@ -81,8 +81,8 @@ def predict(
             values = fitted.predict(rows, missing=missing)
             scores = {}
             if rows.y is not None:
-                known = ~np.isnan(rows.y) if isinstance(rows.X, Genotypes) else slice(None)
-                scores = _scores(as_response(rows.y[known], values[known].size), values[known])
+                known = ~np.isnan(rows.y)
+                scores = _scores(as_response(rows.y[known], values[known].size), values[known]) if known.any() else {}
         except ValueError as error:
             raise ValueError(f"{data}: {error}") from None
     samples = getattr(rows.X, "samples", None)

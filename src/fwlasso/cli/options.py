@@ -12,9 +12,10 @@ import typer
 
 from ..options import SPECS, Options
 
-EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 3, 130, 143
+EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_UNMET, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 3, 4, 130, 143
 EXIT_CODES = (
     "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is saved; "
+    "4 the path is complete and saved, but some points do not meet --tol; "
     "130 Ctrl-C, or 143 SIGTERM, before there was anything to save."
 )
 KINDS = "LIBSVM, npz, npy, csv, tsv, parquet, mtx, h5ad, bed or a store; - is a csv from standard input"
@@ -48,6 +49,14 @@ Keep = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Samples of a bed to take: FID and IID, or IID, a line.")
 ]
 Remove = Annotated[Path | None, typer.Option(metavar="FILE", help="Samples of a bed to leave out, like --keep.")]
+DropMissing = Annotated[
+    bool,
+    typer.Option("--drop-missing", help="Leave out rows of a table with a cell that has no value (empty, NA, ...)."),
+]
+Impute = Annotated[
+    str | None,
+    typer.Option(metavar="mean", help="Give cells without a value the mean of their column, in new rows, too."),
+]
 Threads = Annotated[int | None, typer.Option(SPECS["n_threads"].flag, help=SPECS["n_threads"].help)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON with --json.")]
@@ -70,6 +79,8 @@ class Input(NamedTuple):
     pheno: Pheno = None
     keep: Keep = None
     remove: Remove = None
+    drop_missing: DropMissing = False
+    impute: Impute = None
 
 
 class RunFolder(NamedTuple):

@@ -15,17 +15,17 @@ from ..checkpoints.folder import read_checkpoint
 from ..data.scores import r2_scores, squared_errors
 from ..data.store import Store
 from ..datasets import Table, load_diabetes_products
-from ..gram.file_sums import SummedTable
+from ..gram.summed import SummedTable
 from ..options import Options
 from ..path import solve_path
 from ..result import LassoPath
 from ..selection.choice import Choice, choice_of_point
 from ..selection.cross_validation import warn_at_end_of_grid
-from ..status import Status
-from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, Input, RunFolder, Threads
+from ..status import Status, unfinished_points
+from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, Input, RunFolder, Threads
 from .read import read_data, read_sums, read_validation
 from .save import check_folder, clear_folder, save
-from .show import Detail, as_records, noting_warnings, put_json, show_path, solving
+from .show import Detail, as_records, noting_warnings, put_json, say_fault, show_path, solving
 
 
 class Scored(NamedTuple):
@@ -152,13 +152,19 @@ def finish(
     elif not is_saved:
         show_path(result, detail, more, choice)
     if out is not None and not is_saved:
-        names = save(result, out, title, choice, is_whole=ending is None)
+        try:
+            names = save(result, out, title, choice, is_whole=ending is None)
+        except OSError as error:  # such as of a full disk, after the points were saved
+            say_fault(f"{error}. {out} holds the solved points: {_GO_ON}")
+            raise typer.Exit(EXIT_INCOMPLETE) from None
         console.print(f"saved in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
     if ending is not None:
         if out is not None:
             chosen = "" if choice is None else "The model is chosen from the solved points. "
             console.print(f"{chosen}{_GO_ON}")
         raise typer.Exit(EXIT_INCOMPLETE)
+    if unfinished_points(result.statuses, result.settings["stop"]):
+        raise typer.Exit(EXIT_UNMET)
 
 
 def score(result: LassoPath, file: Path, held_out: Any) -> Scored:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .._core.notices import warn_of_doubt
 from .._core.threads import physical_memory
+from ..data.design import described
 from ..data.frames import are_numbers
-from ..data.genotypes import Genotypes
 from ..data.predict import match_columns
 from ..data.store import Store, open_store
 from ..datasets import Table, read_table
@@ -19,7 +19,8 @@ from ..datasets.arrow_files import shortened
 from ..datasets.cohorts import read_names
 from ..datasets.new_rows import read_libsvm_rows
 from ..datasets.readers import LIBSVM, TABLES, suffix_of
-from ..gram.file_sums import SummedTable, TooManyFeaturesError, sum_table
+from ..file_sums import TooManyFeaturesError, sum_table
+from ..gram.summed import SummedTable
 from ..options import Options
 from ..problem.route import GRAM
 from .options import Input
@@ -36,7 +37,7 @@ def read_data(source: Input, detail: Detail) -> Store | Table:
         if source == Input(file, zero_based=source.zero_based) and file.is_dir():
             data: Store | Table = open_store(file)
         else:
-            data = read_table(file, source.target, **_chosen(source), **_of_samples(source))
+            data = read_table(file, source.target, **_chosen(source), **_of_samples(source), impute=source.impute)
         _warn_of_doubts(data, np.unique(data.y), source)
     note_first_index(data, file, detail, source.zero_based)
     return data
@@ -52,6 +53,11 @@ def read_sums(source: Input, detail: Detail, options: Options) -> SummedTable | 
         return None
     is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
     if GRAM not in options.entry.routes or not (is_large or options.entry.routes == (GRAM,)):
+        return None
+    if source.impute is not None and is_large:
+        remedy = "fwlasso convert --impute mean makes a store of it"
+        raise ValueError(f"impute: {file} is large beside the memory, and would be read once: {remedy}")
+    if source.impute is not None:
         return None
     with noting_warnings(detail), steps_of(detail) as show:
         wanted = _chosen(source) | {"fit_intercept": options.fit_intercept, "n_threads": options.n_threads}
@@ -69,7 +75,8 @@ def read_sums(source: Input, detail: Detail, options: Options) -> SummedTable | 
 def _chosen(source: Input) -> dict[str, Any]:
     """Return what is taken of a file, as its readers ask for it."""
     zero_based = "auto" if source.zero_based is None else source.zero_based
-    return {"zero_based": zero_based, "columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
+    names = {"columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
+    return {"zero_based": zero_based, **names, "drop_missing": source.drop_missing}
 
 
 def _of_samples(source: Input) -> dict[str, Any]:
@@ -92,12 +99,14 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Input
         if suffix in LIBSVM and target is None:
             held_out = read_libsvm_rows(file, data.first_index, source.zero_based)
         elif suffix in TABLES and names is not None:  # all by name, the response, too
-            found = read_table(file, target or data.target, columns=names)
+            means = None if data.means is None else dict(zip(names, data.means.tolist(), strict=True))
+            gaps: dict[str, Any] = {"drop_missing": source.drop_missing, "impute": means}
+            found = read_table(file, target or data.target, columns=names, **gaps)
             places = {name: j for j, name in enumerate(found.feature_names or ())}
             held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)
         else:
             held_out = read_table(file, target, pheno=source.pheno)
-        if isinstance(held_out.X, Genotypes):  # whose variants are found by name
+        if described(held_out.X) is not None:  # whose columns are found by name
             return held_out
         try:
             X = match_columns(held_out, p, data.first_index)

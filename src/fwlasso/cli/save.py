@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..checkpoints.folder import CHOICE, MODEL, PATH, PICTURE, REPORT, clear_checkpoint, locked, read_checkpoint
+from ..checkpoints.folder import CHOICE, MODEL, PATH, PICTURE, REPORT, alone_in, clear_checkpoint, read_checkpoint
 from ..data.files import naming
 from ..datasets.compressed import replacing
 from ..datasets.sealed import is_number, read_record, require, write_record
@@ -52,7 +52,7 @@ def clear_folder(folder: RunFolder) -> None:
     """Remove what was saved there, if that was asked for; files that are none of ours stay."""
     out = folder.out
     if out is not None and folder.overwrite and out.is_dir():
-        with locked(out):
+        with alone_in(out):
             clear_checkpoint(out)
             for name in (PATH, PICTURE, REPORT, MODEL, CHOICE):
                 (out / name).unlink(missing_ok=True)
@@ -64,7 +64,7 @@ def save(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_
     `is_whole` tells that nothing was ended early.
     """
     out.mkdir(parents=True, exist_ok=True)
-    with locked(out):
+    with alone_in(out):
         result.save(out / PATH)
         with replacing(out / PICTURE) as stream:
             draw_coefs(result).savefig(stream, dpi=150, format="png")

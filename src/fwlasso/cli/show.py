@@ -31,7 +31,7 @@ from ..data.progress import ProgressCallback, Step
 from ..data.store import Store
 from ..data.table import Table
 from ..datasets.sealed import json_text
-from ..gram.file_sums import SummedTable
+from ..gram.summed import SummedTable
 from ..monitor import Callback, Progress
 from ..report.data import home_model
 from ..report.page import POINT_NAMES, point_rows

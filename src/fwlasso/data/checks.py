@@ -9,6 +9,15 @@ import scipy.sparse as sp
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._core.columns import Vector
+from .._core.notices import warn_of_doubt
+
+#: Integers from here on may not be exact in float64.
+LARGEST_EXACT = 2.0**53
+_DATES = "date", "time", "duration"
+_WIDE = "int64", "uint64"
+
+# Packages whose arrays lie on a disk, or are computed when they are asked for.
+_LAZY = ("cubed", "dask", "dask_expr", "h5py", "netCDF4", "tables", "tensorstore", "zarr")
 
 
 def check_indices(X: Any) -> None:
@@ -33,21 +42,88 @@ def check_pointers(X: Any) -> int:
     return int(n_minor)
 
 
+def is_lazy(values: Any) -> bool:
+    """Tell whether numbers are elsewhere, on a disk or still to be computed, and numpy would fetch them all.
+
+    Dask's collections, and what holds one, have a graph; the others are told by the package of their type.
+    """
+    kind = type(values)
+    graph = getattr(kind, "__dask_graph__", None)
+    return kind.__module__.partition(".")[0] in _LAZY or (callable(graph) and graph(values) is not None)
+
+
+def check_in_memory(name: str, values: Any) -> None:
+    """Raise a ValueError that says what to do if numbers are not in memory."""
+    if not is_lazy(values):
+        return
+    kind, size = type(values), getattr(values, "nbytes", None)
+    is_known = isinstance(size, int | float | np.integer) and np.isfinite(size)
+    about = f", {int(size):,} bytes" if is_known else ""  # type: ignore[arg-type]
+    whole = f"{name}.compute()" if hasattr(kind, "compute") else f"{name}[:]"
+    is_array = len(getattr(values, "shape", ())) == 2 and hasattr(kind, "dtype")
+    other = "write_store(folder, X, y) makes a store" if is_array else "convert makes a store of a parquet file of it"
+    remedy = f" if it fits; else fwlasso.datasets.{other}, block by block" if name == "X" else ""
+    what = f"{kind.__name__} of {kind.__module__.partition('.')[0]}{about}"
+    raise ValueError(f"{name} ({what}) is not in memory: give {whole}{remedy}")
+
+
 def as_response(y: Any, n_samples: int) -> Vector:
     """Return y as finite float64 of length `n_samples`, or raise a ValueError that names it."""
+    check_in_memory("y", y)
     if y is None:
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
+    y = np.asarray(y) if isinstance(y, list | tuple) else y
+    check_kind("y", y)
     response = column_or_1d(y, dtype=np.float64, warn=True)
     check_consistent_length(np.empty(n_samples), response)
     if not np.isfinite(response).all():
         raise ValueError("y contains NaN or infinity")
+    if any(map(is_wide, _dtypes(y))) and bool((np.abs(response) >= LARGEST_EXACT).any()):
+        tell_of_rounding("y")
     return np.asarray(response)
+
+
+def check_kind(name: str, values: Any) -> None:
+    """Raise a ValueError for masks and dates: a conversion to float64 forgets the former, and counts the latter."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array, which is not supported: fill or drop the masked entries first")
+    dates = next((dtype for dtype in _dtypes(values) if is_date(dtype)), None)
+    if dates is not None:
+        raise ValueError(f"{name} has dates or durations, {dates}: convert them to numbers first, such as days")
+
+
+def _dtypes(values: Any) -> list[Any]:
+    """Return the types of an array or a series, or of the columns of a frame."""
+    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+        return list(values.dtypes)
+    return [getattr(values, "dtype", getattr(values, "type", None))]
+
+
+def is_date(dtype: Any) -> bool:
+    """Tell whether a type of numpy, pandas, polars or pyarrow is one of dates, times or durations."""
+    return str(dtype).lower().startswith(_DATES)
+
+
+def is_wide(dtype: Any) -> bool:
+    """Tell whether a type of numpy, pandas, polars or pyarrow has integers that float64 may round."""
+    return str(dtype).lower().removesuffix("[pyarrow]") in _WIDE
+
+
+def tell_of_rounding(name: str, where: str = "") -> None:
+    """Warn of integers that float64 may have rounded."""
+    what = "which float64 does not hold exactly: they were rounded."
+    warn_of_doubt(f"{name} has integers of 2^53 or more{where}, {what}")
 
 
 def check(name: str, value: Any, valid: bool, what: str) -> None:
     """Raise a ValueError that names an argument which is not what it must be."""
     if not valid:
         raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def numpy_defaults() -> np.errstate:
+    """Return a context, or decorator, with numpy's default treatment of overflow and underflow, whatever is set."""
+    return np.errstate(all="warn", under="ignore")
 
 
 def ask(name: str, function: Callable[..., Any], *arguments: Any) -> Any:

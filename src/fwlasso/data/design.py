@@ -1,19 +1,28 @@
 """What users have as a design matrix, validated and turned into a storage."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from .._core.columns import Columns, column_chunks, read_only, shape
+from .._core.columns import Columns, Vector, column_chunks, read_only, shape
 from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.threads import Workers
-from .checks import check_indices, check_pointers
-from .frames import frame_names, frame_values
+from .checks import (
+    LARGEST_EXACT,
+    check_in_memory,
+    check_indices,
+    check_kind,
+    check_pointers,
+    is_wide,
+    tell_of_rounding,
+)
+from .frames import columns_named, frame_names, frame_values
 
 
 class Design(NamedTuple):
@@ -29,6 +38,33 @@ class Design(NamedTuple):
         return int(shape(self.columns)[0])
 
 
+class Described(Protocol):
+    """A matrix that brings a storage of its own, and knows its columns and samples by more than names: `Genotypes`."""
+
+    shape: tuple[int, int]
+    feature_names: tuple[str, ...] | None
+    variants: Any  # what it knows of all columns; None: nothing
+
+    def as_design(self) -> Design:
+        """Return the storage that is solved with."""
+
+    def check_order(self, y: Any) -> None:
+        """Raise a ValueError if y names the samples in another order."""
+
+    def facts_of(self, columns: Sequence[int]) -> dict[int, Any]:
+        """Return what a model keeps of some columns, to find them elsewhere; nothing if nothing is known."""
+
+    def carry_over(
+        self, coefs: sp.csc_array, names: Mapping[int, str] | Sequence[str], facts: Any, /, *, at_means: bool
+    ) -> tuple[sp.csc_array, Vector]:
+        """Return the coefficients of a model for the columns here, and what is added to every product with them."""
+
+
+def described(X: Any) -> Described | None:
+    """Return X if it is such a matrix; its class is asked, since a frame may have columns of any name."""
+    return X if hasattr(type(X), "carry_over") else None
+
+
 def as_design(X: Any, workers: Workers | None = None) -> Design:
     """Turn what users have into a design, or raise a ValueError that names X.
 
@@ -38,20 +74,15 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     """
     if is_plain(X):
         return Design(Dense(read_only(X).T))
+    check_in_memory("X", X)
     if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
         design: Design = own()
         return design
-    if isinstance(X, np.ma.MaskedArray):
-        raise ValueError("X is a masked array, which is not supported: fill or drop the masked entries first")
     source, feature_names = X, frame_names(X)
     if feature_names is not None:
         X, source = frame_values(X), X.iloc[:, 0].to_numpy() if feature_names and hasattr(X, "iloc") else None
-    if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):  # numpy would count their nanoseconds
-        raise ValueError(f"X has dates or durations, {X.dtype}: convert them to numbers first, such as days")
     try:
-        X = check_array(
-            X, accept_sparse="csc", dtype=(np.float64, np.float32), order="F", ensure_all_finite=False, input_name="X"
-        )
+        X = as_matrix(X, accept_sparse="csc", order="F", ensure_all_finite=False)
     except (TypeError, ValueError) as error:
         raise _of_column(X, error) from error
     if sp.issparse(X):
@@ -60,6 +91,23 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
         return Design(columns, feature_names, conversion)
     values = read_only(X)
     return Design(Dense(values.T), feature_names, _conversion("column-major order", values, source))
+
+
+def as_matrix(X: Any, **how: Any) -> Any:
+    """Return the numbers of an array, a sparse matrix or a frame as scikit-learn's `check_array` does.
+
+    A ValueError names X where a conversion would pass over a mask or count the nanoseconds of dates.
+    """
+    given = np.asarray(X) if isinstance(X, list | tuple) else X
+    given = given if frame_names(given) is None else frame_values(given)
+    check_kind("X", given)
+    values = check_array(given, dtype=(np.float64, np.float32), input_name="X", **how)
+    if is_wide(getattr(given, "dtype", None)):
+        sizes = abs(values).max(axis=0)
+        is_large = (sizes.toarray().ravel() if sp.issparse(values) else sizes) >= LARGEST_EXACT
+        if is_large.any():
+            tell_of_rounding("X", f", in {columns_named(None, is_large)}")
+    return values
 
 
 def is_plain(X: Any) -> bool:

@@ -2,10 +2,10 @@
 
 A folder is built beside its place, and put there when it is complete.
 
-A process may be killed at any moment. What it leaves behind is the old folder or the new one, and at most a hidden
-sibling, which the next write of the same folder removes; or, between two renames, both as siblings, and the next write
-puts the old one back. A writer holds a lock on its siblings, and the system takes the lock away with the process: that
-is how siblings of the dead are told from those of the living.
+A process may be killed at any moment. What it leaves behind is the old folder or the new one, and at most hidden
+siblings, which the next write of the same folder removes; or, between two renames, both as siblings, and the next write
+puts the old one back. A writer holds a lock for the whole write, and the system takes the lock away with the process:
+whatever drafts the next writer finds are those of the dead.
 """
 
 import errno
@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .._core.notices import say_no_locks
+
 _NEW, _OLD = "part", "old"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _OF_FILES = (OSError, EOFError, ValueError, zipfile.BadZipFile)
@@ -29,9 +31,11 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder; when the block ends without an error, it takes the place of `folder`."""
     asked, folder = folder, folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(folder)
-    with speaking_of(asked):
-        new, number = _new_sibling(folder)
+    taken = f"folder: another process is writing {asked}"
+    with speaking_of(asked), locked(folder.with_name(f".{folder.name}.lock"), taken):
+        _sweep(folder)
+        new = _sibling(folder, _NEW)
+        new.mkdir()
         try:
             yield new
             sync(new)
@@ -39,7 +43,42 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
             sync(folder.parent)
         finally:
             shutil.rmtree(new, ignore_errors=True)  # what is there still: the old folder, or a part of the new one
-            os.close(number)
+
+
+@contextmanager
+def locked(file: Path, taken: str) -> Iterator[None]:
+    """Hold a lock on a hidden file for the time of the context; raise a ValueError of the text `taken` if others do.
+
+    Where there are no locks, as on some network file systems, the log says so, and the work goes on without.
+    """
+    try:
+        number = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)  # NFS gives a lock only on what is open for writing
+    except OSError as error:
+        say_no_locks(file.parent, error)
+        yield
+        return
+    try:
+        if not _take_lock(number, file):
+            raise ValueError(taken)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                file.unlink()  # while it is locked: nobody else has a lock on it that would go with it
+    finally:
+        os.close(number)
+
+
+def _take_lock(number: int, file: Path) -> bool:
+    """Lock an open file; return whether nobody else has it, or had it until just now and has removed the file."""
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        say_no_locks(file.parent, error)
+        return True
+    return os.fstat(number).st_nlink > 0
 
 
 @contextmanager
@@ -84,43 +123,15 @@ def _sibling(folder: Path, suffix: str) -> Path:
     return folder.parent / f".{folder.name}.{secrets.token_hex(6)}.{suffix}"
 
 
-def _new_sibling(folder: Path) -> tuple[Path, int]:
-    """Return a new folder and a lock on it."""
-    while True:
-        new = _sibling(folder, _NEW)
-        new.mkdir()
-        number = lock(new)
-        if number is not None and new.exists():  # else another writer has taken it for one of the dead
-            return new, number
-
-
-def lock(folder: Path) -> int | None:
-    """Return a lock on a folder; None if another process has it, or if the folder is gone."""
-    try:
-        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(number)
-        return None
-    return number
-
-
 def _sweep(folder: Path) -> None:
     """Remove what killed writers have left; put an old folder back whose replacement never came."""
     pattern = re.compile(re.escape(f".{folder.name}.") + rf"[0-9a-f]{{12}}\.({_NEW}|{_OLD})")
     for path in list(folder.parent.iterdir()):
         match = pattern.fullmatch(path.name)
-        number = lock(path) if match else None
-        if match is None or number is None:
-            continue
-        if match[1] == _OLD and not folder.exists():
+        if match and match[1] == _OLD and not folder.exists():
             path.rename(folder)
-        else:
+        elif match:
             _remove(path)
-        os.close(number)
 
 
 def _remove(sibling: Path) -> None:
@@ -134,11 +145,7 @@ def _take_place(new: Path, folder: Path) -> None:
     with suppress(OSError):  # the place is free, or an empty folder
         new.rename(folder)
         return
-    old, number = _sibling(folder, _OLD), lock(folder)
-    try:
-        folder.rename(old)
-        new.rename(folder)
-        _remove(old)
-    finally:
-        if number is not None:
-            os.close(number)
+    old = _sibling(folder, _OLD)
+    folder.rename(old)
+    new.rename(folder)
+    _remove(old)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .checks import LARGEST_EXACT, is_date, is_wide, tell_of_rounding
+
 _N_TOLD = 5
 
 
@@ -66,6 +68,7 @@ def frame_values(frame: Any) -> Any:
             f"X has {len(other)} columns that are not numbers: {listed(list(other))}. {_remedy(set(other.values()))}"
         )
     if dtypes and all(hasattr(dtype, "fill_value") for dtype in dtypes):  # pandas' sparse columns
+        _check_fills(names, dtypes)
         return frame.sparse.to_coo()
     if len(set(dtypes)) == 1 and isinstance(dtypes[0], np.dtype) and dtypes[0].kind == "f":
         return frame.to_numpy()  # pandas: a block of floats is not copied
@@ -75,7 +78,21 @@ def frame_values(frame: Any) -> Any:
     missing = [name for j, name in enumerate(names) if not _fill(values[:, j], columns[j])]
     if missing:
         raise ValueError(f"X has missing values in {listed(missing)}")
+    wide = [j for j, dtype in enumerate(dtypes) if is_wide(dtype)]
+    large = [names[j] for j in wide if np.abs(values[:, j]).max(initial=0.0) >= LARGEST_EXACT]
+    if large:
+        tell_of_rounding("X", f" in {listed(large)}")
     return values
+
+
+def _check_fills(names: Sequence[str], dtypes: list[Any]) -> None:
+    """Raise a ValueError unless zero is what sparse columns do not store."""
+    others = [name for name, dtype in zip(names, dtypes, strict=True) if dtype.fill_value != 0]
+    if others:
+        raise ValueError(
+            f"X has sparse columns with a fill value other than 0: {listed(others)}. Make them dense by "
+            "column.sparse.to_dense(), or pandas.arrays.SparseArray(column.sparse.to_dense(), fill_value=0)"
+        )
 
 
 def all_columns(frame: Any) -> Sequence[Any]:
@@ -100,7 +117,7 @@ def _fill(out: NDArray[Any], column: Any) -> bool:
 
 def _remedy(dtypes: set[str]) -> str:
     """Say how columns of such types become numbers."""
-    dates = {dtype for dtype in dtypes if dtype.lower().startswith(("date", "time", "duration"))}
+    dates = set(filter(is_date, dtypes))
     told = ["Convert dates to numbers, for example by (column - column.min()).dt.days."] if dates else []
     if "object" in dtypes:
         told.append("Convert objects that are numbers by pandas.to_numeric(column).")

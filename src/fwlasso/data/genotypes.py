@@ -6,6 +6,7 @@ first in its lowest bits; every column begins with a byte of its own. The bits a
 a pass reads 1/32 of the bytes that float64 takes, and is bound by arithmetic, not by memory.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from .._core.columns import read_only
 from .._core.jit import kernel
 from .._core.threads import lazy
 from .design import Design
+from .variants import carry_over
 
 
 class Variant(NamedTuple):
@@ -122,9 +124,9 @@ class Genotypes:
         if feature_names is not None and len(feature_names) != packed.shape[0]:
             raise ValueError(f"feature_names has {len(feature_names)} names for {packed.shape[0]} variants")
         if variants is not None and any(len(column) != packed.shape[0] for column in variants):
-            raise ValueError(f"variants is not of {packed.shape[0]} variants")
+            raise ValueError(f"variants must describe {packed.shape[0]} variants")
         if samples is not None and any(len(column) != n_samples for column in samples):
-            raise ValueError(f"samples is not of {n_samples} samples")
+            raise ValueError(f"samples must describe {n_samples} samples")
         self.packed = read_only(np.ascontiguousarray(packed))
         self.shape = (n_samples, packed.shape[0])
         self.feature_names = feature_names
@@ -188,10 +190,20 @@ class Genotypes:
             raise ValueError(f"there is no variant {str(missing)!r}")
         return [found[name] for name in names]
 
-    def variant_at(self, j: int) -> Variant:
-        """Return what a model keeps of a variant, with the mean of its calls."""
-        assert self.variants is not None
-        return self.variants.at(j)._replace(mean=float(self._storage.means[j]))
+    def facts_of(self, columns: Sequence[int]) -> dict[int, Variant]:
+        """Return what a model keeps of some variants, with the means of their calls."""
+        known = self.variants
+        return {} if not known else {j: known.at(j)._replace(mean=float(self._storage.means[j])) for j in columns}
+
+    carry_over = carry_over
+
+    def check_order(self, y: Any) -> None:
+        """Raise a ValueError if y is a series that is indexed by the ids of the samples, in another order."""
+        if self.samples is None or not (hasattr(y, "index") and hasattr(y, "to_frame")):
+            return
+        ids = list(map(str, y.index.get_level_values(-1)))
+        if ids != list(self.samples.sample_ids) and sorted(ids) == sorted(self.samples.sample_ids):
+            raise ValueError("y has the ids of the samples in another order: open_bed(file, pheno=y) joins them")
 
     def as_design(self) -> Design:
         """Return the storage that is solved with; the first call reads all genotypes for the means."""

@@ -2,14 +2,15 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from .._core.columns import Vector, shape
 from .._core.threads import Workers
 from .checks import as_response, check_indices
-from .design import Design, as_design
+from .design import Design, as_design, described
 from .fingerprint import fingerprint
-from .genotypes import Genotypes
 from .store import Store, as_container
 
 
@@ -21,6 +22,7 @@ class Data(NamedTuple):
     store: Store | None
     X: Any  # as it was given, in a store, a table or by itself
     origin: dict[str, Any]  # what a store or a table tells of its response and its columns
+    means: NDArray[np.float64] | None = None  # of the columns, where they stand for missing values
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -40,18 +42,9 @@ class Data(NamedTuple):
 
     def fingerprint(self) -> dict[str, str]:
         """Return checksums of the data, and what is told of their origin."""
-        variants = self.X.variants if isinstance(self.X, Genotypes) else None
-        marks = fingerprint(self.design, self.response, self.store, variants)
+        known = described(self.X)
+        marks = fingerprint(self.design, self.response, self.store, None if known is None else known.variants)
         return marks | {name: str(value) for name, value in self.origin.items()}
-
-
-def _check_order(X: Genotypes, y: Any) -> None:
-    """Raise a ValueError if y is a series that is indexed by the ids of the samples, in another order."""
-    if X.samples is None or not (hasattr(y, "index") and hasattr(y, "to_frame")):
-        return
-    ids = list(map(str, y.index.get_level_values(-1)))
-    if ids != list(X.samples.sample_ids) and sorted(ids) == sorted(X.samples.sample_ids):
-        raise ValueError("y has the ids of the samples in another order: open_bed(file, pheno=y) joins them")
 
 
 def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any = None) -> Data:
@@ -70,12 +63,13 @@ def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any =
         known = {"target": container.target if y is None else None, "first_index": container.first_index}
         origin = {name: value for name, value in known.items() if value is not None}
         y = container.y if y is None else y
-    if isinstance(X, Genotypes):
-        _check_order(X, y)
+    if (own := described(X)) is not None:
+        own.check_order(y)
     if feature_names is not None:
         p = shape(design.columns)[1]
         if len(feature_names) != p:
             raise ValueError(f"feature_names must be one for each of the {p} features of X, got {len(feature_names)}")
         design = design._replace(feature_names=tuple(map(str, feature_names)))
     store = container if isinstance(container, Store) else None
-    return Data(design, as_response(y, design.n_samples), store, X, origin)
+    means = None if container is None else container.means
+    return Data(design, as_response(y, design.n_samples), store, X, origin, means)

@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from .._core.columns import Columns, Vector, column_entries, column_entry, shape
 from .._core.jit import kernel
 from .._core.notices import warn_of_doubt
-from .checks import check, check_indices
+from .checks import check, check_indices, numpy_defaults
+from .design import Described, as_matrix, described
 from .frames import frame_columns, frame_names, names_beside
-from .genotypes import Genotypes, Variant
+from .genotypes import Variant
 from .store import Store, as_container
 from .table import Table
-from .variants import carry_over
 
 # Columns of a storage that are looked at together.
 _BLOCK = 256
@@ -46,14 +45,15 @@ def predict(X: Any, model: Linear) -> NDArray[np.float64]:
     container = as_container(X)
     check_indices(X if container is None else container.X)
     matrix = X if container is None else match_columns(container, coefs.shape[0], model.first_index)
-    if model.missing != "error" and not isinstance(matrix, Genotypes):
+    own = described(matrix)
+    if model.missing != "error" and own is None:
         raise ValueError("missing: models keep the means of genotypes alone, and X is of another kind")
     names = None if container is None else container.feature_names
     if names is None:
-        names = matrix.feature_names if isinstance(matrix, Genotypes) else names_beside(matrix, used)
+        names = names_beside(matrix, used) if own is None else own.feature_names
     if names is not None and used is not None:
-        if isinstance(matrix, Genotypes):
-            coefs, intercepts = _carry_over(model, matrix)
+        if own is not None:
+            coefs, intercepts = _carry_over(model, own)
         elif isinstance(known, Mapping):
             places, coefs = _find(names, used), coefs[list(known)]
             if not places:
@@ -61,8 +61,8 @@ def predict(X: Any, model: Linear) -> NDArray[np.float64]:
             matrix = matrix[:, places] if frame_names(matrix) is None else frame_columns(matrix, places)
         elif tuple(names) != tuple(used):
             raise ValueError("X has other feature names than the data of the path, or has them in another order")
-    if not isinstance(matrix, Genotypes):
-        matrix = check_array(matrix, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
+    if own is None:
+        matrix = as_matrix(matrix, accept_sparse=("csr", "csc"))
     if matrix.shape[1] != coefs.shape[0]:
         raise ValueError(f"X has {matrix.shape[1]} features, the model was fitted with {coefs.shape[0]}")
     return multiply(matrix, coefs, intercepts)
@@ -73,6 +73,7 @@ def check_missing(missing: str) -> None:
     check("missing", missing, missing in ("error", "mean"), "'error' or 'mean'")
 
 
+@numpy_defaults()
 def multiply(X: Any, coefs: sp.csc_array | Vector, intercepts: Vector | float) -> NDArray[np.float64]:
     """Return X b + b0 for a matrix that is validated."""
     product = X @ coefs  # not by scikit-learn: it wants the same precision in both
@@ -102,12 +103,12 @@ def fit_columns(X: Any, n_features: int) -> Any:
     return X[:, :n_features]
 
 
-def _carry_over(model: Linear, X: Genotypes) -> tuple[sp.csc_array | Vector, Vector | float]:
-    """Return coefficients and intercepts for the variants of X."""
+def _carry_over(model: Linear, X: Described) -> tuple[sp.csc_array | Vector, Vector | float]:
+    """Return coefficients and intercepts for the columns of X."""
     is_one = model.coefs.ndim == 1
     columns = sp.csc_array(model.coefs[:, np.newaxis] if is_one else model.coefs)
     at_means = model.missing == "mean"
-    coefs, offsets = carry_over(columns, model.feature_names or (), model.variants, X, at_means=at_means)
+    coefs, offsets = X.carry_over(columns, model.feature_names or (), model.variants, at_means=at_means)
     return (coefs.toarray()[:, 0], model.intercepts + offsets[0]) if is_one else (coefs, model.intercepts + offsets)
 
 

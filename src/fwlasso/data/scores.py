@@ -3,13 +3,16 @@
 import numpy as np
 
 from .._core.columns import Matrix, Vector
+from .checks import numpy_defaults
 
 
+@numpy_defaults()
 def squared_errors(predicted: Matrix, y: Vector) -> Vector:
     """Return the mean squared error of every column of predictions."""
     return np.asarray(((predicted - y[:, np.newaxis]) ** 2).mean(axis=0))
 
 
+@numpy_defaults()
 def r2_scores(predicted: Matrix, y: Vector) -> Vector:
     """Return R^2 of every column of predictions, as scikit-learn has it: of a constant y it is 1 or 0.
 

@@ -1,8 +1,9 @@
 """The store: a folder of plain arrays that is mapped into memory, so that data may be larger than memory.
 
 A folder holds ``manifest.json`` and ``.npy`` files: ``X`` in column-major order, or ``data``, ``indices`` and
-``indptr`` of a CSC matrix, and ``y``. Names of features are a JSON list in ``feature_names.json``. The manifest tells
-the shape, and size and SHA-256 of every file. Nothing is ever unpickled.
+``indptr`` of a CSC matrix, ``y``, and ``means`` of the columns where they stand for missing values. Names of features
+are a JSON list in ``feature_names.json``. The manifest tells the shape, and size and SHA-256 of every file. Nothing is
+ever unpickled.
 `fwlasso.datasets.write_store` and `convert` make stores.
 """
 
@@ -18,12 +19,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.threads import lazy
+from .checks import check_in_memory
 from .progress import ProgressCallback, Step, telling
 from .table import Table, described
 
 FORMAT, VERSION = "fwlasso-store", 1
 MANIFEST = "manifest.json"
-NAMES = "feature_names"  # of the entry in the manifest
+NAMES, MEANS = "feature_names", "means"  # of the entries in the manifest that need not be there
 
 _FLOATS, _INDICES = ("<f8", "<f4"), ("<i4", "<i8")
 _DENSE, _SPARSE = {"X", "y"}, {"data", "indices", "indptr", "y"}
@@ -43,7 +45,7 @@ class Store:
     y : numpy.memmap of float64
     feature_names : tuple of str or None
         Decoded when it is first asked for.
-    target, first_index
+    target, first_index, means
         As in a `fwlasso.datasets.Table`.
     digests : dict
         The SHA-256 that was written with every array and the names.
@@ -56,6 +58,7 @@ class Store:
     target: str | None
     first_index: int | None
     digests: dict[str, str]
+    means: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"<Store: {self.folder}, X of shape {self.shape}{described(None, self.target)}>"
@@ -73,7 +76,7 @@ class Store:
             return None
         try:
             names = json.loads(self._names.tobytes())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             _refuse(self.folder, f"the names of the features are not JSON: {error}")
         if not isinstance(names, list) or len(names) != self.shape[1] or not all(isinstance(n, str) for n in names):
             _refuse(self.folder, f"the names of the features are not {self.shape[1]} texts")
@@ -157,7 +160,9 @@ def verify_store(folder: str | Path, progress: ProgressCallback | None = None) -
 
 def as_container(X: Any) -> Store | Table | None:
     """Return the store or the table that X is, or the store that it names; None if X is a matrix by itself."""
-    return open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store | Table) else None
+    container = open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store | Table) else None
+    check_in_memory("X", X if container is None else container.X)
+    return container
 
 
 def file_name(name: str) -> str:
@@ -215,7 +220,7 @@ def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
         "shape": isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape),
         "target": isinstance(manifest.get("target"), str | None),
         "first_index": manifest.get("first_index") in (None, 0, 1),
-        "files": isinstance(files, dict) and set(files) - {NAMES} in (_DENSE, _SPARSE),
+        "files": isinstance(files, dict) and set(files) - {NAMES, MEANS} in (_DENSE, _SPARSE),
     }
     for name, is_valid in valid.items():
         if not is_valid:
@@ -234,6 +239,7 @@ def _map_store(folder: Path, manifest: dict[str, Any]) -> Store:
         "data": (_FLOATS, None),
         "indices": (_INDICES, None),
         "indptr": (_INDICES, (p + 1,)),
+        MEANS: (("<f8",), (p,)),
     }
     files = manifest["files"]
     arrays = {name: _map_file(folder, name, entry["bytes"]) for name, entry in files.items()}
@@ -254,7 +260,7 @@ def _map_store(folder: Path, manifest: dict[str, Any]) -> Store:
         X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], indptr
     digests = {name: entry["sha256"] for name, entry in files.items()}
     known = {name: manifest.get(name) for name in ("target", "first_index")}
-    return Store(folder, X, arrays["y"], names, digests=digests, **known)
+    return Store(folder, X, arrays["y"], names, digests=digests, means=arrays.get(MEANS), **known)
 
 
 def _map_file(folder: Path, name: str, n_bytes: int) -> NDArray[Any]:

@@ -17,6 +17,8 @@ class Table(NamedTuple):
         Where the response comes from: a column, an array, or a file.
     first_index : int or None
         What LIBSVM text calls the first column, 0 or 1.
+    means : array or None
+        Of the columns, where they stand in the place of values that were missing.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class Table(NamedTuple):
     feature_names: tuple[str, ...] | None = None
     target: str | None = None
     first_index: int | None = None
+    means: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"<Table: X of shape {getattr(self.X, 'shape', 'unknown')}{described(self.feature_names, self.target)}>"

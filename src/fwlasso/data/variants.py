@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,7 +10,9 @@ import scipy.sparse as sp
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
 from .frames import first_of
-from .genotypes import Genotypes, Variant
+
+if TYPE_CHECKING:
+    from .genotypes import Genotypes, Variant
 
 # What stands for an allele that no sample has, and for an identifier that is not there.
 _UNKNOWN, _NAMELESS = ("0", "."), "."
@@ -26,10 +29,10 @@ _STRAND = (
 
 
 def carry_over(
+    X: "Genotypes",
     coefs: sp.csc_array,
     names: Mapping[int, str] | Sequence[str],
-    variants: Mapping[int, Variant],
-    X: Genotypes,
+    variants: Mapping[int, "Variant"],
     *,
     at_means: bool = False,
 ) -> tuple[sp.csc_array, Vector]:
@@ -90,7 +93,7 @@ def carry_over(
     return sp.csc_array(turn @ coefs), np.asarray(coefs.T @ constants)
 
 
-def _key(name: str, variant: Variant | None, by_place: set[str]) -> tuple[str, ...]:
+def _key(name: str, variant: "Variant | None", by_place: set[str]) -> tuple[str, ...]:
     if name not in by_place or variant is None:
         return (name,)
     return name, variant.chromosome.removeprefix("chr"), str(variant.position)
@@ -100,11 +103,11 @@ def _told(key: tuple[str, ...]) -> str:
     return ":".join(key).removeprefix(f"{_NAMELESS}:")
 
 
-def _variant(X: Genotypes, k: int) -> Variant | None:
+def _variant(X: "Genotypes", k: int) -> "Variant | None":
     return None if X.variants is None else X.variants.at(k)
 
 
-def _places(X: Genotypes, wanted: Iterable[tuple[str, ...]], by_place: set[str]) -> dict[tuple[str, ...], list[int]]:
+def _places(X: "Genotypes", wanted: Iterable[tuple[str, ...]], by_place: set[str]) -> dict[tuple[str, ...], list[int]]:
     """Return the columns of X that have a key, for every key that is wanted."""
     found: dict[tuple[str, ...], list[int]] = {key: [] for key in wanted}
     for k, name in enumerate(X.feature_names or ()):
@@ -114,14 +117,14 @@ def _places(X: Genotypes, wanted: Iterable[tuple[str, ...]], by_place: set[str])
     return found
 
 
-def _has_call(X: Genotypes, k: int) -> bool:
+def _has_call(X: "Genotypes", k: int) -> bool:
     """Tell whether any sample has a call: another code than 01 (see `bed`)."""
     calls = X.packed[k] ^ 0b01_01_01_01
     calls[-1:] <<= 2 * (-X.shape[0] % 4)  # no bits of the samples that the last byte has too many
     return bool(calls.any())
 
 
-def _sign(known: Variant | None, found: Variant | None) -> int:
+def _sign(known: "Variant | None", found: "Variant | None") -> int:
     """Return 1 where both count the same allele, -1 where they are exchanged, 0 where they fit neither way."""
     if known is None or found is None:
         return 1
@@ -134,7 +137,7 @@ def _same(known: str, found: str) -> bool:
     return known.upper() == found.upper() or known in _UNKNOWN or found in _UNKNOWN
 
 
-def _means(absent: list[int], variants: Mapping[int, Variant], keys: Mapping[int, tuple[str, ...]]) -> list[float]:
+def _means(absent: list[int], variants: Mapping[int, "Variant"], keys: Mapping[int, tuple[str, ...]]) -> list[float]:
     """Return the means of variants in the data of the model."""
     means = {j: variants[j].mean if j in variants else None for j in absent}
     unknown = [_told(keys[j]) for j, mean in means.items() if mean is None]

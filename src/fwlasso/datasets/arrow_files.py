@@ -7,17 +7,18 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.frames import are_numbers, is_number
+from ..data.frames import are_numbers
 from ..data.progress import ProgressCallback, Step
 from .compressed import unpacked
+from .gaps import MISSING, REMEDY_OF_TEXT, SPELLINGS, Block, Gaps, fill_with_means, no_value
 from .optional import optional
 from .source import BLOCK_BYTES, Desk, Rectangle, Source, Wanted, from_dense
 
@@ -27,24 +28,29 @@ STDIN = Path("-")
 _CSV_BLOCK, _LEAST_CSV_BLOCK, _BYTES_PER_CELL = 16 << 20, 1 << 19, 1 << 8
 # A row group of parquet up to this size is unpacked to memory, a larger one to a file, by so many columns and rows.
 _STREAM_BYTES, _COLUMNS_TOGETHER, _STREAM_ROWS = 8 << 20, 8, 1 << 16
-_LEAVE_OUT = "leave the column out with --exclude (exclude= in Python)"
 _DELIMITERS = ",;\t"
 
 
 def open_csv(file: Path, wanted: Wanted, desk: Desk) -> Source:
     """Return a csv as a source: its numbers are unpacked, row by row, while it is parsed once."""
+    return _unpack(file, wanted, desk, stream_csv)
+
+
+#: What gives the columns of a table and blocks of its rows.
+TableStream = Callable[[Path, Wanted, ProgressCallback], AbstractContextManager[tuple["Chosen", Iterator[Block]]]]
+
+
+def _unpack(file: Path, wanted: Wanted, desk: Desk, stream: TableStream, dtype: Any = np.float64) -> Source:
     values, y, m = desk.spool("values", np.float64), desk.spool("y", np.float64), 0
-    with stream_csv(file, wanted, desk.tell) as (columns, blocks):
+    with stream(file, wanted, desk.tell) as (columns, blocks):
         for block, response in blocks:
             y.append(response)
             values.append(block.T)
             m += block.shape[1]
-    matrix = from_dense(values.map(m, len(columns.features)))
-    return _table(file, columns, matrix, y.map(m) if y.size else None, np.dtype(np.float64))
-
-
-#: Some rows: their numbers, a row of the array for every column, and the response.
-Block = tuple[NDArray[np.float64], NDArray[np.float64]]
+    matrix = values.map(m, len(columns.features))
+    means = fill_with_means(file, columns.features, matrix) if wanted.impute == "mean" and m else None
+    targets = y.map(m) if y.size else None
+    return _table(file, columns, from_dense(matrix), targets, np.dtype(dtype))._replace(means=means)
 
 
 @contextmanager
@@ -52,16 +58,17 @@ def stream_csv(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterator[t
     """Open a csv, and give its columns and blocks of its rows while the context lasts."""
     with _open_csv(file) as text:
         columns = Chosen.of(file, text.names, wanted)
+        gaps = Gaps(file, *columns, wanted)
 
         def blocks() -> Iterator[Block]:
             what, row = f"reading {file.name}", 2
-            for batch in text.batches(columns.names):
-                yield columns.numbers(file, batch, row)
+            for batch in text.batches(columns.names, wanted):
+                yield columns.numbers(batch, row, gaps)
                 row += batch.num_rows
                 tell(Step(what, text.packed.tell(), text.n_bytes))
             tell(Step(what, text.n_bytes, text.n_bytes))
 
-        yield columns, blocks()
+        yield columns, gaps.close(blocks())
 
 
 @contextmanager
@@ -73,6 +80,7 @@ def stream_parquet(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterat
     """
     with _open_parquet(file, memory_map=True) as opened:
         columns = Chosen.of(file, list(opened.schema_arrow.names), wanted)
+        gaps = Gaps(file, *columns, wanted)
 
         def blocks() -> Iterator[Block]:
             names, row = columns.names, 1
@@ -86,22 +94,22 @@ def stream_parquet(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterat
                     values = np.empty(shape) if scratch is None else np.memmap(scratch, np.float64, shape=shape)
                     for lo in range(0, len(names), n_together):
                         part = slice(lo, lo + n_together)
-                        _read_columns(file, opened, names[part], values[part], row, **which)
-                    yield values[:-1], values[-1]
+                        _read_columns(gaps, opened, names[part], values[part], row, **which)
+                    yield values[: len(columns.features)], values[len(columns.features) :].reshape(-1)
                 row += n_rows
                 tell(Step(f"reading {file.name}", row - 1, opened.metadata.num_rows))
 
-        yield columns, blocks()
+        yield columns, gaps.close(blocks())
 
 
 def _read_columns(
-    file: Path, opened: Any, names: list[str], values: NDArray[np.float64], first_row: int = 1, **which: Any
+    gaps: Gaps, opened: Any, names: list[str], values: NDArray[np.float64], first_row: int = 1, **which: Any
 ) -> None:
     """Fill the numbers of some columns, a row of `values` for each."""
     at = 0
     for batch in opened.iter_batches(columns=names, **which):
         for k, name in enumerate(names):
-            values[k, at : at + batch.num_rows] = _numbers(file, batch, name, first_row + at)
+            values[k, at : at + batch.num_rows] = gaps.numbers(batch, name, first_row + at)
         at += batch.num_rows
 
 
@@ -109,24 +117,26 @@ def open_parquet(file: Path, wanted: Wanted, desk: Desk) -> Source:
     """Return a parquet file as a source, read by blocks of columns."""
     opened = desk.stack.enter_context(_open_parquet(file))
     columns = Chosen.of(file, list(opened.schema_arrow.names), wanted)
-    values = _ParquetColumns(file, opened, columns.names)
-    y = None if columns.target is None else values[:, [-1]][:, 0]
     floats = {str(field.type) for field in opened.schema_arrow if field.name in set(columns.features)}
     dtype = np.dtype(np.float32 if floats == {"float"} else np.float64)
+    if wanted.has_gaps:
+        return _unpack(file, wanted, desk, stream_parquet, dtype)
+    values = _ParquetColumns(Gaps(file, *columns, wanted), opened, columns.names)
+    y = None if columns.target is None else values[:, [-1]][:, 0]
     return _table(file, columns, Rectangle(values, False), y, dtype)
 
 
 class _ParquetColumns:
     """Columns of a parquet file, read when they are asked for, by blocks of rows."""
 
-    def __init__(self, file: Path, opened: Any, names: list[str]) -> None:
-        self._file, self._opened, self._names = file, opened, names
+    def __init__(self, gaps: Gaps, opened: Any, names: list[str]) -> None:
+        self._gaps, self._opened, self._names = gaps, opened, names
         self.shape = opened.metadata.num_rows, len(names)
 
     def __getitem__(self, places: Any) -> NDArray[np.float64]:
         names = [self._names[j] for j in np.arange(len(self._names))[places[1]]]
         values = np.empty((len(names), self.shape[0]))
-        _read_columns(self._file, self._opened, names, values, batch_size=max(1, BLOCK_BYTES // (8 * len(names))))
+        _read_columns(self._gaps, self._opened, names, values, batch_size=max(1, BLOCK_BYTES // (8 * len(names))))
         return values.T
 
 
@@ -157,14 +167,14 @@ class Chosen(NamedTuple):
         used = _distinct(file, [name for name in names if name == target or name in features])
         return cls(tuple(name for name in used if name != target), target)
 
-    def numbers(self, file: Path, batch: Any, first_row: int) -> Block:
+    def numbers(self, batch: Any, first_row: int, gaps: Gaps) -> Block:
         """Return what is in a batch of a table."""
         names, p = self.names, len(self.features)
         if all(str(kind) == "double" for kind in batch.schema.types) and not any(c.null_count for c in batch.columns):
             values = batch.select(names).to_tensor(row_major=False).to_numpy().T
             if np.isfinite(values).all():
                 return values[:p], values[p:].reshape(-1)
-        values = np.array([_numbers(file, batch, name, first_row) for name in names])
+        values = np.array([gaps.numbers(batch, name, first_row) for name in names])
         return values[:p], values[p:].reshape(-1)
 
 
@@ -217,14 +227,14 @@ class _Csv(NamedTuple):
     delimiter: str
     decimal: str
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+    def batches(self, columns: Sequence[str], wanted: Wanted) -> Iterator[Any]:
         """Yield blocks of rows. What is not a number is told by row and column."""
         pa, arrow_csv = optional("pyarrow", ".csv"), optional("pyarrow.csv", ".csv")
         # Column types are stated, not guessed from the first block, and one thread counts the rows for its messages.
         convert = arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(columns, pa.float64()),
             include_columns=list(columns),
-            null_values=[],
+            null_values=SPELLINGS if wanted.has_gaps else [],
             decimal_point=self.decimal,
         )
         size = min(_CSV_BLOCK, max(_LEAST_CSV_BLOCK, _BYTES_PER_CELL * len(self.names)))
@@ -241,11 +251,11 @@ class _Csv(NamedTuple):
                 raise ValueError(f"{self.file}: {text}") from error
             column, row, found = place.groups()
             where = f"{self.file}, row {row}, column {self.names[int(column)]!r}"
-            if not (found or "").strip():
-                raise ValueError(f"{where}: the cell is empty; fill it, or {_LEAVE_OUT}") from error
-            raise ValueError(
-                f"{where}: expected a number, found {found!r}; convert the column to numbers, or {_LEAVE_OUT}"
-            ) from error
+            is_missing = (found or "").strip().lower() in MISSING
+            what = (
+                no_value(wanted, found or "") if is_missing else f"expected a number, found {found!r}; {REMEDY_OF_TEXT}"
+            )
+            raise ValueError(f"{where}: {what}") from error
 
 
 @contextmanager
@@ -273,6 +283,8 @@ def _input(file: Path) -> Iterator[BinaryIO]:
         with file.open("rb") as stream:
             yield stream
         return
+    if sys.stdin is None:
+        raise ValueError(f"{file}: the standard input is closed")
     with tempfile.TemporaryFile() as stream:  # it is read twice, from the start
         shutil.copyfileobj(sys.stdin.buffer, stream)
         stream.seek(0)
@@ -285,21 +297,3 @@ def _open_parquet(file: Path, memory_map: bool = False) -> Any:
         return parquet.ParquetFile(file, memory_map=memory_map)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{file}: {error}") from error
-
-
-def _numbers(file: Path, batch: Any, name: str, first_row: int) -> NDArray[np.float64]:
-    column = batch.column(name)
-    if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]) + first_row
-        raise ValueError(f"{file}, row {row}, column {name!r}: there is no value; fill it, or {_LEAVE_OUT}")
-    if not is_number(column.type) and not str(column.type).startswith("decimal"):
-        raise ValueError(
-            f"{file}, column {name!r}: expected numbers, found {column.type}; convert it to numbers, or {_LEAVE_OUT}"
-        )
-    values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0]) + first_row
-        raise ValueError(
-            f"{file}, row {row}, column {name!r}: expected a finite number, found {values[row - first_row]}"
-        )
-    return values

@@ -15,10 +15,10 @@ from ..data.files import naming
 from ..data.frames import all_columns, first_of, frame_names
 from ..data.genotypes import Samples
 from .binary_files import numbers_in
+from .gaps import MISSING
 
 #: What a .fam has besides: the codes of a phenotype that is missing.
 MISSING_CODES = " (in a .fam -9 means missing, and so does 0 beside 1 and 2: controls are 1, cases 2)"
-_MISSING = {"", "na", "nan", "n/a", ".", "?", "none", "null", "<na>", "nat"}
 _NO_FAMILY = "0"
 _IDS = ("FID", "IID")
 _NAMELESS = "PHENO{}"  # as PLINK has it
@@ -255,7 +255,7 @@ def as_phenotype(cells: Sequence[Any], label: str = "pheno", lines: Sequence[int
     """Return numbers, NaN where they are missing: NA, -9, and 0 where all are of 0, 1 and 2, cases and controls."""
     values = np.empty(len(cells))
     for k, cell in enumerate(cells):
-        if cell is None or str(cell).strip().lower() in _MISSING:
+        if cell is None or str(cell).strip().lower() in MISSING:
             values[k] = math.nan
             continue
         try:

@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +27,8 @@ def convert(
     exclude: Sequence[str] = (),
     dtype: Any = None,
     zero_based: bool | Literal["auto"] = "auto",
+    drop_missing: bool = False,
+    impute: str | Mapping[str, float] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Store:
     r"""Convert a file to a store, block by block.
@@ -51,6 +53,8 @@ def convert(
         By default that of the source, and float64 for text and integers.
     zero_based : bool or "auto"
         As in `read_table`.
+    drop_missing, impute
+        As in `read_table`, before `rows` are taken.
     progress : callable, optional
         Called with a `Step` after every block.
 
@@ -75,7 +79,7 @@ def convert(
     with replacing_folder(folder) as draft:
         scratch = draft / "scratch"
         scratch.mkdir()
-        wanted = Wanted(target, _names(columns), exclude, zero_based)
+        wanted = Wanted(target, _names(columns), exclude, zero_based, drop_missing=drop_missing, impute=impute)
         with open_source(file, wanted, scratch, tell) as opened:
             m, p = opened.shape
             selection = Selection(

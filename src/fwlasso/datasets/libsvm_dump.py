@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..data.checks import check_indices
+from ..data.checks import check_indices, check_kind
 from .compressed import replacing
 
 _BLOCK_ENTRIES = 1 << 18  # about this many are written at a time
@@ -46,6 +46,8 @@ def dump_libsvm(
     1 1:0.1
     -1 2:2
     """
+    check_kind("X", X)
+    check_kind("y", y)
     X = X if sp.issparse(X) else np.asarray(X)
     y = np.asarray(y, dtype=np.float64)
     if X.ndim != 2 or X.dtype.kind not in "buif":

@@ -1,7 +1,7 @@
 """What is expected of LIBSVM text, and what is wrong with it where: read slowly, in plain Python, when it is known."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ _INDEX = re.compile(rb"\+?([0-9]+):")
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _INFINITE_FLOAT32 = (2.0 - 2.0**-24) * 2.0**127  # the least number that rounds to infinity
 _LONGEST_FOUND = 40  # signs of a word that are shown
+_BEGINNING = 1 << 16  # bytes of the first row that are looked at ahead
+_IS_TABLE = "; a row of LIBSVM text is a number and index:value pairs, and the names of tables end in .csv or .tsv"
 
 
 class Expected(NamedTuple):
@@ -51,6 +53,17 @@ def first_misfit(text: bytes, expected: Expected) -> MisfitError:
             reason = expected.reason if "at most" in what else ""
             return MisfitError(n, column, f"expected {what}, found {_shown(used, place)}{reason}")
     raise AssertionError("there is nothing wrong")
+
+
+def check_first_row(stream: BinaryIO, expected: Expected) -> None:
+    """Raise a `MisfitError` if the first row is none, before anything is compiled to read the others."""
+    for n, line in enumerate(iter(lambda: stream.readline(_BEGINNING), b"")):
+        used = line.partition(b"#")[0]
+        if len(line) == _BEGINNING or WORD.search(used):  # the longest are read by what is compiled
+            if len(line) < _BEGINNING and _wrong_in(used, expected) is not None:
+                wrong = first_misfit(line, expected)
+                raise MisfitError(n, wrong.column, wrong.what + ("" if b":" in used else _IS_TABLE))
+            return
 
 
 def _wrong_in(line: bytes, expected: Expected) -> tuple[int, str] | None:

@@ -16,7 +16,7 @@ from .._core.decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal, 
 from .._core.jit import kernel, kernel_in_order, part_of_kernel
 from ..data.progress import ProgressCallback, Step, silent
 from .compressed import unpacked
-from .libsvm_faults import QUERY, WORD, Expected, MisfitError, first_misfit
+from .libsvm_faults import QUERY, WORD, Expected, MisfitError, check_first_row, first_misfit
 
 _QUERY = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+" + QUERY + rb"(?![^\s#])", re.MULTILINE)
 
@@ -43,6 +43,8 @@ def stream_rows(file: Path, expected: Expected, n_threads: int, tell: ProgressCa
     """Yield all rows of a file, block by block; memory does not grow with the file. Errors tell line and column."""
     n_lines = 1
     try:
+        with file.open("rb") as packed, unpacked(packed, file) as plain:
+            check_first_row(plain, expected)
         for n_new, rows in _in_order(partial(_parse_block, expected=expected), _line_blocks(file, tell), n_threads):
             n_lines += n_new
             yield rows

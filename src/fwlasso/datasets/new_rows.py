@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.notices import warn_of_doubt
+from ..data.design import described
 from ..data.files import naming
-from ..data.genotypes import Genotypes
 from ..data.predict import fit_columns, match_columns
 from ..data.table import Table
 from .libsvm import read_libsvm
@@ -22,6 +22,18 @@ class Features(NamedTuple):
     n_features: int
     names: Sequence[str] | None = None  # of those that it uses
     first_index: int | None = None  # what its data called the first one, if they were LIBSVM text
+    means: Sequence[float] | None = None  # of the features that have names, if missing values were imputed
+
+
+class _Unused(dict[str, float]):
+    """Means for the columns that a model without features does not use: any number will do."""
+
+    def __contains__(self, _name: object) -> bool:
+        return True
+
+    def get(self, _name: str, _default: Any = None) -> float:
+        """Return a number."""
+        return 0.0
 
 
 def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based: bool | None = None) -> Table:
@@ -39,10 +51,16 @@ def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based:
             rows = read_libsvm_rows(file, known.first_index, zero_based)
         is_foreign = known.first_index is None and rows.X.shape[1] > known.n_features
         return Table(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
-    rows = read(file, wanted._replace(columns=(known.names or None) if reader.has_names else None))
-    if isinstance(rows.X, Genotypes) and rows.y is not None and np.isnan(rows.y).any():
+    if reader.has_names:
+        means = None if known.means is None else dict(zip(known.names or (), known.means, strict=True))
+        if known.names is not None and not known.names:
+            means = _Unused()
+        wanted = wanted._replace(columns=known.names or None, impute=means)
+    rows = read(file, wanted)
+    if rows.y is not None and np.isnan(rows.y).any():
         n_known = np.count_nonzero(~np.isnan(rows.y))
-        what = "a phenotype in its .fam" if target is wanted.pheno is None else rows.target
+        is_fam = described(rows.X) is not None and target is wanted.pheno is None
+        what = "a phenotype in its .fam" if is_fam else f"a value of {rows.target}"
         warn_of_doubt(f"{file}: scores cover the {n_known} of {rows.y.size} samples with {what}")
     with naming(file):
         return Table(match_columns(rows, known.n_features, known.first_index), rows.y, rows.feature_names)

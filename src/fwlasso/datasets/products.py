@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_array
 
+from ..data.checks import check_in_memory, check_kind
+
 
 def product_features(X: Any, order: int, *, dtype: Any = np.float64) -> NDArray[Any]:
     """Return all monomials of degree 0 to `order` of the columns of X, in column-major order.
@@ -34,6 +36,8 @@ def product_features(X: Any, order: int, *, dtype: Any = np.float64) -> NDArray[
     """
     if not isinstance(order, Integral) or order < 0:
         raise ValueError(f"order must be an integer of at least 0, got {order}")
+    check_in_memory("X", X)
+    check_kind("X", X)
     X = check_array(X, dtype=dtype, input_name="X")
     return np.asarray(PolynomialFeatures(order, order="F").fit_transform(X))
 

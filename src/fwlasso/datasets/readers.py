@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.design import described
 from ..data.files import naming
-from ..data.genotypes import Genotypes
 from ..data.progress import ProgressCallback, silent
 from ..data.store import open_store
 from ..data.table import Table
@@ -18,6 +18,7 @@ from .arrow_files import STDIN, choose, open_csv, open_parquet
 from .binary_files import open_h5ad, open_npy, open_npz
 from .compressed import is_packed
 from .fill import Selection, fill
+from .gaps import check_gaps
 from .plink import open_cohort
 from .source import NO_STORE, Desk, Source, Wanted, from_table
 from .text_files import open_libsvm, open_matrix_market
@@ -33,6 +34,8 @@ def read_table(
     pheno: Any = None,
     keep: Any = None,
     remove: Any = None,
+    drop_missing: bool = False,
+    impute: str | Mapping[str, float] | None = None,
 ) -> Table:
     r"""Read a design matrix and a response.
 
@@ -61,6 +64,12 @@ def read_table(
     pheno, keep, remove : optional
         Of bed, phenotypes in another file, samples to take and samples to leave out, as in `open_bed`. Samples without
         a phenotype are left out, with a warning.
+    drop_missing : bool
+        Of csv, tsv and parquet: leave out rows where a column that is read has no value (empty, NA, NaN, null, ...),
+        with a warning that counts them.
+    impute : "mean" or mapping of names to numbers, optional
+        Of csv, tsv and parquet: what such cells of features become, with a warning that counts them: the means of their
+        columns, which the table and models of it keep, or these numbers. Rows without a response are left out.
 
     Returns
     -------
@@ -77,14 +86,16 @@ def read_table(
     >>> table.feature_names, table.y
     (('age', 'dose'), array([3., 6.]))
     """
-    return read(Path(file), Wanted(target, columns, exclude, zero_based, pheno=pheno, keep=keep, remove=remove))
+    wanted = Wanted(target, columns, exclude, zero_based, pheno=pheno, keep=keep, remove=remove)
+    return read(Path(file), wanted._replace(drop_missing=drop_missing, impute=impute))
 
 
 def read(file: Path, wanted: Wanted) -> Table:
     """Read a file into memory, or map it. If no response is wanted, that of the table may be None."""
+    reader = reader_of(file)
+    check_ids(file, reader, wanted)
+    check_gaps(file, wanted, is_table=reader.has_names)
     with naming(file), ExitStack() as stack:
-        reader = reader_of(file)
-        check_ids(file, reader, wanted)
         found = reader.open(file, wanted, Desk(None, silent, stack))
         table = _in_memory(found) if isinstance(found, Source) else found
         if table.y is not None and table.X.shape[:1] != (np.size(table.y),):
@@ -98,27 +109,30 @@ def _in_memory(source: Source) -> Table:
     if X is None:
         X = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=source.shape)
     y: Any = None if source.y is None else np.asarray(source.y)
-    return Table(X, y, source.feature_names, source.target)
+    return Table(X, y, source.feature_names, source.target, means=source.means)
 
 
 def _select(table: Table, file: Path, wanted: Wanted) -> Table:
     """Return some of the columns of a table."""
     names = table.feature_names
-    if isinstance(table.X, Genotypes) or (wanted.columns is None and not wanted.exclude):
+    if described(table.X) is not None or (wanted.columns is None and not wanted.exclude):
         return table
     if names is None:
         raise ValueError(f"{file}: columns are chosen by name, in tables only; fwlasso convert --columns takes numbers")
     features = choose(file, names, wanted)
     places = [j for j, name in enumerate(names) if name in features]
-    return table._replace(X=table.X[:, places], feature_names=tuple(names[j] for j in places))
+    means = None if table.means is None else np.asarray(table.means)[places]
+    return table._replace(X=table.X[:, places], feature_names=tuple(names[j] for j in places), means=means)
 
 
 @contextmanager
 def open_source(file: Path, wanted: Wanted, scratch: Path, tell: ProgressCallback = silent) -> Iterator[Source]:
     """Open a file or a store as a source, for the time of the context; `scratch` is an empty folder to unpack to."""
+    reader = reader_of(file)
+    check_gaps(file, wanted, is_table=reader.has_names)
     with ExitStack() as stack:
         with naming(file):
-            found = reader_of(file).open(file, wanted, Desk(scratch, tell, stack))
+            found = reader.open(file, wanted, Desk(scratch, tell, stack))
             source = found if isinstance(found, Source) else from_table(found)
         yield source
 
@@ -157,7 +171,7 @@ def _open_store(folder: Path, wanted: Wanted, _desk: Desk) -> Table:
     if wanted.target is not None:
         raise ValueError(f"target: {folder} is a store, which contains its response")
     store = open_store(folder)
-    return Table(store.X, store.y, store.feature_names, store.target, store.first_index)
+    return Table(store.X, store.y, store.feature_names, store.target, store.first_index, store.means)
 
 
 #: Suffixes of LIBSVM files.

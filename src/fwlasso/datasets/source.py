@@ -4,8 +4,9 @@ Nothing here holds the whole matrix. Arrays may be memory maps or datasets of an
 """
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from numbers import Integral
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from .._core.bed import Bed
 from .._core.columns import shape
 from .._core.csc import Csc
-from ..data.checks import check_indices
+from ..data.checks import LARGEST_EXACT, check_indices, check_kind, is_lazy, is_wide, tell_of_rounding
 from ..data.design import as_design
 from ..data.progress import ProgressCallback
 from ..data.table import Table
@@ -61,6 +62,7 @@ class Source(NamedTuple):
     sample_names: tuple[str, ...] | None = None
     target: str | None = None  # these as in a Table
     first_index: int | None = None
+    means: NDArray[np.float64] | None = None
 
 
 class Wanted(NamedTuple):
@@ -74,6 +76,13 @@ class Wanted(NamedTuple):
     pheno: Any = None  # of genotypes: phenotypes in another file, and lists of samples
     keep: Any = None
     remove: Any = None
+    drop_missing: bool = False  # of tables: rows with a cell without a value are left out, ...
+    impute: str | Mapping[str, float] | None = None  # ... or such cells stand at "mean", or at means by name
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some cells of a table may have no value; new rows need none of the response."""
+        return self.drop_missing or self.impute is not None or (self.target is not None and not self.needs_response)
 
     @property
     def response(self) -> bool:
@@ -82,7 +91,17 @@ class Wanted(NamedTuple):
 
 
 def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = None) -> Source:
-    """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied."""
+    """Return an array, a scipy sparse matrix or a frame as a source; arrays are not copied.
+
+    Of arrays whose numbers are not in memory, slices are fetched, of whole rows where their chunks are.
+    """
+    sizes = [n for n in getattr(X, "shape", ()) if isinstance(n, Integral)]
+    if is_lazy(X) and len(sizes) == 2 and getattr(getattr(X, "dtype", None), "kind", "O") in "biuf":
+        m, p, chunks = *map(int, sizes), getattr(X, "chunks", None)
+        by_rows = p < m if chunks is None else int(np.ravel(chunks[0])[0]) < m
+        return Source((m, p), float_type(X.dtype), Rectangle(X, by_rows), y, feature_names)
+    if isinstance(X, np.ndarray):
+        check_kind("X", X)
     if not sp.issparse(X) and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
         columns, names, _ = as_design(X)
         if isinstance(columns, Bed):
@@ -91,14 +110,17 @@ def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = N
         is_sparse = isinstance(columns, Csc)
         X = sp.csc_array(columns[:3], shape=shape(columns)) if is_sparse else columns[0].T
     m, p = X.shape
+    numbers = X.data if sp.issparse(X) else X
+    if is_wide(X.dtype) and numbers.size and max(int(numbers.max()), -int(numbers.min())) >= LARGEST_EXACT:
+        tell_of_rounding("X")
     matrix = _from_sparse(X) if sp.issparse(X) else from_dense(X)
     return Source((m, p), float_type(X.dtype), matrix, y, feature_names)
 
 
 def from_table(table: Table) -> Source:
     """Return a table as a source."""
-    source = from_matrix(table.X, None if table.y is None else np.asarray(table.y), table.feature_names)
-    return source._replace(target=table.target, first_index=table.first_index)
+    source = from_matrix(table.X, table.y, table.feature_names)
+    return source._replace(target=table.target, first_index=table.first_index, means=table.means)
 
 
 def from_dense(values: Any) -> Rectangle:
@@ -115,7 +137,9 @@ def _from_sparse(X: Any) -> EntryBlocks:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"X must have real numbers, found {X.dtype}")
     check_indices(X)
-    X = X if X.format in ("csc", "csr") else X.tocsc()
+    if X.format not in ("csc", "csr"):
+        X = X.tocsc()
+        X.sum_duplicates()  # scipy 1.13 leaves the entries of a DIA matrix in the order of its diagonals
     return from_compressed(X.data, X.indices, X.indptr, by_rows=X.format == "csr")
 
 
@@ -164,13 +188,13 @@ class Spool:
         self.size += values.size
 
     def map(self, *shape: int) -> NDArray[Any]:
-        """Return all that was appended, once."""
+        """Return all that was appended, once; it may be altered."""
         self._stream.flush()
         if self.size == 0:
             return np.empty(shape, self._dtype)
         if isinstance(self._stream, io.BytesIO):
             return np.frombuffer(self._stream.getbuffer(), self._dtype).reshape(shape)
-        return np.memmap(self._stream, self._dtype, "r", shape=shape)
+        return np.memmap(self._stream, self._dtype, "r+", shape=shape)
 
 
 class Desk(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data.checks import as_response
 from ..data.files import replacing_folder, sync
 from ..data.progress import ProgressCallback, telling
-from ..data.store import FORMAT, MANIFEST, NAMES, VERSION, Store, digests_of, file_name, is_store, open_store
+from ..data.store import FORMAT, MANIFEST, MEANS, NAMES, VERSION, Store, digests_of, file_name, is_store, open_store
 from .fill import Selection, fill
 from .source import Source, from_matrix
 
@@ -29,14 +29,16 @@ def write_store(
 ) -> Store:
     """Write a matrix and a response to a store.
 
-    The folder appears when it is complete, in one step. An existing store is removed a moment earlier.
+    The folder appears when it is complete, in one step. An existing store is removed a moment earlier. Of two writers
+    the second is refused.
 
     Parameters
     ----------
     folder : path
     X : array, scipy sparse matrix or array, pandas, polars or pyarrow table, of shape (m, p)
         Dense stays dense, sparse stays sparse; its entries are in order, as after ``X.sum_duplicates()``. Arrays and
-        sparse matrices are read block by block, memory maps, too.
+        sparse matrices are read block by block, so are memory maps, and arrays of dask, zarr, h5py and xarray, which
+        paths refuse: their numbers need not fit into memory.
     y : array of shape (m,)
     feature_names : sequence of str, optional
         By default the names of a frame, else none.
@@ -96,6 +98,9 @@ def build(folder: Path, source: Source, selection: Selection, dtype: Any, tell: 
     arrays = fill(source, selection, as_float_type(dtype) or source.dtype, allocate, tell)
     arrays["y"] = allocate("y", np.float64, (m,))
     arrays["y"][:] = y if selection.rows is None else y[selection.rows]
+    if source.means is not None:
+        arrays[MEANS] = allocate(MEANS, np.float64, (p,))
+        arrays[MEANS][:] = source.means if selection.columns is None else source.means[selection.columns]
     for array in maps:
         array.flush()
     files = list(arrays)

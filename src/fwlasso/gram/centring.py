@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.costs import Plain
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Moments, Vector, gamma
 from .blocks import Coordinates, Mask
@@ -68,6 +69,7 @@ def moments(
 
     - Sums t_j = 1'x_j err by gamma_K sqrt(norms2_0) n_j, and are at most sqrt(rows) n_j: t_i t_j / rows errs by
       gamma_{2 K w + 3} n_i n_j, and what is left after the subtraction by gamma_N, N = (1 + 2 w) K + 5.
+    - Weights are roundings of `rows`, too: gamma_K w^2 more of n_i n_j, which is in N = (1 + 2 w + w^2) K + 5.
     - The factor d_j = sqrt(rows / c_j^2) has a relative error of at most half of gamma_N (n_j / c_j)^2 and three
       roundings. In d_i d_j C_ij that is gamma_N d_i d_j n_i n_j (1 + r_i / 2 + r_j / 2), r_j = n_j / c_j, up to 4 % and
       some roundings; and 1 + r_i / 2 + r_j / 2 <= 2 a_i a_j with a_j = (1 + r_j) / 2. So norms are d_j n_j a_j, and
@@ -75,7 +77,8 @@ def moments(
     """
     rows, diagonal = sums.products[0, 0], sums.products.diagonal()[1:]
     ones_ratio = math.sqrt(sums.norms2[0] / rows)
-    n_ops = math.ceil((1.0 + 2.0 * ones_ratio) * sums.n_ops) + 5 if fit_intercept else sums.n_ops
+    times = 1.0 + (2.0 * ones_ratio if fit_intercept else 0.0) + (ones_ratio**2 if sums.is_weighted else 0.0)
+    n_ops = math.ceil(times * sums.n_ops) + (5 if fit_intercept else 0)
     constant = diagonal == 0.0 if constant is None else constant
     totals = sums.products[0, 1:] if fit_intercept else np.zeros(diagonal.size)
     norms = np.sqrt(sums.norms2[1:]) * (1.0 + gamma(sums.n_ops + 4.0))
@@ -96,7 +99,7 @@ def moments(
     factors[constant] = norms[constant] = 0.0
     gram, xty = np.empty((diagonal.size - 1,) * 2), np.empty(diagonal.size - 1)
     yy = _eliminate(sums.products, totals, 1.0 / rows, factors, gram, xty)
-    found = Moments(gram, xty, max(yy, 0.0), norms[:-1], float(norms[-1]), n_ops)
+    found = Moments(gram, xty, max(yy, 0.0), norms[:-1], float(norms[-1]), n_ops, cost=Plain())
     means = totals / rows
     centre = Centre(sums.coordinates, means[:-1], float(means[-1]), factors[:-1], x_scale, standardize)
     return found, centre

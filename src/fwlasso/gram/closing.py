@@ -10,6 +10,7 @@ import numpy as np
 from .._core.columns import Columns, shape
 from .._core.gram_gaps import Sums
 from .._core.moments import Matrix, Moments, Vector, gamma
+from .._core.samples import Samples, Unweighted, Weights, n_roundings, weight_vector
 from .._core.threads import Workers, one_blas_thread
 from .blocks import Piece, add_in_order, cut_folds, read_block
 from .centring import Centre
@@ -23,12 +24,23 @@ class _Room(NamedTuple):
     products: Matrix  # and with [X, y]
 
 
-def sums_on_data(X: Columns, y: Vector, moments: Moments, centre: Centre, weights: Matrix, workers: Workers) -> Sums:
-    """Return the sums of points, each an array of a number for every point, by one pass over the data."""
+def sums_on_data(
+    X: Columns,
+    y: Vector,
+    moments: Moments,
+    centre: Centre,
+    weights: Matrix,
+    workers: Workers,
+    *,
+    samples: Samples | None = None,
+) -> tuple[Sums, Matrix]:
+    """Return the sums of points, each an array of a number for every point, and z_j'r, by one pass over the data."""
+    samples = Unweighted(y.size) if samples is None else samples
+    fold_of = None if isinstance(samples, Unweighted) else np.where(weight_vector(samples) > 0.0, 0, -1)
     coefs = weights * centre.factors
     constants = centre.y_mean - coefs @ centre.means
     n_points, p = weights.shape
-    pieces = cut_folds(shape(X)[0], p, None)
+    pieces = cut_folds(shape(X)[0], p, fold_of)
     most = max(piece.rows.size for piece in pieces)
 
     def compute(piece: Piece, room: _Room) -> None:
@@ -37,10 +49,11 @@ def sums_on_data(X: Columns, y: Vector, moments: Moments, centre: Centre, weight
         values = read_block(X, piece.rows, centre.coordinates, room.block[:-1])
         residuals = coefs @ values
         np.subtract(block[-1] - constants[:, None], residuals, out=residuals)
-        np.sum(residuals, axis=1, out=room.sums[0])
-        np.einsum("ki,ki->k", residuals, residuals, out=room.sums[1])
-        np.matmul(residuals, values.T, out=room.products[:, :-1])
-        np.matmul(residuals, block[-1], out=room.products[:, -1])
+        weighted = residuals * samples.values[piece.rows] if isinstance(samples, Weights) else residuals
+        np.sum(weighted, axis=1, out=room.sums[0])
+        np.einsum("ki,ki->k", weighted, residuals, out=room.sums[1])
+        np.matmul(weighted, values.T, out=room.products[:, :-1])
+        np.matmul(weighted, block[-1], out=room.products[:, -1])
 
     total = _Room(np.empty(0), np.zeros((2, n_points)), np.zeros((n_points, p + 1)))
 
@@ -54,10 +67,10 @@ def sums_on_data(X: Columns, y: Vector, moments: Moments, centre: Centre, weight
     with one_blas_thread():
         left = iter(pieces)
         add_in_order(workers, len(pieces), lambda _: next(left, None), compute, add, make_room)
-    return _with_bounds(total, most + len(pieces) + 2.0, moments, centre, weights)
+    return _with_bounds(total, most + len(pieces) + 2.0 + n_roundings(samples), moments, centre, weights)
 
 
-def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, weights: Matrix) -> Sums:
+def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, weights: Matrix) -> tuple[Sums, Matrix]:
     """Return what the sums over all rows, which have so many roundings, tell.
 
     A product of r with a column x' of the coordinates errs by gamma_K ||x'|| ||r||, K = n_ops; so does its sum, and the
@@ -80,7 +93,7 @@ def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, w
     errors = per_reach * (moments.y_norm + reach)
     largest = (np.abs(corrs) + limits + errors[:, None] * moments.norms).max(axis=1, initial=0.0)
     own_rounding: Any = np.full(len(weights), gamma(n_terms + 12.0))
-    return Sums(
+    sums = Sums(
         qy=moments.yy - yr,
         qr=(weights * corrs).sum(axis=1),
         yr=yr,
@@ -88,8 +101,10 @@ def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, w
         l1=sizes.sum(axis=1),
         largest=np.abs(corrs).max(axis=1, initial=0.0),
         bound=largest * (1.0 + gamma(4.0)),
+        corr_error=(rounding + errors) * (1.0 + gamma(4.0)),
         rr_error=(norms + errors) ** 2 - squares,
         yr_error=(rounding + errors) * moments.y_norm,
         qr_error=lost + errors * reach,
         rounding=own_rounding,
     )
+    return sums, np.ascontiguousarray(corrs)

@@ -31,7 +31,7 @@ def training_sums(folds: Sequence[RowSums], total: RowSums, held_out: int) -> Ro
     nearly all of a column, the other folds are added up instead.
     """
     training = total.minus(folds[held_out])
-    holds_most = 2 * folds[held_out].n_rows > total.n_rows
+    holds_most = 2 * folds[held_out].total_weight > total.total_weight
     if holds_most or (total.norms2 > _LARGEST_RATIO * training.products.diagonal()).any():
         others = [fold for k, fold in enumerate(folds) if k != held_out]
         return total_sums(others)
@@ -45,8 +45,9 @@ def constant_columns(X: Columns, y: Vector, sums: RowSums, rows: Rows, fit_inter
     """
     squares = sums.products.diagonal()[1:]
     if fit_intercept:
-        squares = squares - sums.products[0, 1:] ** 2 / sums.products[0, 0]
-    n_ops = 3.0 * np.sqrt(sums.norms2[0] / sums.products[0, 0]) * sums.n_ops + 8.0
+        squares = squares - sums.products[0, 1:] ** 2 / sums.total_weight
+    ones_ratio = np.sqrt(sums.norms2[0] / sums.total_weight)
+    n_ops = (3.0 * ones_ratio + (ones_ratio**2 if sums.is_weighted else 0.0)) * sums.n_ops + 8.0
     constant = squares <= gamma(n_ops) * sums.norms2[1:]
     for j in np.flatnonzero(constant):
         column = y[rows] if j == constant.size - 1 else _column(X, int(j), rows)
@@ -96,7 +97,7 @@ def held_out_errors(fold: RowSums, centre: Centre, weights: Matrix) -> tuple[Vec
     v[:, -1] = 1.0
     v[:, 1:-1] = -weights * centre.factors
     v[:, 0] = -centre.y_mean - v[:, 1:-1] @ centre.means
-    unit = fold.n_rows * centre.y_scale**2
+    unit = fold.total_weight * centre.y_scale**2
     reach = np.abs(v) @ np.sqrt(fold.norms2)
     errors = np.einsum("kj,kj->k", v @ fold.products, v)
     return np.maximum(errors, 0.0) / unit, gamma(fold.n_ops + 2.0 * n + 8.0) * reach**2 / unit

@@ -6,21 +6,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.gram_path import Limits, advance, make_walk
+from .._core.compress import compress_rows
+from .._core.gram_path import Limits, Walk, advance, make_walk
 from .._core.gram_targets import Targets, lowest_lam
-from .._core.moments import Matrix, Moments, Vector
+from .._core.moments import Moments, Vector
 from .._core.penalties import Penalty
-from ..problem.points import MOSTLY_ROUNDING
+from ..problem.points import MOSTLY_ROUNDING, Indices
 from ..status import Status
 
 #: Operations between two looks: a tenth of a second or less.
 _BURST = 5e8
+# Of coefficients of points that are held dense at a time: a window on the path. What leaves it is compressed.
+_ROW_BYTES, _FEWEST_ROWS = 1 << 25, 128
+
+Rows = tuple[Vector, NDArray[np.int32], NDArray[np.int32]]
 
 
 class GramPath(NamedTuple):
     """The points of a path, and what they took."""
 
-    coefs: Matrix  # a row for every point
+    indptr: Indices  # the parts of a CSC matrix with a column for every point
+    columns: Indices
+    coefs: Vector
     answers: NDArray[Any]  # an `Answer` for every point
     statuses: tuple[Status, ...]
     ending: Status | None  # what ended the path before its last point
@@ -32,6 +39,11 @@ def targets_of(penalties: Sequence[Penalty], moments: Moments, goal: float) -> T
     """Return the points of a path from sparse to dense."""
     values = np.array([penalty[0] for penalty in penalties])
     return Targets(penalties[0], values, float(lowest_lam(penalties[0], values, moments, goal)))
+
+
+def rows_held(p: int) -> int:
+    """Return how many rows of p numbers are held at a time."""
+    return max(_FEWEST_ROWS, _ROW_BYTES // (8 * max(1, p)))
 
 
 def follow_gram(
@@ -47,19 +59,40 @@ def follow_gram(
     `look` is told between bursts how many points are solved, and may name what ends the path. Columns that are
     `left_out` never become active; gaps are over all columns.
     """
-    walk, n_points = make_walk(moments, targets.values.size), targets.values.size
+    n_points, p = targets.values.size, moments.xty.size
+    walk = make_walk(moments, n_points, rows_held(p))
+    parts: list[Rows] = []
     if left_out is not None:
         walk.work.factor.scale[left_out] = 0.0
     limits, standing = Limits(goal, max_rounds), walk.standing[0]
     ending = None
     while ending is None and standing.n_done < n_points:
         advance(targets, moments, walk, limits, _BURST)
+        if standing.n_done - standing.n_taken > len(walk.coefs) // 2:
+            parts.append(_take_rows(walk))
         ending = look(int(standing.n_done))
-    n = int(standing.n_done)
+    n, (values, columns, sizes) = int(standing.n_done), zip(*parts, _take_rows(walk), strict=True)
     done = walk.answers[:n].view(np.ndarray)
     statuses = statuses_of(done["gap"], done["rounding"], done["is_limited"], goal)
     n_nodes, n_descents = int(standing.n_nodes), int(standing.n_descents)
-    return GramPath(walk.coefs[:n], done, statuses, ending if n < n_points else None, n_nodes, n_descents)
+    return GramPath(
+        indptr=np.cumsum(np.concatenate([[0], *sizes])),
+        columns=np.concatenate(columns, dtype=np.int64),
+        coefs=np.concatenate(values),
+        answers=done,
+        statuses=statuses,
+        ending=ending if n < n_points else None,
+        n_nodes=n_nodes,
+        n_descents=n_descents,
+    )
+
+
+def _take_rows(walk: Walk) -> Rows:
+    """Return the rows of points that are solved, compressed: their values, columns and sizes. They are free then."""
+    standing = walk.standing[0]
+    values, columns, bounds = compress_rows(walk.coefs[: standing.n_done - standing.n_taken])
+    standing.n_taken = standing.n_done
+    return values, columns, np.diff(bounds)
 
 
 def statuses_of(gaps: Vector, roundings: Vector, is_limited: Any, goal: float) -> tuple[Status, ...]:

@@ -8,20 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns
-from .._core.compress import compress_rows
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
-from .._core.gram_targets import Targets, fraction_inside, gap_at
+from .._core.gram_targets import Targets, claim_at, fraction_inside, gap_at
 from .._core.jit import kernel
-from .._core.moments import Matrix, Moments, Vector
+from .._core.moments import Matrix, Moments, Vector, null_model
 from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
+from .._core.samples import Mask, Samples, Weights, n_samples, rows_there
 from .._core.threads import Workers
+from ..problem.certificate import altered
 from ..problem.points import NO_COUNTS, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .centring import Centre, moments
 from .closing import sums_on_data
 from .folds import constant_columns, copied_columns
-from .follow import GramPath, follow_gram, statuses_of, targets_of
+from .follow import GramPath, follow_gram, rows_held, statuses_of, targets_of
 from .row_sums import RowSums
 
 # Where rounding may be more than this share of the null loss, fits are computed on the data.
@@ -33,10 +34,11 @@ class GramProblem(NamedTuple):
 
     moments: Moments
     centre: Centre
-    n_samples: int
+    n_samples: int  # of which the weight is not zero
+    total_weight: float  # the sum of the weights: lambda is so many times alpha
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
-    data: tuple[Columns, Vector] | None  # X and y of all these rows, to prove gaps that inner products cannot
-    by_columns: Callable[[Workers], Problem] | None  # the same problem on its columns, where points stay open
+    data: tuple[Columns, Vector, Samples] | None = None  # X and y on these samples, to prove gaps that products cannot
+    by_columns: Callable[[Workers], Problem] | None = None  # the same problem on its columns, where points stay open
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -56,12 +58,12 @@ class GramProblem(NamedTuple):
     @property
     def null_loss(self) -> float:
         """1/2 y'y, the loss of b = 0; one where y is zero."""
-        return 0.5 * self.moments.yy or 1.0
+        return null_model(self.moments).loss or 1.0
 
     @property
     def lambda_max(self) -> float:
         """The smallest penalty with a zero solution."""
-        return float(np.abs(self.moments.xty).max(initial=0.0))
+        return null_model(self.moments).lam
 
     @property
     def units(self) -> Units:
@@ -91,13 +93,23 @@ AnyProblem: TypeAlias = Problem | GramProblem
 
 
 def gram_problem(
-    sums: RowSums, X: Columns, y: Vector, rows: NDArray[np.int64], fit_intercept: bool, standardize: bool
+    sums: RowSums,
+    X: Columns,
+    y: Vector,
+    samples: Samples,
+    kept: Mask | None,
+    *,
+    fit_intercept: bool,
+    standardize: bool,
 ) -> GramProblem:
-    """Return the problem on some rows of the data, given the sums over these."""
+    """Return the problem on all samples or on those that are kept, given the sums over these."""
+    rows = rows_there(samples, kept)
+    total = math.fsum(samples.values[rows]) if isinstance(samples, Weights) else float(rows.size)
     constant = constant_columns(X, y, sums, rows, fit_intercept)
     found, centre = moments(sums, fit_intercept, standardize, constant)
     copies = copied_columns(X, found.gram, rows)
-    return GramProblem(found, centre, sums.n_rows, copies, (X, y) if rows.size == y.size else None, None)
+    data = (X, y, samples) if rows.size == n_samples(samples) else None
+    return GramProblem(found, centre, rows.size, total, copies, data)
 
 
 def solve_on_gram(
@@ -134,19 +146,18 @@ def solve_on_gram(
     for k, (n_active, n_iter, gap) in enumerate(zip(*numbers, strict=True)):
         ending = tell(k, n_active, n_iter, gap, done=True)
         if ending is not None and k + 1 < n_points:
-            return solved.first(k + 1)._replace(ending=ending)
+            return solved.between(0, k + 1)._replace(ending=ending)
     return solved
 
 
 def _solved_path(path: GramPath) -> SolvedPath:
     """Return the points with the columns that are active in them."""
-    coefs, columns, indptr = compress_rows(path.coefs)
     counts = np.zeros((len(path.answers), 4), np.int64)
     counts[:, 0] = path.answers["n_rounds"]
     return SolvedPath(
-        indptr=indptr.astype(np.int64),
-        columns=columns.astype(np.int64),
-        coefs=coefs,
+        indptr=path.indptr,
+        columns=path.columns,
+        coefs=path.coefs,
         sums=np.stack([path.answers[name] for name in ("qq", "qy", "l1")], axis=1),
         gaps=path.answers["gap"].copy(),
         counts=counts,
@@ -169,40 +180,53 @@ def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tu
     """Return the gap of the first point, infinite outside of the ball, q'y, q'r and the l1 norm."""
     magnitude, n_active, _ = magnitude_of(moments, b)
     sums = sums_of(moments, b, g, magnitude, n_active)
-    gap, _ = gap_at(targets.penalty, targets.values[0], sums)
+    gap, _ = gap_at(targets.penalty, targets.values[0], sums.bound, moments, b, g, sums)
     is_inside = fraction_inside(targets.penalty, targets.values[0], sums.l1) == 1.0
     return gap if is_inside else np.inf, sums.qy, sums.qr, sums.l1
 
 
 @kernel
-def claims(penalty: Penalty, values: Vector, sums: Matrix) -> Matrix:
+def claims(penalty: Penalty, values: Vector, moments: Moments, coefs: Matrix, corrs: Matrix, sums: Matrix) -> Matrix:
     """Return bounds of the gaps of points, and how much of them is rounding; `sums` has a row for each of `Sums`."""
     found = np.empty((2, values.size))
     for k in range(values.size):
         s = sums[:, k]
-        own = Sums(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10])
-        found[0, k], found[1, k] = gap_at(penalty, values[k], own)
+        own = Sums(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11])
+        found[0, k], found[1, k] = claim_at(penalty, values[k], own.bound, moments, coefs[k], corrs[k], own)
     return found
 
 
 def _prove_on_data(
     problem: GramProblem, targets: Targets, path: SolvedPath, roundings: Vector, goal: float, workers: Workers
 ) -> SolvedPath:
-    """Compute points once more that rounding has blurred, with residuals on the data: one pass for all of them."""
+    """Compute points once more that rounding has blurred, with residuals on the data: one pass for many of them."""
     is_blurred = (roundings > _BLURRED * problem.null_loss).tolist()
-    points = [k for k, status in enumerate(path.statuses) if status is Status.PRECISION or is_blurred[k]]
-    if not points or problem.data is None:
+    every = [k for k, status in enumerate(path.statuses) if status is Status.PRECISION or is_blurred[k]]
+    if problem.data is None:
         return path
+    statuses, n_together = list(path.statuses), rows_held(problem.moments.xty.size)
+    for first in range(0, len(every), n_together):
+        points = every[first : first + n_together]
+        for k, gap, status in zip(points, *_proved(problem, targets, path, points, goal, workers), strict=True):
+            if gap < path.gaps[k]:
+                path.gaps[k], statuses[k] = gap, status
+    return path._replace(statuses=tuple(statuses))
+
+
+def _proved(
+    problem: GramProblem, targets: Targets, path: SolvedPath, points: list[int], goal: float, workers: Workers
+) -> tuple[list[float], tuple[Status, ...]]:
+    """Return the gaps of some points by residuals on the data, and their statuses; fill in their sums."""
+    assert problem.data is not None
     weights = np.zeros((len(points), problem.moments.xty.size))
     for row, k in zip(weights, points, strict=True):
         support = slice(path.indptr[k], path.indptr[k + 1])
         row[path.columns[support]] = path.coefs[support]
-    sums = sums_on_data(*problem.data, problem.moments, problem.centre, weights, workers)
-    gaps, roundings = claims(targets.penalty, targets.values[points], np.array(sums))
+    (X, y, samples), values = problem.data, targets.values[points]
+    sums, corrs = sums_on_data(X, y, problem.moments, problem.centre, weights, workers, samples=samples)
+    if not np.isfinite(sums.rr).all():  # as inner products of the same columns were
+        raise altered()
+    gaps, roundings = claims(targets.penalty, values, problem.moments, weights, corrs, np.array(sums))
     path.sums[points, 0] = np.maximum(0.0, sums.qy - sums.yr + sums.rr)  # r = y - q
     path.sums[points, 1] = sums.qy
-    statuses = list(path.statuses)
-    for k, gap, status in zip(points, gaps, statuses_of(gaps, roundings, False, goal), strict=True):
-        if gap < path.gaps[k]:
-            path.gaps[k], statuses[k] = gap, status
-    return path._replace(statuses=tuple(statuses))
+    return gaps.tolist(), statuses_of(gaps, roundings, False, goal)

@@ -13,6 +13,7 @@ from .._core.columns import Columns, shape
 from .._core.csc import Csc
 from .._core.jit import kernel
 from .._core.moments import Matrix, Vector
+from .._core.samples import Samples, Unweighted, Weights, n_roundings, weight_vector
 from .._core.threads import Workers, one_blas_thread, physical_memory
 from ..data.frames import not_finite
 from ..problem.route import n_threads_of_sums
@@ -32,7 +33,7 @@ _ENLARGE, _REDUCE = 2.0**600, 2.0**-600
 
 
 class RowSums(NamedTuple):
-    """Inner products of the columns of [1, X, y] over some rows, in their coordinates.
+    """Inner products of the columns of [1, X, y] over some rows, in their coordinates and in the metric of weights.
 
     |products_ij - exact| <= gamma(n_ops) sqrt(norms2_i norms2_j): rounding is relative to the squared norms of the
     columns over all rows that ever took part, those that were subtracted included.
@@ -42,21 +43,24 @@ class RowSums(NamedTuple):
     coordinates: Coordinates
     norms2: Vector
     n_ops: int
+    n_rows: int  # of which the weight is not zero
+    is_weighted: bool = False  # else the total weight is the number of rows, without rounding
 
     @property
-    def n_rows(self) -> int:
-        """Over how many rows the sums are."""
-        return int(self.products[0, 0])
+    def total_weight(self) -> float:
+        """The sum of the weights of the rows."""
+        return float(self.products[0, 0])
 
     def plus(self, other: "RowSums") -> "RowSums":
         """Return the sums over the rows of both."""
         n_ops = max(self.n_ops, other.n_ops) + 1
-        return RowSums(self.products + other.products, self.coordinates, self.norms2 + other.norms2, n_ops)
+        products, norms2 = self.products + other.products, self.norms2 + other.norms2
+        return self._replace(products=products, norms2=norms2, n_ops=n_ops, n_rows=self.n_rows + other.n_rows)
 
     def minus(self, part: "RowSums") -> "RowSums":
         """Return the sums over the rows that are not in `part`; their error is relative to the norms over all rows."""
         n_ops = self.n_ops + part.n_ops + 1
-        return RowSums(self.products - part.products, self.coordinates, self.norms2, n_ops)
+        return self._replace(products=self.products - part.products, n_ops=n_ops, n_rows=self.n_rows - part.n_rows)
 
 
 def row_sums(
@@ -66,21 +70,30 @@ def row_sums(
     workers: Workers,
     fold_of: Rows | None = None,
     feature_names: tuple[str, ...] | None = None,
+    *,
+    samples: Samples | None = None,
 ) -> list[RowSums]:
     """Return the sums over all rows, or over the rows of every fold (`fold_of`), in the same coordinates.
 
-    Columns are shifted only if they will be centred. NaN or infinity in X is a ValueError that names the columns.
+    Rows of weight zero are not read, others are multiplied by the roots of their weights. Columns are shifted only if
+    they will be centred. NaN or infinity in X is a ValueError that names the columns.
     """
     m, p = shape(X)
     may_shift = np.full(p + 2, fit_intercept)
     may_shift[0] = False
     if isinstance(X, Csc):  # where a number is absent, the mean is no more than sqrt(m) spreads
         may_shift[1:-1] &= np.diff(X.indptr) == m
-    coordinates = choose_coordinates(X, y, some_rows(m), may_shift)
+    samples = Unweighted(m) if samples is None else samples
+    n_folds, rows = 1 if fold_of is None else int(fold_of.max()) + 1, some_rows(m)
+    if not isinstance(samples, Unweighted):
+        there = weight_vector(samples) > 0.0
+        fold_of = np.where(there, 0 if fold_of is None else fold_of, -1)
+        rows = np.flatnonzero(there)[some_rows(int(np.count_nonzero(there)))]
+    coordinates = choose_coordinates(X, y, rows, may_shift)
     for _ in range(_MOST_PASSES):
-        products = [np.zeros((p + 2, p + 2)) for _ in range(1 if fold_of is None else int(fold_of.max()) + 1)]
+        products = [np.zeros((p + 2, p + 2)) for _ in range(n_folds)]
         vanished = np.zeros(p + 2, np.bool_)
-        n_ops = _add_rows(X, y, coordinates, fold_of, workers, products=products, vanished=vanished)
+        n_ops = _add_rows(X, y, coordinates, fold_of, samples, workers, products=products, vanished=vanished)
         with np.errstate(all="ignore"):
             squares: Vector = np.sum([sums.diagonal() for sums in products], axis=0)
             totals: Vector = np.sum([sums[0] for sums in products], axis=0)
@@ -90,7 +103,10 @@ def row_sums(
         coordinates = better
     if not np.isfinite(squares[1:-1]).all():  # whatever columns are scaled by
         raise not_finite(feature_names, ~np.isfinite(squares[1:-1]))
-    return [RowSums(sums, coordinates, sums.diagonal().copy(), n_ops) for sums in products]
+    n_rows = [m] if fold_of is None else np.bincount(fold_of[fold_of >= 0], minlength=n_folds).tolist()
+    found = zip(products, n_rows, strict=True)
+    is_weighted = isinstance(samples, Weights)
+    return [RowSums(sums, coordinates, sums.diagonal().copy(), n_ops, n, is_weighted) for sums, n in found]
 
 
 def better_coordinates(
@@ -118,6 +134,7 @@ def _add_rows(
     y: Vector,
     coordinates: Coordinates,
     fold_of: Rows | None,
+    samples: Samples,
     workers: Workers,
     *,
     products: list[Matrix],
@@ -129,8 +146,8 @@ def _add_rows(
     if isinstance(X, Csc) and not is_small and is_sparse_enough(int(X.indptr[-1]), m, p):
         for fold, sums in enumerate(products):
             kept = None if fold_of is None else fold_of == fold
-            n_ops = sum_sparse_rows(X, y, coordinates, kept, workers, products=sums, vanished=vanished)
-        return n_ops
+            n_ops = sum_sparse_rows(X, y, coordinates, kept, samples, workers, products=sums, vanished=vanished)
+        return n_ops + n_roundings(samples)
     pieces = [Piece(0, np.arange(m))] if is_small and fold_of is None else cut_folds(m, p, fold_of)
     most = max(piece.rows.size for piece in pieces)
     left = iter(pieces)
@@ -140,11 +157,12 @@ def _add_rows(
             workers,
             min(len(pieces), n_threads_of_sums(p, physical_memory())),
             take=lambda _: next(left, None),
-            compute=lambda piece, room: room.multiply(X, y, piece.rows, coordinates),
+            compute=lambda piece, room: room.multiply(X, y, piece.rows, coordinates, samples),
             add=lambda piece, room: room.add_to(products[piece.fold], vanished),
             make_room=lambda: RowBlock(most, is_small=is_small),
         )
-    return most + len(pieces) + 2  # in a block, of all blocks, and the shifts of both columns
+    # In a block, of all blocks, the shifts of both columns, and the weights.
+    return most + len(pieces) + 2 + n_roundings(samples)
 
 
 class RowBlock:
@@ -154,8 +172,8 @@ class RowBlock:
         self._n_rows, self._is_small = n_rows, is_small
         self.block = self.products = np.empty((0, 0))
 
-    def multiply(self, X: Columns, y: Vector, rows: Rows, coordinates: Coordinates) -> None:
-        """Compute the products over some rows."""
+    def multiply(self, X: Columns, y: Vector, rows: Rows, coordinates: Coordinates, samples: Samples) -> None:
+        """Compute the products over some rows, none of weight zero."""
         n = coordinates.shifts.size
         if len(self.block) != n:
             self.block, self.products = np.empty((n, self._n_rows)), np.empty((n, n))
@@ -164,6 +182,9 @@ class RowBlock:
         with np.errstate(all="ignore"):  # threads have their own; what is not finite is found on the diagonal
             coordinates.place(y[None, rows], block[-1:], slice(-1, None))
             values = read_block(X, rows, coordinates, self.block[1:-1])
+            if isinstance(samples, Weights):  # never where the values lie, which may be X
+                values = np.multiply(values, samples.roots[rows], out=block[1:-1])
+                block[:: n - 1] *= samples.roots[rows]
             if self._is_small:
                 block[1:-1] = values
                 _multiply_small(self.block, rows.size, self.products)

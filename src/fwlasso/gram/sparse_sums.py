@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from .._core.csc import Csc
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
+from .._core.samples import Samples, Unweighted, Weights, root
 from .._core.threads import Workers
 from .blocks import Coordinates, Mask
 
@@ -47,6 +48,7 @@ def sum_sparse_rows(
     y: Vector,
     coordinates: Coordinates,
     kept: Mask | None,
+    samples: Samples,
     workers: Workers,
     *,
     products: Matrix,
@@ -61,6 +63,9 @@ def sum_sparse_rows(
     kept = np.ones(m, np.bool_) if kept is None else kept
     with np.errstate(all="ignore"):
         response = coordinates.place(y[None], np.empty((1, m)), slice(-1, None))[0] * kept
+    own = samples if isinstance(samples, Weights) else Unweighted(m)  # all that are kept count alike
+    if isinstance(own, Weights):
+        response *= own.roots
     n_entries = int(X.indptr[-1])
     n_rows = int(min(m, _MOST_ROWS, 1 + m * _BLOCK_ENTRIES // max(1, n_entries)))
     begin, end = X.indptr[:-1].astype(np.int64), np.empty(p, np.int64)
@@ -69,11 +74,11 @@ def sum_sparse_rows(
         n_new = _find_ends(X.indices, X.indptr, begin, lo + n_rows, end)
         if n_new > block.values.size:
             block = _make_block(n_rows, p, n_new)
-        _fill(X.data, X.indices, begin, end, lo, kept, *coordinates, block)
-        workers.map(partial(_multiply, block, lo, response, products), _ranges(p))
+        _fill(own, X.data, X.indices, begin, end, lo, kept, *coordinates, block)
+        workers.map(partial(_multiply, own, block, lo, response, products), _ranges(p))
         begin, end = end, begin
-    products[0, 0] = np.count_nonzero(kept)
-    products[-1, 0] = np.sum(response)
+    products[0, 0] = np.sum(own.values[kept]) if isinstance(own, Weights) else np.count_nonzero(kept)
+    products[-1, 0] = np.sum(response * own.roots) if isinstance(own, Weights) else np.sum(response)
     with np.errstate(all="ignore"):
         products[-1, -1] = np.sum(response**2)
     products[-1, 1:-1] = products[1:-1, -1]
@@ -110,6 +115,7 @@ def _find_ends(indices: NDArray[Any], indptr: NDArray[Any], begin: Integers, hi:
 
 @kernel_in_order
 def _fill(
+    samples: Samples,
     data: NDArray[Any],
     indices: NDArray[Any],
     begin: Integers,
@@ -120,7 +126,10 @@ def _fill(
     scales: Vector,
     block: _Block,
 ) -> None:
-    """Turn the entries from `begin` to `end` of every column to rows, counted from `lo`, in their coordinates."""
+    """Turn the entries from `begin` to `end` of every column to rows, counted from `lo`, in their coordinates.
+
+    They are multiplied by the roots of the weights.
+    """
     row_starts, columns, values, column_starts, rows, ends = block
     for i in range(row_starts.size):
         row_starts[i] = 0
@@ -143,13 +152,16 @@ def _fill(
                 place = free[rows[at]]
                 free[rows[at]] = place + 1
                 columns[place] = j
-                values[place] = data[k] * scales[1 + j] - shifts[1 + j] * scales[1 + j]
+                value = data[k] * scales[1 + j] - shifts[1 + j] * scales[1 + j]
+                values[place] = value * root(samples, indices[k])
                 ends[at] = place + 1
                 at += 1
 
 
 @kernel_in_order
-def _multiply(block: _Block, lo: int, response: Vector, products: Matrix, first: int, last: int) -> None:
+def _multiply(
+    samples: Samples, block: _Block, lo: int, response: Vector, products: Matrix, first: int, last: int
+) -> None:
     """Add to the products of columns first..last with 1, with y, and with the columns up to themselves."""
     row_starts, columns, values, column_starts, rows, ends = block
     one = np.uintp(1)  # unsigned indices spare numba's test for negative ones
@@ -158,7 +170,7 @@ def _multiply(block: _Block, lo: int, response: Vector, products: Matrix, first:
         for k in range(np.uintp(column_starts[a]), np.uintp(column_starts[a + 1])):
             i, stop = np.uintp(rows[k]), np.uintp(ends[k])
             value = values[stop - one]
-            out[0] += value
+            out[0] += value * root(samples, lo + i)
             out[out.size - 1] += value * response[lo + i]
             for e in range(np.uintp(row_starts[i]), stop):
                 out[np.uintp(columns[e]) + one] += value * values[e]

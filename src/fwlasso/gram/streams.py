@@ -1,8 +1,8 @@
-"""Rows that come from a file, summed up as they come: in dense blocks, or entry by entry."""
+"""Rows that come from a source, such as a file, summed up as they come: in dense blocks, or entry by entry."""
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,24 @@ from numpy.typing import NDArray
 from .._core.dense import Dense
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
+from .._core.samples import Unweighted
 from .._core.threads import Workers, one_blas_thread
-from ..datasets.arrow_files import Block
-from ..datasets.libsvm_rows import TextRows
 from .blocks import BLOCK_ROWS, Coordinates, Mask, Rows, add_in_order, choose_coordinates
 from .row_sums import RowBlock, RowSums
 from .sparse_sums import is_sparse_enough, mirror
 
-Batch = Block | TextRows
+
+class EntryRows(NamedTuple):
+    """Some rows of [y, X], of which the numbers in X that are not zero are listed row by row."""
+
+    targets: Vector
+    row_ends: Rows  # where the entries of a row end
+    columns: NDArray[Any]
+    values: NDArray[Any]
+
+
+#: Some rows that a source yields: X by column and y, or the entries of X and y.
+Batch: TypeAlias = tuple[Matrix, Vector] | EntryRows
 
 # Rows that tell where a column lies.
 _SAMPLE_ROWS = 256
@@ -25,12 +35,12 @@ _SAMPLE_ROWS = 256
 
 def response_of(batch: Batch) -> Vector:
     """Return the response of some rows."""
-    return batch.targets if isinstance(batch, TextRows) else batch[1]
+    return batch.targets if isinstance(batch, EntryRows) else batch[1]
 
 
 def n_columns(batch: Batch) -> int:
     """Return how many columns of X some rows have, as far as can be seen."""
-    return int(batch.columns.max(initial=-1)) + 1 if isinstance(batch, TextRows) else len(batch[0])
+    return int(batch.columns.max(initial=-1)) + 1 if isinstance(batch, EntryRows) else len(batch[0])
 
 
 class Stream:
@@ -45,7 +55,7 @@ class Stream:
         """Add all rows, in the way that suits the first of them."""
         first = next(batches)
         batches = itertools.chain([first], batches)
-        n_entries = first.values.size if isinstance(first, TextRows) else first[0].size
+        n_entries = first.values.size if isinstance(first, EntryRows) else first[0].size
         if is_sparse_enough(n_entries, response_of(first).size, n_columns(first)):
             self._add_entries(batches, workers)
         else:
@@ -64,7 +74,7 @@ class Stream:
         def compute(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             parts, coordinates = taken
             values, y = _put_together(parts, coordinates.shifts.size - 2)
-            room.multiply(Dense(values), y, np.arange(y.size), coordinates)
+            room.multiply(Dense(values), y, np.arange(y.size), coordinates, Unweighted(y.size))
 
         def add(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             self._widen(taken[1].shifts.size)
@@ -83,9 +93,9 @@ class Stream:
 
         def add(taken: tuple[Batch, Coordinates], _: None) -> None:
             rows, coordinates = taken
-            assert isinstance(rows, TextRows)
+            assert isinstance(rows, EntryRows)
             self._widen(coordinates.shifts.size)
-            _add_rows(*rows[:4], *coordinates, self._products, of_y, self._n_entries, self.vanished)
+            _add_rows(*rows, *coordinates, self._products, of_y, self._n_entries, self.vanished)
 
         add_in_order(workers, 2, take, lambda _rows, _room: None, add, lambda: None)
         _close_block(of_y, self._products)
@@ -122,6 +132,7 @@ class Stream:
             coordinates=self._coordinates.widened(len(self._products) - 2),
             norms2=self._products.diagonal().copy(),
             n_ops=int(max(self._n_entries.max(), BLOCK_ROWS + self._n_blocks)) + 2,
+            n_rows=int(self._products[0, 0]),
         )
 
 
@@ -144,26 +155,25 @@ def _cut(batches: Iterator[Batch], n_rows: int) -> Iterator[list[Batch]]:
 
 def _part(batch: Batch, lo: int, hi: int) -> Batch:
     """Return some rows of a batch."""
-    if not isinstance(batch, TextRows):
+    if not isinstance(batch, EntryRows):
         return batch[0][:, lo:hi], batch[1][lo:hi]
     begin, row_ends = batch.row_ends[lo - 1] if lo else 0, batch.row_ends[lo:hi]
-    return TextRows(
+    return EntryRows(
         targets=batch.targets[lo:hi],
         row_ends=row_ends - begin,
         columns=batch.columns[begin : row_ends[-1]],
         values=batch.values[begin : row_ends[-1]],
-        queries=batch.queries,
     )
 
 
 def _put_together(parts: list[Batch], p: int) -> tuple[Matrix, Vector]:
     """Return p columns of X, by column, and y."""
     y = np.concatenate([response_of(part) for part in parts])
-    if len(parts) == 1 and not isinstance(parts[0], TextRows):
+    if len(parts) == 1 and not isinstance(parts[0], EntryRows):
         return parts[0]
     values, at = np.zeros((p, y.size)), 0
     for part in parts:
-        if isinstance(part, TextRows):
+        if isinstance(part, EntryRows):
             _scatter(part.row_ends, part.columns, part.values, at, values)
         else:
             values[:, at : at + part[1].size] = part[0]

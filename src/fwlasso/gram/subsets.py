@@ -1,12 +1,14 @@
 """Paths on parts of the rows by their inner products: one pass for all folds."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.moments import Vector
+from .._core.samples import as_samples
 from .._core.threads import Workers
 from ..data.inputs import Data
 from .blocks import Mask
@@ -28,21 +30,29 @@ class GramSubsets:
     """
 
     def __init__(
-        self, data: Data, masks: Sequence[Mask], fit_intercept: bool, standardize: bool, workers: Workers
+        self,
+        data: Data,
+        masks: Sequence[Mask],
+        fit_intercept: bool,
+        standardize: bool,
+        workers: Workers,
+        *,
+        weights: NDArray[Any] | None = None,
     ) -> None:
         X, y = data.design.columns, data.response
         self._X, self._y, self._masks = X, y, masks
-        self._units = fit_intercept, standardize
+        self._samples = as_samples(y.size, weights)
+        self._fit_intercept, self._standardize = fit_intercept, standardize
         self._workers = workers
         self._centres: dict[int, Centre] = {}
         self._left_out: dict[int, RowSums | None] = {}
         fold_of, self._are_folds = _folds_of(masks, y.size)
-        self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names)
+        self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names, samples=self._samples)
         self._total = total_sums(self._folds)
 
     def whole(self) -> GramProblem:
         """Return the problem on all rows."""
-        return gram_problem(self._total, self._X, self._y, np.arange(self._y.size), *self._units)
+        return self._problem(self._total, None)
 
     def part(self, k: int) -> GramProblem:
         """Return the problem on the rows of a mask."""
@@ -51,12 +61,17 @@ class GramSubsets:
         elif self._masks[k].all():
             kept, left_out = self._total, None
         else:
+            fold_of = (~self._masks[k]).astype(np.int64)
             kept, left_out = row_sums(
-                self._X, self._y, self._units[0], self._workers, (~self._masks[k]).astype(np.int64)
+                self._X, self._y, self._fit_intercept, self._workers, fold_of, samples=self._samples
             )
-        problem = gram_problem(kept, self._X, self._y, np.flatnonzero(self._masks[k]), *self._units)
+        problem = self._problem(kept, self._masks[k])
         self._centres[k], self._left_out[k] = problem.centre, left_out
         return problem
+
+    def _problem(self, sums: RowSums, kept: Mask | None) -> GramProblem:
+        units = {"fit_intercept": self._fit_intercept, "standardize": self._standardize}
+        return gram_problem(sums, self._X, self._y, self._samples, kept, **units)
 
     def squared_errors(self, k: int, scaled_coefs: sp.csc_array) -> Vector | None:
         """Return mean squared errors of models on rows that a mask leaves out; None if the data tell them better."""

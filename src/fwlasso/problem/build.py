@@ -14,6 +14,7 @@ from .._core.columns import (
     column_entry,
     column_moments,
     dot_column,
+    fetch_listed,
     nbytes,
     read_only,
     samples,
@@ -24,10 +25,10 @@ from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.problem import Problem, Units
-from .._core.samples import inner, n_samples, sample_vector, total_weight, weight, weight_vector
+from .._core.samples import Mask, as_samples, inner, n_samples, sample_vector, total_weight, weight, weight_vector
 from .._core.standardized import Shifted, Standardized
 from .._core.threads import Workers, even_cuts
-from .._core.weighted import weighted
+from .._core.weighted import weight_of_others, weighted
 from ..data.design import Design
 from ..data.frames import columns_named, not_finite
 
@@ -46,16 +47,18 @@ def build_problem(
     fit_intercept: bool,
     standardize: bool,
     workers: Workers,
+    kept: Mask | None = None,
+    *,
     weights: NDArray[Any] | None = None,
 ) -> Problem:
-    """Read all columns once and return the problem, of all samples alike or with weights; zero leaves a sample out.
+    """Read all columns once and return the problem, on all samples or those that are kept, alike or with weights.
 
+    A weight of zero leaves a sample out, and whole numbers are repetitions: lambda is alpha times the sum of weights.
     `fit_intercept` centres the columns and y. `standardize` scales every column to a mean square of one (about
     its mean with an intercept, about zero without), so that z_j'z_j = m. Constant columns become zero columns: those
     whose largest number is their smallest.
     """
-    weights = None if weights is None else np.asarray(weights, np.float64)
-    columns = weighted(design.columns, weights)
+    columns = weighted(design.columns, as_samples(design.n_samples, weights, kept))
     m, p = shape(columns)
     total = total_weight(samples(columns))
     response, y_size, units = _as_centred(y, weight_vector(samples(columns)), fit_intercept, standardize)
@@ -150,7 +153,9 @@ def _far_columns(ratio: float, means: Vector, norms: Vector) -> NDArray[np.int64
 @kernel
 def _summarize(X: Columns, columns: NDArray[np.int64], y: Vector, means: Vector, norms: Vector, xty: Vector) -> None:
     """Fill the mean of some columns, the root of their sum of squares about it, and x_j'y."""
-    for j in columns:
+    for k in range(columns.size):
+        j = columns[k]
+        fetch_listed(X, columns, k)
         means[j], squares = column_moments(X, j)
         norms[j] = _small_norm(X, j, means[j]) if squares < _TINY_SQUARES else np.sqrt(squares)
         xty[j] = dot_column(X, j, y)
@@ -166,7 +171,7 @@ def _small_norm(X: Columns, j: int, mean: float) -> float:
         weight_there += weight(own, i)
         if weight(own, i) > 0.0:
             largest = max(largest, abs(value - mean))
-    of_others = total_weight(own) - weight_there  # of a sparse column: zeros
+    of_others = weight_of_others(own, X, j, weight_there)  # of a sparse column: zeros
     largest = max(largest, abs(mean)) if of_others > 0.0 else largest
     if largest == 0.0:
         return 0.0

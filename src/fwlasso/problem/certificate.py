@@ -12,7 +12,8 @@ centred, `largest` the largest of them, y_size that of y, and r the residual *as
 - On the primal side ||r - (y - X a)|| <= e = gamma(n + 12) (y_size + sum |a_k| w_k) + gamma(2 m + 8) ||r||, n active
   columns: one rounding each for a term and its sum, some for entries that are shifted, centred and scaled, and the
   constant that is taken off. Constants do not count: columns and y are orthogonal to them. Standardised columns have
-  f_k gamma(m + 8) in the middle term, too.
+  f_k gamma(m + 8) in the middle term, too. Weights of the samples are four roundings more in all of these, see
+  `_core/samples`; norms and products are those of their metric, in which nothing else changes.
 - y'r and r'r are off by gamma(m + 8) of y_size ||r|| and ||r||^2.
 - So the residual of the coefficients, which anybody can compute again, has a norm of at most ||r|| + e, products with
   the columns of at most M + E + largest e, and one with y of at least y'r - ||y|| e. The gap is that of these.
@@ -25,8 +26,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
+from .._core.costs import larger
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import by_type, kernel
 from .._core.losses import Squared
@@ -34,8 +37,10 @@ from .._core.moments import rounding_bound as gamma
 from .._core.objective import duality_gap
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
-from .._core.samples import inner, sample_vector
+from .._core.samples import inner, n_roundings, sample_vector
 from .._core.threads import Workers
+
+_NO_COLUMNS = np.empty(0, np.int64)
 
 
 class Evidence(NamedTuple):
@@ -47,6 +52,15 @@ class Evidence(NamedTuple):
     error: float  # e: at least ||r - (y - X a)||, but for constants
     r_size: float  # at least ||r||: what the rounding of M is relative to
     max_corr: float  # M: ||X'r||_inf up to E, or a bound of it
+
+    def bounded_by(self, tops: Vector) -> "Evidence":
+        """Return it with another bound of the correlations, see `costs.take_in`."""
+        return self._replace(max_corr=float(tops[0]))
+
+    @property
+    def apart(self) -> tuple[NDArray[np.int64], float]:
+        """Columns that the objective looks at itself, none, and what rounding may add to others: it is added later."""
+        return _NO_COLUMNS, 0.0
 
     def mix(self, other: "Evidence", t: float, cross: float) -> "Evidence":
         """Return what is known of (1 - t) a + t a', given r'r' = `cross`."""
@@ -73,13 +87,14 @@ def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, ma
 
     Sizes are those of their columns, before these are centred.
     """
-    m, samples, magnitudes = problem.n_samples, problem.samples, np.abs(coefs)
+    m, own, magnitudes = problem.n_samples, problem.samples, np.abs(coefs)
     with np.errstate(over="ignore", invalid="ignore"):
-        rr, yr = inner(samples, residual, residual), inner(samples, problem.y, residual)
+        rr, yr = inner(own, residual, residual), inner(own, problem.y, residual)
         l1, size = float(np.add.reduce(magnitudes)), float(sizes @ magnitudes)
     r_size = math.sqrt(rr) * (1.0 + 1e-8)
-    n_ops = coefs.size + 12 + (m if problem.units.standardized else 0)
-    error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8) * r_size
+    n_more = n_roundings(own)
+    n_ops = coefs.size + 12 + n_more + (m if problem.units.standardized else 0)
+    error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8 + n_more) * r_size
     return Evidence(rr, yr, l1, error, r_size, max_corr)
 
 
@@ -102,8 +117,8 @@ def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
     gap = proved_gap(problem, penalty, known)
     if gap == math.inf:
         return Claim(gap, 0.0)
-    # In truth the residual, and with it M, may be as much smaller as rounding has moved them.
-    moved = min(_corr_error(problem, known) + problem.largest * known.error, 0.999 * known.max_corr)
+    # In truth the residual, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
+    moved = min(_corr_error(problem, known) + problem.largest * known.error, known.max_corr)
     return Claim(gap, gap - max(0.0, _gap(penalty, problem, known, -moved, 0.0)))
 
 
@@ -145,13 +160,41 @@ def _blur(problem: Problem, error: float) -> float:
 def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:
     """Return ||X'r||_inf for every one of some residuals, in one pass over the data.
 
-    Infinite where ||r|| is not finite: max() passes over what is not a number. Where it is, all products are.
+    Infinite where ||r|| is not finite. Where it is, all products are, or X has changed: that is a ValueError.
     """
     together, n = stack(X, residuals), len(residuals)
     found = workers.sweep(lambda lo, hi: _max_correlations(X, together, lo, hi), column_chunks(X, n))
-    with np.errstate(over="ignore"):
-        known = [np.isfinite(np.sum(r[:-1] ** 2)) for r in residuals]
-    return np.where(known, np.max(found, axis=0)[:n], np.inf)
+    largest: Vector = np.max(found, axis=0)[:n]
+    refuse_altered(largest, residuals)
+    known = _are_finite(residuals)
+    if not known.all():
+        refuse_altered_columns(X, residuals[0].size - 1, workers)
+    return np.where(known, largest, np.inf)
+
+
+def refuse_altered_columns(X: Columns, n_rows: int, workers: Workers) -> None:
+    """Raise a ValueError if a column is not finite any more: it may be why a residual is not."""
+    max_correlations(X, [sample_vector(np.ones(n_rows))], workers)
+
+
+def refuse_altered(largest: Vector, residuals: Sequence[Vector]) -> None:
+    """Raise a ValueError if residuals of a finite norm have correlations that are not finite.
+
+    The first pass has found finite norms of all columns: they are no more what they were.
+    """
+    if not np.isfinite(largest).all() and (~np.isfinite(largest) & _are_finite(residuals)).any():
+        raise altered()
+
+
+def altered() -> ValueError:
+    """Return the error for columns that were finite in the first pass, and are not any more."""
+    what = "it contains NaN or infinity now, and did not when it was read first"
+    return ValueError(f"X was altered while the path was computed: {what}")
+
+
+def _are_finite(residuals: Sequence[Vector]) -> NDArray[np.bool_]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array([np.isfinite(np.sum(r[:-1] ** 2)) for r in residuals])
 
 
 @kernel
@@ -160,7 +203,7 @@ def _max_correlations(X: Columns, residuals: Vectors, lo: int, hi: int) -> Vecto
     for j in range(lo, hi):
         dot_each(X, j, residuals, corrs)
         for k in range(corrs.size):
-            largest[k] = max(largest[k], abs(corrs[k]))
+            largest[k] = larger(largest[k], abs(corrs[k]))
     return largest
 
 
@@ -169,6 +212,7 @@ def residual(problem: Problem, iterate: Iterate) -> Vector:
     return sample_vector(problem.y[:-1] - iterate.scale * iterate.fitted[:-1])
 
 
+@np.errstate(over="ignore")
 def estimate_gap(problem: Problem, penalty: Penalty, iterate: Iterate, max_corr: float) -> float:
     """Return the gap of `iterate` by its own numbers S and F, which a solver goes by: no claim, as these may drift."""
     gap = float(duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), max_corr))

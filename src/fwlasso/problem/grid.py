@@ -5,24 +5,31 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.problem import Units, in_user_units
-from ..data.checks import check
+from ..data.checks import check, check_kind
 
+#: Accuracy of the solution at eps lambda_max that ends an automatic grid of radii, relative to 1/2 ||y||^2.
+RADIUS_GAP = 1e-6
+#: That of the empty model is (1 - eps)^2: from here on it may be taken for the solution, and the end for zero.
+MOST_EPS_OF_RADII = 1.0 - 2.0 * RADIUS_GAP**0.5
 #: Stands for all numbers beyond float64.
 LARGEST = float(np.finfo(np.float64).max)
 # A ball that is smaller has room for no coefficient that float64 holds exactly: it is one point.
 _LEAST_RADIUS = 1e-290
 _MOST_POINTS = 10**9
+# What is smaller is no normal number, and zero to a processor that flushes such numbers.
+_LEAST_PENALTY = float(np.finfo(np.float64).tiny)
 
 
 class Scaled(Protocol):
     """What a grid needs of a problem."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples and of features."""
+    def total_weight(self) -> float:
+        """The sum of the weights of the samples."""
 
     @property
     def null_loss(self) -> float:
@@ -54,6 +61,7 @@ def as_grid(values: Any, name: str) -> int | Vector:
         if int(values) > _MOST_POINTS:
             raise ValueError(f"{name}: {values} points are more than memory holds")
         return int(values)
+    check_kind(name, values)
     try:
         given = np.atleast_1d(np.asarray(values))
     except (TypeError, ValueError):
@@ -70,11 +78,21 @@ def as_grid(values: Any, name: str) -> int | Vector:
 
 
 def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
-    """Return penalties lambda = m alpha; automatic ones go from lambda_max to eps lambda_max."""
-    m, _ = problem.shape
+    """Return penalties lambda = m alpha, m the total weight; automatic ones go from lambda_max to eps lambda_max.
+
+    What is not a normal number in the units of the solver is zero: see `n_vanished`.
+    """
     if isinstance(alphas, int):
-        return log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
-    return _in_solver_units(m * alphas, problem.units.penalty_power)
+        values = log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
+    else:
+        digits, powers = np.frexp(alphas)  # m alpha may be beyond float64, where lambda in the solver's units is not
+        values = _in_solver_units(problem.total_weight * digits, powers + problem.units.penalty_power)
+    return np.where(values < _LEAST_PENALTY, 0.0, values)
+
+
+def n_vanished(problem: Scaled, alphas: Vector) -> int:
+    """Return how many alphas are not zero, but are for the solver; a processor may take them for zero as well."""
+    return int(np.count_nonzero((alphas.view(np.int64) > 0) & (penalty_grid(problem, alphas, 1.0) == 0.0)))
 
 
 def radius_grid(problem: Scaled, radii: Vector) -> Vector:
@@ -97,7 +115,7 @@ def radius_excess(problem: Scaled, radii: int | Vector, values: Vector) -> Vecto
     return excess
 
 
-def _in_solver_units(values: Vector, power: int) -> Vector:
+def _in_solver_units(values: Vector, power: int | NDArray[np.int32]) -> Vector:
     """Return 2^power values; what is beyond float64 is beyond all solutions, and the largest number is, too."""
     with np.errstate(over="ignore"):
         return np.minimum(np.ldexp(values, power), LARGEST)
@@ -106,14 +124,14 @@ def _in_solver_units(values: Vector, power: int) -> Vector:
 def user_values(problem: Scaled, grid_name: str, values: Vector) -> Vector:
     """Return alphas or radii as users have them, given penalties lambda or radii as the solver has them."""
     if grid_name == "alphas":
-        return in_user_units(values / problem.shape[0], -problem.units.penalty_power)
+        return in_user_units(values / problem.total_weight, -problem.units.penalty_power)
     return in_user_units(values, problem.units.coef_power)
 
 
 def null_objective(problem: Scaled) -> float | None:
     """Return 1/(2m) ||y||^2 as users have y, the objective of the empty model; None if it is beyond float64."""
     with np.errstate(over="ignore", under="ignore"):
-        found = float(np.ldexp(problem.null_loss / problem.shape[0], -2 * problem.units.y_power))
+        found = float(np.ldexp(problem.null_loss / problem.total_weight, -2 * problem.units.y_power))
     return found if found <= LARGEST else None
 
 

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Matrix, Vector, column_chunks, count_entries, stack
-from .._core.problem import Problem
+from .._core.costs import Cost, at_columns, fill_pulls
+from .._core.problem import Problem, sizes_of
 from .._core.samples import Samples
 from .._core.sweeps import (
+    Asked,
     Indices,
     Ratios,
     correlate_all,
@@ -21,8 +23,10 @@ from .._core.sweeps import (
     fill_norms,
     find_above,
     find_near,
+    sum_tops,
 )
 from .._core.threads import Workers, even_cuts
+from .certificate import refuse_altered
 
 
 class Probe(NamedTuple):
@@ -30,8 +34,8 @@ class Probe(NamedTuple):
 
     residual: Vector  # a sample vector
     lam: float
-    columns: Indices  # in increasing order
-    shifts: Vector  # taken off the correlations of these columns: bend a; none for L1
+    apart: Indices  # columns, in increasing order, that the objective looks at itself
+    blur: float  # what rounding may add to correlations
 
 
 class Summary(NamedTuple):
@@ -46,8 +50,8 @@ class Summary(NamedTuple):
 class Correlated(NamedTuple):
     """What some columns say about some probes."""
 
-    max_corrs: Vector  # max(lam, |z_j'r|) of every probe
-    violators: Indices  # with |z_j'r| > lam for one of them, in increasing order
+    tops: Matrix  # what bounds the correlations of every probe, see `costs.take_in`; largest ones are lambda at least
+    violators: Indices  # with a pull above lambda for one of them, in increasing order
 
 
 class Taken(NamedTuple):
@@ -57,7 +61,12 @@ class Taken(NamedTuple):
     at: Indices
     xty: Vector  # z_j'y
     norms2: Vector  # z_j'z_j
-    sizes: Vector  # before they were centred: what rounding is relative to
+    cost: Cost
+
+    @property
+    def sizes(self) -> Vector:
+        """Their norms before they were centred: what rounding is relative to."""
+        return sizes_of(self.X, self.at, self.norms2)
 
     @property
     def n_entries(self) -> Indices:
@@ -73,21 +82,24 @@ class ColumnPass(Protocol):
     n_multiplied: int  # their entries, each as often as there were residuals
 
     def zero(self, residual: Vector | None) -> float:
-        """Return the largest correlation at a = 0; no residual: it is y, and nothing is read."""
+        """Return the largest pull at a = 0; no residual: it is y, and nothing is read."""
 
-    def begin(self, lam: float, unit: float, bend: float) -> float:
+    def zero_tops(self, lam: float, blur: float) -> Vector:
+        """Return what bounds the correlations at a = 0, for this lambda; nothing is read."""
+
+    def begin(self, lam: float, unit: float) -> float:
         """Let a = 0 be the first anchor, at this lambda; return how much larger norms in memory are than those of z_j.
 
-        Distances will be in these units, and the squares of norms larger by `bend`.
+        Distances will be in these units.
         """
 
-    def correlate(self, probes: Sequence[Probe]) -> Vector:
-        """Read all columns once: return the largest correlation of every probe, and make anchors of them.
+    def correlate(self, probes: Sequence[Probe]) -> Matrix:
+        """Read all columns once: return what bounds the correlations of every probe, and make anchors of them.
 
         Their lambdas decrease, and are below those before.
         """
 
-    def insert(self, probes: Sequence[Probe]) -> Vector:
+    def insert(self, probes: Sequence[Probe]) -> Matrix:
         """Read all columns once, for probes that become anchors among those before, as `correlate` does."""
 
     def restart(self) -> None:
@@ -130,43 +142,59 @@ class LocalPass(ColumnPass):
         if residual is None:
             return self._problem.lambda_max
         self._ratios, self._ceiling = (np.zeros(self._corrs.size, np.float32) for _ in range(2))
-        (largest,) = self._read_all([Probe(residual, 1.0, np.empty(0, np.int64), np.empty(0))], self._ratios)
+        tops = self._read_all([Probe(residual, 1.0, np.empty(0, np.int64), 0.0)], self._ratios)
         self._corrs = self._ratios
-        return float(largest)
+        return float(np.max(tops[0, :2]))
 
-    def begin(self, lam: float, unit: float, bend: float) -> float:
+    def zero_tops(self, lam: float, blur: float) -> Vector:
+        return sum_tops(self._problem.cost, lam, self._corrs, blur)  # type: ignore[no-any-return, arg-type]
+
+    def begin(self, lam: float, unit: float) -> float:
         problem, p = self._problem, self._corrs.size
         self._lam = lam
         self._ratios, self._ceiling, self._norms = (np.empty(p, np.float32) for _ in range(3))
         np.divide(self._corrs, lam, out=self._ratios, casting="same_kind")
         self.restart()
-        return float(fill_norms(problem.X, problem.norms2, bend, unit, self._norms))
+        return float(fill_norms(problem.X, problem.norms2, unit, self._norms))
 
     def restart(self) -> None:
-        np.abs(self._ratios, out=self._ceiling)
+        fill_pulls(self._problem.cost, self._ratios, self._ceiling)
 
-    def correlate(self, probes: Sequence[Probe]) -> Vector:
+    def correlate(self, probes: Sequence[Probe]) -> Matrix:
         oldest = np.empty_like(self._ratios) if self._before is None else self._before
         self._before, self._ratios = self._ratios, oldest
         self._lam_before, self._lam = self._lam, probes[-1].lam
         return self._read_all(probes, self._ratios)
 
-    def insert(self, probes: Sequence[Probe]) -> Vector:
+    def insert(self, probes: Sequence[Probe]) -> Matrix:
         return self._read_all(probes, np.empty_like(self._ratios))
 
-    def _read_all(self, probes: Sequence[Probe], ratios: Ratios) -> Vector:
-        X, ceiling = self._problem.X, self._ceiling
-        shifted = np.concatenate([probe.columns for probe in probes])
-        shifted = np.unique(shifted) if shifted.size else shifted
-        shifts, scales = _shifts_of(shifted, probes), 1.0 / np.array([probe.lam for probe in probes])
-        residuals = stack(X, [probe.residual for probe in probes])
-        largest = self._workers.sweep(
-            lambda lo, hi: correlate_all(X, residuals, scales, shifted, shifts, lo, hi, ratios, ceiling),
-            column_chunks(X, len(probes)),
+    def _read_all(self, probes: Sequence[Probe], ratios: Ratios) -> Matrix:
+        X, cost, ceiling = self._problem.X, self._problem.cost, self._ceiling
+        asked = self._ask(np.unique(np.concatenate([probe.apart for probe in probes])), probes)
+        tops = self._workers.sweep(
+            lambda lo, hi: correlate_all(X, cost, asked, lo, hi, ratios, ceiling), column_chunks(X, len(probes))
         )
         self.n_read += ratios.size
         self.n_multiplied += self.summary.n_entries * len(probes)
-        found: Vector = np.max(largest, axis=0)
+        return self._together(tops, probes)
+
+    def _ask(self, columns: Indices, probes: Sequence[Probe]) -> Asked:
+        """Return what kernels are asked about probes; `columns` are those that are apart for one of them."""
+        residuals = stack(self._problem.X, [probe.residual for probe in probes])
+        lams, blurs = (np.array([getattr(probe, name) for probe in probes]) for name in ("lam", "blur"))
+        if any(probe.apart.size for probe in probes):
+            is_apart = np.stack([is_among(columns, probe.apart) for probe in probes], axis=1)
+            return Asked(residuals, lams, blurs, columns, is_apart)
+        return Asked(residuals, lams, blurs, np.empty(0, np.int64), np.empty((0, len(probes)), np.bool_))
+
+    @staticmethod
+    def _together(parts: Sequence[Vector], probes: Sequence[Probe]) -> Matrix:
+        """Return what chunks of the columns say together: largest ones, and sums from the third number on."""
+        of_chunks = np.reshape(parts, (len(parts), len(probes), -1))
+        found: Matrix = of_chunks.max(axis=0)
+        found[:, 2:] = of_chunks[:, :, 2:].sum(axis=0)
+        refuse_altered(found.max(axis=1), [probe.residual for probe in probes])
         return found
 
     def survivors(self, growth: float, distance: float) -> Indices:
@@ -184,16 +212,17 @@ class LocalPass(ColumnPass):
         return int(count_entries(self._problem.X, columns).sum())
 
     def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
-        X, lams = self._problem.X, np.array([probe.lam for probe in probes])
-        residuals, shifts = stack(X, [probe.residual for probe in probes]), _shifts_of(columns, probes)
+        X, cost, asked = self._problem.X, self._problem.cost, self._ask(columns, probes)
         violates = np.zeros(columns.size, np.bool_)
-        found = self._workers.map(
-            lambda lo, hi: correlate_some(X, columns, residuals, lams, shifts, lo, hi, violates),
+        parts = self._workers.map(
+            lambda lo, hi: correlate_some(X, cost, columns, asked, lo, hi, violates),
             even_cuts(columns.size, columns.size * (self.summary.nbytes // self.summary.n_columns)),
         )
         self.n_read += columns.size
         self.n_multiplied += self._count(columns) * len(probes)
-        return Correlated(np.max(found, axis=0), columns[violates])
+        tops = self._together(parts, probes)
+        tops[:, :2] = np.maximum(tops[:, :2], asked.lams[:, None])
+        return Correlated(tops, columns[violates])
 
     def near(self, lam: float, closeness: float) -> tuple[Indices, Vector]:
         # Correlations are taken as linear in lambda: relative to it they are a mix of those at the last two anchors.
@@ -203,22 +232,12 @@ class LocalPass(ColumnPass):
         factor = (lam - self._lam) / (self._lam - lam_before)
         here, past = (1.0 + factor) * self._lam / lam, factor * lam_before / lam
         past *= 0.5 if self._before is None else 1.0
-        return find_near(self._ratios, here, before, past, closeness)  # type: ignore[no-any-return]
+        return find_near(self._problem.cost, self._ratios, here, before, past, closeness)  # type: ignore[no-any-return]
 
     def take(self, columns: Indices) -> Taken:
         problem = self._problem
-        return Taken(problem.X, columns, problem.xty[columns], problem.norms2[columns], problem.sizes(columns))
-
-
-def _shifts_of(columns: Indices, probes: Sequence[Probe]) -> Matrix:
-    """Return what goes off the correlations of some columns, by column and probe; nothing at all for no shifts."""
-    if columns.size == 0 or not any(probe.columns.size for probe in probes):
-        return np.empty((0, len(probes)))
-    shifts = np.zeros((columns.size, len(probes)))
-    for k, probe in enumerate(probes):
-        there = is_among(probe.columns, columns)
-        shifts[np.searchsorted(columns, probe.columns[there]), k] = probe.shifts[there]
-    return shifts
+        xty, norms2 = problem.xty[columns], problem.norms2[columns]
+        return Taken(problem.X, columns, xty, norms2, at_columns(problem.cost, columns))
 
 
 def is_among(columns: Indices, others: Indices) -> NDArray[np.bool_]:

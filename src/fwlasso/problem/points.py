@@ -1,5 +1,6 @@
 """Solved points of a path, and what solvers share."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -70,27 +71,22 @@ class SolvedPath(NamedTuple):
     statuses: tuple[Status, ...]
     ending: Status | None  # what ended the path early, if anything did
 
-    def points(self) -> list[SolvedPoint]:
-        """Return the points one by one."""
-        parts = (np.split(part, self.indptr[1:-1]) for part in (self.columns, self.coefs))
-        numbers = self.sums.tolist(), self.statuses, self.gaps.tolist(), self.counts.tolist()
-        return [
-            SolvedPoint(Solution(columns, coefs, *sums), status, gap, *counts)
-            for columns, coefs, sums, status, gap, counts in zip(*parts, *numbers, strict=True)
-        ]
+    @property
+    def n_points(self) -> int:
+        """The number of points."""
+        return self.gaps.size
 
-    def first(self, n: int) -> "SolvedPath":
-        """Return the first n points."""
-        last = int(self.indptr[n])
-        return self._replace(
-            indptr=self.indptr[: n + 1],
-            columns=self.columns[:last],
-            coefs=self.coefs[:last],
-            sums=self.sums[:n],
-            gaps=self.gaps[:n],
-            counts=self.counts[:n],
-            statuses=self.statuses[:n],
-        )
+    def support(self, k: int) -> Guess:
+        """Return the columns and the coefficients of a point."""
+        here = slice(self.indptr[k], self.indptr[k + 1])
+        return self.columns[here], self.coefs[here]
+
+    def between(self, lo: int, hi: int) -> "SolvedPath":
+        """Return the points lo..hi."""
+        first, last = self.indptr[lo], self.indptr[hi]
+        support = self.indptr[lo : hi + 1] - first, self.columns[first:last], self.coefs[first:last]
+        numbers = self.sums[lo:hi], self.gaps[lo:hi], self.counts[lo:hi]
+        return SolvedPath(*support, *numbers, statuses=self.statuses[lo:hi], ending=self.ending)
 
     def in_order(self) -> "SolvedPath":
         """Return the same points with the columns of each in increasing order, and without coefficients of zero."""
@@ -121,12 +117,20 @@ def solved_path(points: Sequence[SolvedPoint], ending: Status | None = None) -> 
     )
 
 
+def joined(paths: Sequence[SolvedPath], ending: Status | None = None) -> SolvedPath:
+    """Return the points of some paths, one after the other."""
+    sizes = [np.diff(path.indptr) for path in paths]
+    names = "columns", "coefs", "sums", "gaps", "counts"
+    arrays = {name: np.concatenate([getattr(path, name) for path in paths]) for name in names}
+    statuses = tuple(itertools.chain.from_iterable(path.statuses for path in paths))
+    return SolvedPath(np.cumsum(np.concatenate([[0], *sizes])), **arrays, statuses=statuses, ending=ending)
+
+
 def zero_path(n_points: int) -> SolvedPath:
     """Return a = 0 for every point: there is nothing to explain."""
-    nothing = SolvedPoint(
-        Solution(np.empty(0, np.int64), np.empty(0), 0.0, 0.0, 0.0), Status.CERTIFIED, 0.0, *NO_COUNTS
-    )
-    return solved_path([nothing] * n_points)
+    support = np.zeros(n_points + 1, np.int64), np.empty(0, np.int64), np.empty(0)
+    numbers = np.zeros((n_points, 3)), np.zeros(n_points), np.zeros((n_points, 4), np.int64)
+    return SolvedPath(*support, *numbers, statuses=(Status.CERTIFIED,) * n_points, ending=None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import count_entries
+from .._core.costs import Plain
 from .._core.threads import Workers, resolve_threads
 from ..certified import BYTES_PER_COLUMN
 from ..certified.duplicates import Duplicates
@@ -43,7 +44,7 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
     with Workers(resolve_threads(n_threads)) as workers:
         problem = build_problem(design, y, fit_intercept=True, standardize=True, workers=workers)
         varying = np.flatnonzero(problem.norms2 > 0.0)
-        n_distinct = Duplicates(LocalPass(problem, workers)).distinct(varying).size
+        n_distinct = Duplicates(LocalPass(problem, workers), Plain()).distinct(varying).size
     m, p = problem.shape
     columns = design.columns
     lengths = count_entries(columns, np.arange(p))

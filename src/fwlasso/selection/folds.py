@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit, check_cv
 
 from .._core.columns import Vector
-from ..data.checks import check
-from ..path import Mask
+from ..data.checks import check, check_in_memory
+from ..problems import Mask
 from .criteria import INFORMATION_RULES, SCORE_RULES, Rule
 
 #: Shares of the Lasso's coefficients that `relax=True` tries; the rest is the least-squares refit.
@@ -47,6 +47,9 @@ class SelectionOptions:
         is_fraction = isinstance(given, float) and 0.0 < given < 1.0
         is_known = given is None or is_pair or is_fraction
         check("validation", given, is_known, "a fraction of the samples or a pair (X, y)")
+        if isinstance(given, tuple):
+            for part in given:
+                check_in_memory("validation", part)
         if given is not None and self.cv is not None:
             raise ValueError("give cv or validation, not both")
         looked_at = [name for name in ("cv", "scoring", "validation") if getattr(self, name) is not None]

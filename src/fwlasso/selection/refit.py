@@ -17,8 +17,8 @@ from .._core.standardized import origins_of
 from .._core.threads import Workers
 from ..data.inputs import Data
 from ..data.predict import gather
-from ..path import Mask
 from ..problem.build import build_problem
+from ..problems import Mask
 from ..result import LassoPath
 
 Indices = NDArray[np.int64]

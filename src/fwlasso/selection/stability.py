@@ -12,7 +12,8 @@ from .._core.columns import Vector
 from ..data.checks import check, is_count
 from ..data.keywords import explain_unknown
 from ..options import SPECS, Options, check_seeded
-from ..path import Mask, solve_context
+from ..path import solve_context
+from ..problems import Mask
 from ..result import LassoPath
 from .together import solve_paths
 

@@ -7,11 +7,13 @@ from typing import NamedTuple
 from .._core.columns import Columns, Vector, nbytes, shape
 from .._core.compiling import timed
 from .._core.threads import Workers
+from ..assembly import warn_unless_converged
 from ..certified import BYTES_PER_COLUMN
 from ..data.inputs import Data
-from ..path import Context, Mask, Problems, finish, solve, user_grid
-from ..problem.grid import penalty_grid
+from ..path import Context, solve
+from ..problem.grid import penalty_grid, user_values
 from ..problem.shared import solve_together
+from ..problems import Mask, Problems
 from ..result import LassoPath
 
 SolveOn = Callable[[Workers], LassoPath]
@@ -38,7 +40,7 @@ def solve_paths(context: Context, masks: Sequence[Mask]) -> SubsetPaths:
     options, workers = context.options, context.workers
     with timed(context.seconds, "setup"):
         whole, *parts = context.begin(masks)
-        problems = Problems(context, masks)
+        problems = Problems(context.data, options, workers, masks)
         problem = [problems.whole(workers)]
 
     def solve_whole(own: Workers) -> LassoPath:
@@ -50,7 +52,10 @@ def solve_paths(context: Context, masks: Sequence[Mask]) -> SubsetPaths:
 
     n_together = _n_affordable(context.data.design.columns, workers.n_threads)
     if options.grid_name == "alphas":  # known beforehand: all go together
-        grid = user_grid(options, penalty_grid(problem[0], options.grid, options.ratio), problem[0])
+        grid = options.grid
+        if isinstance(grid, int):
+            lams = penalty_grid(problem[0], grid, options.ratio(context.data.shape))
+            grid = user_values(problem[0], "alphas", lams)
         of_parts: list[SolveOn] = [partial(solve_part, k, grid) for k in range(len(masks))]
         path, *rest = solve_together([solve_whole, *of_parts], n_together, workers)
     else:
@@ -58,7 +63,9 @@ def solve_paths(context: Context, masks: Sequence[Mask]) -> SubsetPaths:
         if path.ending is not None:  # its grid is a part of what was asked for: nothing to keep
             parts = [part._replace(run=None) for part in parts]
         rest = solve_together([partial(solve_part, k, path.radii) for k in range(len(masks))], n_together, workers)
-    return SubsetPaths(finish(path, context), [finish(it, context) for it in rest], problems)
+    for found in (path, *rest):
+        warn_unless_converged(found, options)
+    return SubsetPaths(path, rest, problems)
 
 
 def _n_affordable(columns: Columns, n_threads: int) -> int:

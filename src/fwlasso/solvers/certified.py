@@ -11,7 +11,7 @@ from .._core.threads import Workers
 from ..certified import NoRoom, follow
 from ..gram.problem import AnyProblem, solve_on_gram
 from ..problem.grid import LARGEST
-from ..problem.points import Guess, SolvedPath, Tell, solved_path
+from ..problem.points import Guess, SolvedPath, Tell, joined, solved_path
 from ..status import Status
 from .away_steps import AwayFrankWolfe, pairwise_step
 from .coordinate_descent import CoordinateDescent
@@ -63,8 +63,10 @@ class Certified:
                 sums=np.ldexp(again.sums, [2 * of_y, 2 * of_y, of_coefs]),
                 gaps=np.ldexp(again.gaps, 2 * of_y),
             )
-        pairs = zip(found.points(), again.points(), strict=False)
-        return solved_path([min(pair, key=lambda point: point.gap) for pair in pairs], again.ending)
+        n = min(found.n_points, again.n_points)
+        is_better = (again.gaps[:n] < found.gaps[:n]).tolist()
+        best = [(again if better else found).between(k, k + 1) for k, better in enumerate(is_better)]
+        return joined(best, again.ending)
 
     def _solve_on_columns(
         self,
@@ -80,17 +82,17 @@ class Certified:
             return follow(problem, penalties, goal, self._max_iter, workers, tell=tell, guess=start)
         except NoRoom as full:
             warn_of_doubt(f"{full} The rest of the path is solved on the data in place, which takes longer.")
-            points = full.points
-        n = len(points)
+            solved = [solved_path(full.points)] if full.points else []
+            n = len(full.points)
 
         def tell_rest(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
             return tell(n + point, n_active, n_iter, gap, done=done)
 
         solver = _FROM_STORAGE[type(penalties[0])]()
         burst = Burst(problem, penalties[n], Stopping(gap=goal), self._max_iter, workers)
-        last = points[-1].solution[:2] if points else start
+        last = solved[0].support(n - 1) if solved else start
         rest = collect(each_point(solver, penalties[n:], last, burst, tell_rest))
-        return solved_path(points + rest.points(), rest.ending)
+        return joined([*solved, rest], rest.ending)
 
 
 def _in_units(penalty: Penalty, of_y: int, of_coefs: int) -> Penalty:

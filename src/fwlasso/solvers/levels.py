@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.problem import Problem
-from .sample_size import SampleSize, fewest_columns
+from .protocol import SolverSettings
+from .sample_size import columns_to_draw, fewest_columns
 
 _MOST_ROWS = 10  # of a table that is printed
 
 
-def objection(solver: str, grid: str, variant: str, block_size: int | None, is_rule_known: bool) -> str | None:
+def objection(solver: str, grid: str, variant: str, block_size: int | None) -> str | None:
     """Return what keeps a path from having bounds with a level, the argument first; None: nothing."""
     if solver != "sfw":
         return f"solver: a level is for columns drawn at random by 'sfw', got solver={solver!r}"
@@ -29,8 +30,6 @@ def objection(solver: str, grid: str, variant: str, block_size: int | None, is_r
         return f"variant: a level is for independent draws, give variant='paper', got {variant!r}"
     if block_size not in (None, 1):
         return f"block_size: blocks cycle, and are not independent draws, give block_size=1, got {block_size}"
-    if not is_rule_known:
-        return "sample_size: how few columns a function draws is unknown; give a number, a share or a rule"
     return None
 
 
@@ -39,26 +38,21 @@ def reach(problem: Problem) -> float:
     return math.sqrt(0.5 * float(np.max(problem.norms2, initial=0.0)) / problem.null_loss)
 
 
-def level_facts(problem: Problem, rule: SampleSize) -> dict[str, Any]:
-    """Return what bounds with a level follow from: the fewest columns of a draw, and the reach for radii of users."""
+def draw_facts(problem: Problem, settings: SolverSettings) -> dict[str, Any]:
+    """Return what is recorded of a path on random columns: how many its first step looks at.
+
+    If draws are independent, that is what bounds with a level follow from, too: the fewest columns of a draw, and the
+    reach for radii of users.
+    """
+    rule, p = settings.sample_size, problem.xty.size
+    assert rule is not None
+    facts = {"first_sample": columns_to_draw(rule, p, n_active=0)}
+    kappa = fewest_columns(rule, p)
+    if settings.variant != "paper" or settings.block_size not in (None, 1) or kappa is None:
+        return facts
     with np.errstate(over="ignore"):
         scaled = float(np.ldexp(reach(problem), -problem.units.coef_power))
-    return {"kappa": fewest_columns(rule, problem.xty.size), "reach": scaled or math.ulp(0.0)}
-
-
-def draws_needed(extent: float, tol: float, share: float, level: float, most: int) -> int:
-    """Return the fewest draws with 4C/(n + 3) <= tol / 2 ||y||^2 at a level, or `most` + 1 if there are more.
-
-    `extent` is radius times reach. It does not depend on what is drawn: the n-th hit comes after a number of draws with
-    a negative binomial law.
-    """
-    n_hits = 16.0 * extent * extent / tol - 3.0
-    if not n_hits <= most:
-        return most + 1
-    from scipy.stats import nbinom  # takes a while to import
-
-    n = max(1, math.ceil(n_hits))
-    return min(n + int(nbinom.ppf(level, n, share)), most + 1)
+    return facts | {"kappa": kappa, "reach": scaled or math.ulp(0.0)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,21 +78,23 @@ class Confidence:
 
     Examples
     --------
+    >>> import warnings
     >>> import numpy as np
     >>> from fwlasso import lasso_path
     >>> rng = np.random.default_rng(0)
     >>> X = np.asfortranarray(rng.standard_normal((50, 200)))
     >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(50)
     >>> settings = {"solver": "sfw", "variant": "paper", "sample_size": 20, "random_state": 0}
-    >>> path = lasso_path(X, y, radii=[0.1, 0.3, 0.5], stop="level", tol=0.02, **settings)
+    >>> with warnings.catch_warnings(action="ignore"):  # no gap is zero: 200 draws for every point
+    ...     path = lasso_path(X, y, radii=[0.1, 0.3, 0.5], stop="gap", tol=0.0, max_iter=200, **settings)
     >>> path.confidence(level=0.95)
     <Confidence: at most so far above the minimum, relative to 1/2 ||y||^2, with probability 0.95
          radius      draws       hits      bound     passes
-            0.1         29          1     0.0038        2.9
-            0.3         76          4     0.0196        7.6
-            0.5        239         17      0.019       23.9
-      No certificates. The draws took 34.4 passes; one over all columns proves a gap for every point.>
-    >>> bool(path.gaps.max() <= 0.02)  # one pass for all points: a proof
+            0.1        200         13   0.000951         20
+            0.3        200         13    0.00856         20
+            0.5        200         13     0.0238         20
+      No certificates. The draws took 60 passes; one over all columns proves a gap for every point.>
+    >>> bool(path.gaps.max() <= 1e-9)  # one pass for all points: a proof
     True
     """
 

@@ -16,9 +16,7 @@ from ..gram.problem import AnyProblem
 from ..problem.certificate import certify_iterates
 from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
-from .levels import draws_needed, reach
 from .protocol import Advance, Burst, SolverSettings, StepSolver, Stopping
-from .sample_size import fewest_columns
 
 #: A point, and what ends the path with it, if anything does.
 Solved: TypeAlias = tuple[SolvedPoint, Status | None]
@@ -49,17 +47,7 @@ class PointByPoint:
         """Solve points from sparse to dense, one at a time; none is kept."""
         assert isinstance(problem, Problem)
         burst = Burst(problem, penalties[0], _stopping(problem, self._settings), self._settings.max_iter, workers)
-        enough = _draws(problem, penalties, self._settings) if self._settings.rule == "level" else None
-        return each_point(self._solver, penalties, start, burst, tell, enough)
-
-
-def _draws(problem: Problem, penalties: Sequence[Penalty], settings: SolverSettings) -> list[int]:
-    """Return how many draws the rule with a level asks for at every point, known before the first."""
-    p, rule = problem.xty.size, settings.sample_size
-    kappa = None if rule is None else fewest_columns(rule, p)
-    assert kappa is not None  # options have asked for a rule that is known
-    scale, goal = reach(problem), (settings.tol, kappa / p, settings.level, settings.max_iter)
-    return [draws_needed(scale * penalty.radius, *goal) for penalty in penalties]
+        return each_point(self._solver, penalties, start, burst, tell)
 
 
 def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
@@ -67,8 +55,6 @@ def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
 
     If no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
     """
-    if settings.rule == "level":  # by the number of draws
-        return Stopping()
     if settings.rule == "gap":
         return Stopping(gap=settings.tol * 0.5 * problem.yy)
     if settings.rule == "paper":
@@ -88,23 +74,14 @@ def collect(points: Iterable[Solved]) -> SolvedPath:
 
 
 def each_point(
-    solver: StepSolver,
-    penalties: Sequence[Penalty],
-    start: Guess | None,
-    burst: Burst,
-    tell: Tell,
-    enough: Sequence[int] | None = None,
+    solver: StepSolver, penalties: Sequence[Penalty], start: Guess | None, burst: Burst, tell: Tell
 ) -> Iterator[Solved]:
-    """Solve points one after the other, each as `burst` asks but for its own penalty; so many steps are `enough`."""
-    most = burst.max_steps
+    """Solve points one after the other, each as `burst` asks but for its own penalty."""
     problem = burst.problem
     iterate = iterates.zero(problem) if start is None else iterates.at(problem, *start)
     for k, penalty in enumerate(penalties):
         watch = partial(_tell_of, tell, k)
-        n_enough = most + 1 if enough is None else enough[k]
-        done = solve_point(solver, burst._replace(penalty=penalty, max_steps=min(most, n_enough)), iterate, watch)
-        if done.status is Status.MAX_ITER and n_enough <= most:
-            done = done._replace(status=Status.SETTLED)
+        done = solve_point(solver, burst._replace(penalty=penalty), iterate, watch)
         iterate, status = done.iterate, done.status
         assert status is not None
         ending: Status | None = status

@@ -26,7 +26,6 @@ class SolverSettings(NamedTuple):
     sample_size: SampleSize | None = None
     block_size: int | None = None
     variant: str = "default"
-    level: float = 0.95  # of the rule that has one
 
 
 class PathSolver(Protocol):

@@ -1,6 +1,7 @@
 """The solvers by name: an algorithm is one file and one line here, or registered from outside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..problem.route import GRAM, POINTWISE, WORKING_SET
@@ -13,7 +14,7 @@ from .protocol import PathSolver, SolverSettings, StepSolver
 from .sample_size import ALL_COLUMNS, DEFAULT_SAMPLE_SIZE, SampleSize
 
 #: The stopping rules, and the tolerance of each by default.
-STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4, "level": 1e-2}
+STOPS = {"change": 1e-3, "paper": 1e-3, "gap": 1e-4}
 
 
 class Entry(NamedTuple):
@@ -23,7 +24,9 @@ class Entry(NamedTuple):
     stops: tuple[str, ...]  # its stopping rules, the first by default
     make: Callable[[SolverSettings], PathSolver]
     routes: tuple[str, ...] = (POINTWISE,)  # the ways that it may go
-    sample_size: SampleSize = DEFAULT_SAMPLE_SIZE  # by default, of those that draw columns
+    sample_size: SampleSize | None = None  # by default, of those that can draw columns at random
+    #: By name: whether z_j'y of all columns, of the setup, is among the dot products that are counted.
+    variants: Mapping[str, bool] = MappingProxyType({"default": True})
 
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
@@ -47,14 +50,19 @@ def _away(take_step: TakeStep) -> Entry:
     return pointwise(("radii",), _ON_GAP, make)._replace(sample_size=ALL_COLUMNS)
 
 
+def _frank_wolfe(make: Callable[[SolverSettings], FrankWolfe]) -> Entry:
+    variants = {name: not it.counts_like_paper for name, it in VARIANTS.items()}
+    return pointwise(("radii", "alphas"), _ON_CHANGE, make)._replace(variants=variants)
+
+
 #: The default takes the one of the next two that is expected to be faster: see `fwlasso.problem.route`.
 DEFAULT_SOLVER = "certified"
 SOLVERS = {
     DEFAULT_SOLVER: _CERTIFIED,
     GRAM: _CERTIFIED._replace(routes=(GRAM,)),
     WORKING_SET: _CERTIFIED._replace(routes=(WORKING_SET,)),
-    "sfw": pointwise(("radii", "alphas"), (*_ON_CHANGE, "level"), _sampled),
-    "fw": pointwise(("radii", "alphas"), _ON_CHANGE, lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
+    "sfw": _frank_wolfe(_sampled)._replace(sample_size=DEFAULT_SAMPLE_SIZE),
+    "fw": _frank_wolfe(lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
     "afw": _away(away_step),
     "pfw": _away(pairwise_step),
     "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),

@@ -74,12 +74,13 @@ def test_cosines_beyond_the_cap_are_forgotten_and_those_asked_for_are_there(prob
     monkeypatch.setattr(grams, "LARGEST_GRAM", 8)
     columns, gram = np.arange(20), gram_of(problem, np.arange(20), [0, 1, 2, 3, 4])
     with Workers(1) as workers:
-        gram = with_cosines(copied(problem.problem), gram, np.array([10, 11, 2, 12, 13]), workers)
+        copies = copied(problem.problem)
+        gram = with_cosines(copies, gram, np.array([10, 11, 2, 12, 13]), workers)
     places = np.array([10, 11, 2, 12, 13])
     unit = unit_columns(problem, places)
     np.testing.assert_allclose(cosines_between(gram, places), unit.T @ unit, rtol=0, atol=1e-11)
     assert (gram.slot_of[[0, 1, 3, 4]] == -1).all()
-    factorize(gram, places)
+    factorize(copies, gram, places, 0.0)
     assert_factor(gram, unit_columns(problem, columns), places.tolist())
 
 
@@ -89,7 +90,7 @@ def test_random_changes_lead_to_the_factor_of_what_is_left(seed, m, moves):
     """Each move is one of the ten places: in if it is out, out if it is in. With m = 4 columns are dependent."""
     rng = np.random.default_rng(seed)
     case = make_case(rng.standard_normal((m, 10)) * 10.0 ** rng.integers(-3, 4, 10), rng.standard_normal(m))
-    gram = gram_of(case, np.arange(10))
+    gram, copies = gram_of(case, np.arange(10)), copied(case.problem)
     unit = unit_columns(case, np.arange(10))
     inside: list[int] = []
     for place in moves:
@@ -97,11 +98,11 @@ def test_random_changes_lead_to_the_factor_of_what_is_left(seed, m, moves):
             delete(gram, int(gram.row_of[place]))
             inside.remove(place)
         else:
-            append(gram, place)
+            append(copies, gram, place, 0.0)
             inside.append(place)
         # Beyond the rank the factor has the ridge, or a little more where rounding is more than that.
         assert_factor(gram, unit, inside, atol=1e-10 if len(inside) <= m else 1e-9)
-    factorize(gram, np.array(inside, np.int64))
+    factorize(copies, gram, np.array(inside, np.int64), 0.0)
     assert_factor(gram, unit, inside, atol=1e-9)
 
 
@@ -109,12 +110,13 @@ def test_columns_far_from_zero_have_cosines_and_a_factor_of_finite_numbers(rng):
     """Their products are rounding, larger than their norms, and pivots below zero; nothing grows from row to row."""
     means = 1e9 * rng.uniform(1.0, 2.0, 40)
     case = make_case(means + 0.06 * rng.standard_normal((26, 40)), rng.standard_normal(26), units="centred")
-    gram = gram_of(case, np.flatnonzero(case.problem.norms2 > 0))
+    columns = np.flatnonzero(case.problem.norms2 > 0)
+    gram, copies = gram_of(case, columns), copied(case.problem, columns)
     n = gram.slot_of.size
     assert n > 20
     assert np.abs(cosines_between(gram, np.arange(n))).max() <= 1.0 + RIDGE
     for place in range(n):
-        append(gram, place)
+        append(copies, gram, place, 0.0)
     assert (np.linalg.norm(np.tril(gram.lower[:n, :n]), axis=1) <= 1.0 + 1e-9).all()
 
 
@@ -122,9 +124,9 @@ def test_deletions_among_near_copies_keep_the_factor(rng):
     """A downdate that is no rotation multiplies its errors by up to the condition: it was off by 3e-11 after 14."""
     values = rng.standard_normal((60, 1)) + 1e-6 * rng.standard_normal((60, 30))
     case = make_case(values, rng.standard_normal(60))
-    gram = gram_of(case, np.arange(30))
+    gram, copies = gram_of(case, np.arange(30)), copied(case.problem)
     for place in range(30):
-        append(gram, place)
+        append(copies, gram, place, 0.0)
     for _ in range(14):
         delete(gram, 0)
     n = int(gram.size[0])

@@ -110,4 +110,4 @@ def equations(problem: Problem, columns: np.ndarray, workers: Workers = ONE_THRE
     copies = copied(problem)
     made = factor(problem, columns, workers) if eased else no_rows()
     norms = np.sqrt(copies.norms2[columns])
-    return Equations(Products(copies, columns, workers), norms, rows_of(copies, columns), made, workers)
+    return Equations(Products(copies, columns, workers), norms, 0.0 * norms, rows_of(copies, columns), made, workers)

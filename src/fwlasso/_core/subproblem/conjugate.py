@@ -3,11 +3,12 @@
 import numpy as np
 
 from ..columns import Matrix, Vector
+from ..costs import curvatures
 from ..jit import kernel
 from ..sweeps import Indices
 from ..threads import Workers
 from .copies import Copies, entries_of, rank_bound
-from .descent import SubIterate, active_places, correlate
+from .descent import SubIterate, correlate, free_places
 from .newton import limit_step, right_side
 from .preconditioner import Preconditioner, are_rows_full
 from .products import Products
@@ -27,15 +28,16 @@ def newton_without_factor(
     n_dependent = max(0, active.size - rank_bound(copies))
     n_dots = 0
     for _ in range(1 + n_dependent):  # the dependent leave one by one
-        aim, norms = right_side(copies.norms2, iterate, active, lam)
+        aim, norms = right_side(copies, iterate, active, lam)
         # To put columns by rows takes as long as some ten iterations: it pays where a preconditioner may.
         is_full = are_rows_full(copies.y.size - 1, entries_of(copies, active))
         rows = no_rows() if is_full else by_rows(copies, active, 0, active.size)
         factor = preconditioner.factor(copies, active, rows)
-        equations = Equations(Products(copies, active, workers), norms, rows, factor, workers)
+        ridges = curvatures(copies.cost, lam, active) / copies.norms2[active]
+        equations = Equations(Products(copies, active, workers), norms, ridges, rows, factor, workers)
         n_flips, dots = _take_step(copies, iterate, active, lam, aim, equations)
         n_dots += dots
-        active = active_places(iterate, active)
+        active = free_places(copies.cost, iterate, active)
         if n_flips == 0 or n_dependent == 0 or active.size == 0:
             break
         correlate(copies, iterate, active)
@@ -63,13 +65,14 @@ def _take_step(
 
 
 class Equations:
-    """(cosines + ridge) d = x for some columns, by rows or none, with a preconditioner L'L."""
+    """(cosines + ridges + ridge) d = x for some columns, by rows or none, with a preconditioner L'L."""
 
     def __init__(
-        self, products: Products, norms: Vector, rows: SparseRows, factor: SparseRows, workers: Workers
+        self, products: Products, norms: Vector, ridges: Vector, rows: SparseRows, factor: SparseRows, workers: Workers
     ) -> None:
         self.products = products
         self.norms = norms
+        self._ridges = ridges  # those of the cost, on columns of unit norm
         self._rows = rows
         self._factor = factor
         self._cuts = cut_rows(rows)
@@ -93,8 +96,7 @@ class Equations:
             parts = np.array(self._workers.map(lambda lo, hi: multiply_twice(self._rows, d, lo, hi), self._cuts))
         else:
             parts = self.products.correlate(self.products.combine(d / self.norms))[np.newaxis] / self.norms
-        bend = self.products.copies.bend
-        return np.vstack([parts, bend / self.norms**2 * d]) if bend > 0.0 else parts
+        return np.vstack([parts, self._ridges * d]) if self._ridges.any() else parts
 
 
 @kernel

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Matrix, Vector
+from ..costs import Cost, has_ridge
 from ..instructions import gathered_sum
 from ..jit import kernel, part_of_kernel
 from ..sweeps import Indices
@@ -14,9 +15,8 @@ from ..sweeps import Indices
 class Copies(NamedTuple):
     """Columns by place, as dense rows or compressed, and the response; samples that are masked are zero, or left out.
 
-    All of it is multiplied by the roots of the samples' weights, w, so that sums of squares are weighted ones. Dense
-    rows are z_j. Compressed columns are z_j + shift roots in memory: see columns.py. Every column has one entry more,
-    sqrt(bend), in a row of its own, which is not stored: the residual has -sqrt(bend) a_j there.
+    All of it is multiplied by the roots of the samples' weights, so that sums of squares are weighted ones. Dense rows
+    are sqrt(W) z_j. Compressed columns are z_j + shift roots in memory: see columns.py.
     """
 
     rows: Matrix  # by place, then by sample; no rows if columns are compressed
@@ -25,21 +25,21 @@ class Copies(NamedTuple):
     starts: Indices  # by place, as what follows: from where on entries are, and up to where; in a dense row all
     stops: Indices
     shifts: Vector
-    norms2: Vector  # z_j'z_j + bend
+    norms2: Vector  # z_j'z_j
     xty: Vector  # z_j'y
     y: Vector  # a sample vector: its last place has the sum of its entries times the roots
-    roots: Vector  # of the weights by sample: 1 for those that are there, else 0, if they have no other weights
+    roots: Vector  # of the weights by sample: 1 for those that are there, else 0, where these count alike
     yy: float
     total: float  # the sum of the weights
     n_samples: int  # that are there
-    bend: float
+    cost: Cost  # of coefficients, by place
     centred: bool
     dense: bool
 
 
 @part_of_kernel
 def dot(copies: Copies, k: int, v: Vector) -> float:
-    """Return z_k'v, for a sample vector v; what the bend adds to correlations is left to `correlate`."""
+    """Return z_k'v, for a sample vector v."""
     m = v.size - 1
     if not copies.dense:
         total: float = gathered_sum(copies.data, copies.indices, v, 0, 1, copies.starts[k], copies.stops[k])
@@ -77,9 +77,9 @@ def center(copies: Copies, v: Vector) -> None:
 def rank_bound(copies: Copies) -> int:
     """Return how many columns can be independent: as many as there are samples, less one for the intercept.
 
-    With a bend all can.
+    With a ridge all can.
     """
-    return int(copies.norms2.size if copies.bend > 0.0 else copies.n_samples - copies.centred)
+    return int(copies.norms2.size if has_ridge(copies.cost) else copies.n_samples - copies.centred)
 
 
 @kernel
@@ -155,5 +155,5 @@ def _weigh_columns(copies: Copies, members: Indices, weighted: Copies) -> None:
             norm2 += (weighted.total - within) * mean**2
             xty -= mean * weighted.y[m]
             weighted.shifts[k] = mean
-        weighted.norms2[k] = norm2 + copies.bend
+        weighted.norms2[k] = norm2
         weighted.xty[k] = xty

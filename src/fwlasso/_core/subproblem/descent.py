@@ -5,12 +5,29 @@ from typing import NamedTuple
 import numpy as np
 
 from ..columns import Vector
-from ..jit import kernel
+from ..costs import (
+    Cost,
+    Plain,
+    bounds,
+    changes,
+    conjugate,
+    curvature,
+    is_free,
+    is_hard,
+    lean,
+    minimise_1d,
+    pull,
+    slope,
+    strain,
+    value,
+)
+from ..jit import by_type, kernel
 from ..losses import Squared
 from ..objective import duality_gap
-from ..penalties import L1, Sums, minimise_1d
+from ..penalties import L1, Sums
+from ..separable import Separable
 from ..sweeps import Indices
-from .copies import Copies, add, dot
+from .copies import Copies, add, dot, rank_bound
 
 #: Epochs before columns that became zero are left out; signs are known if one changes at most this fraction of them.
 EPOCHS, _SETTLED = 5, 0.01
@@ -83,35 +100,78 @@ def gap_and_objective(
 ) -> tuple[float, float]:
     """Return the gap over `members`, whose correlations are known, and the objective.
 
-    q'q = q'y - q'r. Of the other columns no more will be known than that |z_j'r| <= lambda, so that no smaller bound
-    is used here. For a path over radii (`radius` is not negative) it is the larger one of the gaps of both forms: for
-    the penalty, and for a ball of this radius or up to where we stand.
+    q'q = q'y - q'r. Of the other columns no more will be known than that their pull is at most lambda, so that no
+    smaller bound is used here. For a path over radii (`radius` is not negative) it is the larger one of the gaps of
+    both forms: for the penalty, and for a ball of this radius or up to where we stand.
     """
-    qy, qr, l1, largest = totals(copies.xty, iterate, members, lam)
+    gap, objective = _gap_and_objective(copies.cost, copies, iterate, members, lam, radius)
+    return 0.0 if gap < 0.0 else gap, objective  # what rounding leaves of a difference
+
+
+@by_type
+def _gap_and_objective(
+    cost: Cost, copies: Copies, iterate: SubIterate, members: Indices, lam: float, radius: float
+) -> tuple[float, float]:
+    """Return them for a cost of this type."""
+
+
+@_gap_and_objective.register(Plain)
+def _(cost, copies, iterate, members, lam, radius):
+    qy, qr, l1, largest = totals(copies, iterate, members, lam)
     gap = duality_gap(Squared(), L1(lam), Sums(copies.yy, max(qy - qr, 0.0), qy, l1), largest)
-    objective = 0.5 * (copies.yy - qy - qr) + lam * l1
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
-    return 0.0 if gap < 0.0 else gap, objective  # what rounding leaves of a difference
+    return gap, 0.5 * (copies.yy - qy - qr) + lam * l1
+
+
+@_gap_and_objective.register(Separable)
+def _(cost, copies, iterate, members, lam, radius):
+    # G(s) = 1/2 (1 - s)^2 r'r + sum [cost(a_j) + cost*(s c_j) - s a_j c_j], s <= lambda / H, for the best of three s:
+    # as sides without bound and ridge allow, as columns that do not rest at a bound do, as all do.
+    qy, qr, l1, largest = totals(copies, iterate, members, lam)
+    rr, hard, free, total = max(copies.yy - qy - qr, 0.0), lam, lam, 0.0
+    for k in members:
+        a, corr = iterate.coefs[k], iterate.corrs[k]
+        total += value(cost, lam, k, a)
+        strength = pull(cost, k, corr)
+        low, high = bounds(cost, k)
+        if a != (high if corr > 0.0 else low):
+            free = max(free, strength)
+        if is_hard(cost, lam, k, corr):
+            hard = max(hard, strength)
+    gap = np.inf
+    for which in range(3):
+        s = lam / (hard if which == 0 else max(hard, free) if which == 1 else largest)
+        brackets = 0.0
+        for k in members:
+            a, corr = iterate.coefs[k], iterate.corrs[k]
+            if slope(cost, k) > 0.0 and (a != 0.0 or s * abs(corr) > lam):
+                dual = 0.0 if s * pull(cost, k, corr) <= lam else conjugate(cost, lam, k, s * corr)
+                brackets += value(cost, lam, k, a) + dual - s * a * corr
+        gap = min(gap, 0.5 * (1.0 - s) ** 2 * rr + brackets)
+    if radius >= 0.0:  # any lambda gives a gap of the ball
+        gap += lam * max(0.0, radius - l1)
+    return (np.inf if np.isnan(qr) else gap), 0.5 * rr + total
 
 
 @kernel
 def correlate(copies: Copies, iterate: SubIterate, places: Indices) -> None:
     """Compute the correlations of some places with the residual."""
     for k in places:
-        iterate.corrs[k] = dot(copies, k, iterate.residual) - copies.bend * iterate.coefs[k]
+        iterate.corrs[k] = dot(copies, k, iterate.residual)
 
 
 @kernel
-def totals(xty: Vector, iterate: SubIterate, members: Indices, lam: float) -> tuple[float, float, float, float]:
-    """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and max(lambda, |z_j'r|), from those of `members`.
+def totals(copies: Copies, iterate: SubIterate, members: Indices, lam: float) -> tuple[float, float, float, float]:
+    """Return q'y = sum a_j z_j'y, q'r = sum a_j z_j'r, ||a||_1 and the largest pull, from those of `members`.
 
     If one of the correlations is not a number, none of these is.
     """
     qy = qr = l1 = 0.0
     largest = lam
+    xty, cost = copies.xty, copies.cost
     for k in members:
-        a, size = iterate.coefs[k], abs(iterate.corrs[k])
+        a, size = iterate.coefs[k], pull(cost, k, iterate.corrs[k])
         if not size <= largest:
             largest = size
             if np.isnan(size):
@@ -119,7 +179,7 @@ def totals(xty: Vector, iterate: SubIterate, members: Indices, lam: float) -> tu
         if a != 0.0:
             qy += a * xty[k]
             qr += a * iterate.corrs[k]
-            l1 += abs(a)
+            l1 += slope(cost, k) * abs(a)
     return qy, qr, l1, largest
 
 
@@ -136,29 +196,50 @@ def active_places(iterate: SubIterate, members: Indices) -> Indices:
 
 
 @kernel
-def listed_places(rank: int, iterate: SubIterate, members: Indices, lam: float) -> tuple[Indices, float]:
-    """Return the members that are active or should be, and the largest violation of the optimality conditions.
+def free_places(cost: Cost, iterate: SubIterate, members: Indices) -> Indices:
+    """Return the members whose coefficients are free."""
+    free = np.empty(members.size, np.int64)
+    n = 0
+    for k in members:
+        if is_free(cost, k, iterate.coefs[k]):
+            free[n] = k
+            n += 1
+    return free[:n]
 
-    Of more columns than can be independent, `rank`, those are taken that should be active most: the dependent ones
+
+@kernel
+def violation_at(cost: Cost, lam: float, k: int, iterate: SubIterate) -> float:
+    """Return how far a place violates the optimality conditions; not above zero if it does not."""
+    a, corr = iterate.coefs[k], iterate.corrs[k]
+    if is_free(cost, k, a):
+        return float(abs(corr - lean(cost, lam, k, np.sign(a), a)))
+    return float(strain(cost, lam, k, a, corr) - lam)
+
+
+@kernel
+def listed_places(copies: Copies, iterate: SubIterate, members: Indices, lam: float) -> tuple[Indices, float]:
+    """Return the members that are free or should be, and the largest violation of the optimality conditions.
+
+    Of more columns than can be independent those are taken that should be active most: the dependent ones
     would have to leave again, one by one.
     """
-    n_active = n_violate = 0
+    cost, n_active, n_violate = copies.cost, 0, 0
     largest, violation = lam, 0.0
     for k in members:
-        if iterate.coefs[k] != 0.0:
+        if is_free(cost, k, iterate.coefs[k]):
             n_active += 1
-            violation = max(violation, abs(iterate.corrs[k] - lam * np.sign(iterate.coefs[k])))
-        elif abs(iterate.corrs[k]) > lam:
+            violation = max(violation, violation_at(cost, lam, k, iterate))
+        elif strain(cost, lam, k, iterate.coefs[k], iterate.corrs[k]) > lam:
             n_violate += 1
-            largest = max(largest, abs(iterate.corrs[k]))
-    n_most = max(n_active + _FEW, rank)
+            largest = max(largest, strain(cost, lam, k, iterate.coefs[k], iterate.corrs[k]))
+    n_most = max(n_active + _FEW, rank_bound(copies))
     least = lam
     listed = np.empty(n_active + n_violate, np.int64)
     while True:  # some sixty times at most: then nothing is between `least` and `largest`
         n = 0
         for k in members:
-            size = abs(iterate.corrs[k])
-            if iterate.coefs[k] != 0.0 or (size > lam and size >= least):
+            size = strain(cost, lam, k, iterate.coefs[k], iterate.corrs[k])
+            if is_free(cost, k, iterate.coefs[k]) or (size > lam and size >= least):
                 listed[n] = k
                 n += 1
         more = _WORST * (largest - least)
@@ -176,19 +257,19 @@ def descend(
     They end early where hardly a sign changes, and more than `n_left` epochs would be needed at the rate of the last.
     Return the number of epochs, the largest violation that was met in the last one, and whether they ended so.
     """
-    coefs, residual = iterate.coefs, iterate.residual
+    coefs, residual, cost = iterate.coefs, iterate.residual, copies.cost
     violation = np.inf
     for epoch in range(EPOCHS):
         n_flips = 0
         last, violation = violation, 0.0
         for k in listed:
             norm2 = copies.norms2[k]
-            aim = coefs[k] * norm2 + (dot(copies, k, residual) - copies.bend * coefs[k])
-            new = minimise_1d(L1(lam), aim, norm2)
+            aim = coefs[k] * norm2 + dot(copies, k, residual)
+            new = minimise_1d(cost, lam, k, aim, norm2)
             if new != coefs[k] and np.isfinite(aim):
-                violation = max(violation, abs(new - coefs[k]) * norm2)
+                violation = max(violation, abs(new - coefs[k]) * (norm2 + curvature(cost, lam, k)))
                 add(copies, k, coefs[k] - new, residual)
-                n_flips += coefs[k] * new <= 0.0
+                n_flips += changes(cost, k, coefs[k], new)
                 coefs[k] = new
         if violation <= enough:
             return epoch + 1, violation, False

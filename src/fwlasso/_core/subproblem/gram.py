@@ -11,6 +11,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from ..columns import Matrix, Vector
+from ..costs import curvature, curvatures
 from ..jit import kernel, part_of_kernel
 from ..sweeps import Indices
 from ..threads import Workers, n_chunks
@@ -129,7 +130,7 @@ def take_slots(copies: Copies, gram: Gram, places: Indices) -> None:
             gram.size[1] += 1
 
 
-def factorize(gram: Gram, places: Indices) -> None:
+def factorize(copies: Copies, gram: Gram, places: Indices, lam: float) -> None:
     """Bring the factor to `places` by LAPACK: rows before the first that is gone stay, all others are computed again.
 
     With L_1 of the rows that stay and cosines B between them and the others, whose cosines are S, the other rows of the
@@ -143,6 +144,7 @@ def factorize(gram: Gram, places: Indices) -> None:
         return
     slots = gram.slot_of[others]
     rest = _gather(gram.cosines, slots, slots)
+    rest[np.diag_indices(others.size)] += curvatures(copies.cost, lam, others) / copies.norms2[others]
     if n_stay > 0:
         W = _gather(gram.cosines, gram.slot_of[gram.place_of[:n_stay]], slots)
         W, _ = dtrtrs(lower[:, :n_stay], W, lower=1, overwrite_b=1)
@@ -156,7 +158,7 @@ def factorize(gram: Gram, places: Indices) -> None:
         gram.size[0] = n
     else:
         for place in others:
-            append(gram, place)
+            append(copies, gram, place, lam)
 
 
 @kernel
@@ -259,7 +261,7 @@ def _gather_rows(cosines: Matrix, rows: Indices, columns: Indices) -> Matrix:
 
 
 @kernel
-def append(gram: Gram, place: int) -> None:
+def append(copies: Copies, gram: Gram, place: int, lam: float) -> None:
     """Append a column to the factor: its new row w has L w' = cosines."""
     n, lower = gram.size[0], gram.lower
     row = gram.cosines[gram.slot_of[place]]
@@ -275,7 +277,7 @@ def append(gram: Gram, place: int) -> None:
         length2 += a * a
     # A row of L has the length of its column, one. Of columns that depend on each other, rounding makes longer ones,
     # and these the next ones: their squares would overflow after some rows.
-    rest = 1.0 + _RIDGE - length2
+    rest = 1.0 + (_RIDGE + curvature(copies.cost, lam, place) / copies.norms2[place]) - length2
     factor = 1.0 if rest >= _RIDGE else 1.0 / np.sqrt(length2)
     for k in range(n):
         lower[n, k] = factor * w[k]

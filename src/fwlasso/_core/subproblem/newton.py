@@ -5,10 +5,11 @@ from scipy.linalg import qr, solve_triangular
 
 from ..cholesky import solve
 from ..columns import Matrix, Vector
+from ..costs import curvatures, difference, is_free, lean, leans, piece
 from ..jit import kernel
 from ..sweeps import Indices
 from .copies import Copies, add, center, entries_of, rank_bound
-from .descent import SubIterate, active_places, correlate, refresh
+from .descent import SubIterate, correlate, free_places, refresh
 from .gram import LARGEST_GRAM, Gram, append, delete, fill_cosines, rows_of_new, scatter, take_slots
 
 #: What a step asks for, that compiled code does not do: cosines of new columns, a factorization, or all of it, where
@@ -26,32 +27,33 @@ _SHORTEST = 0.05
 
 @kernel
 def newton(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, lam: float) -> tuple[int, int]:
-    """Take Newton steps on the active columns, as far as no sign changes or as the objective falls.
+    """Take Newton steps on the free columns, as far as none leaves its piece or as the objective falls.
 
-    With c = X_A'r a step goes to a + d, G_AA d = c - lambda sign(a): the minimum where the signs are right. The
-    objective always falls at first. Where signs change, those coefficients are set to zero if the objective falls
-    that way; else the step is shortened, at last to the first zero. Dependent columns (G_AA singular up to the
-    ridge) have a long step along which X a does not change and the l1 norm falls: one of them leaves.
+    With c = X_F'r a step goes to a + d, (G_FF + diag(mu)) d = c - lean(a), lambda sign(a) for the Lasso: the minimum
+    where the pieces are right. The objective always falls at first. Coefficients that leave their pieces are set to the
+    ends of these if the objective falls that way; else the step is shortened, at last to the first end. Dependent
+    columns (G_FF singular up to the ridge) have a long step along which X a does not change and the l1 norm falls: one
+    of them leaves.
 
     Return what is asked for, and the dot products. The correlations of the active columns must be those of r.
     """
     n_dots = n_steps = 0
     n_most = _STEPS + max(
-        0, active_places(iterate, members).size - rank_bound(copies)
+        0, free_places(copies.cost, iterate, members).size - rank_bound(copies)
     )  # the dependent leave one by one
     while n_steps < n_most:
         n_steps += 1
-        active = active_places(iterate, members)
+        active = free_places(copies.cost, iterate, members)
         if active.size == 0:
             break
         if active.size > LARGEST_GRAM:
             return NO_FACTOR, n_dots
-        asked = _prepare(copies, iterate, gram, active)
+        asked = _prepare(copies, iterate, gram, active, lam)
         if asked != NEWTON_DONE:
             return asked, n_dots
         for row in range(active.size):
             active[row] = gram.place_of[row]
-        step, norms = right_side(copies.norms2, iterate, active, lam)
+        step, norms = right_side(copies, iterate, active, lam)
         solve(gram.lower.T, gram.size[0], step)
         total = 0.0
         for i in range(active.size):
@@ -69,32 +71,34 @@ def newton(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, la
         n_dots += 2 * active.size
         if n_flips == 0:
             break
-        correlate(copies, iterate, active_places(iterate, active))
+        correlate(copies, iterate, free_places(copies.cost, iterate, active))
     return NEWTON_DONE, n_dots
 
 
 def newton_by_qr(copies: Copies, iterate: SubIterate, members: Indices, lam: float) -> int:
     """Take Newton steps as `newton` does, with a factor of the columns and not of their products.
 
-    With U = Q R, columns of unit norm and a ridge below them, a step is R^-1 (Q'r - R^-T lambda s): it suffers from the
+    With U = Q R, columns of unit norm and the ridge below them, a step is R^-1 (Q'r - R^-T lean): it suffers from the
     condition of the columns, where that of their cosines is the square of it. Return the dot products.
     """
     n_dots = 0
     for _ in range(_STEPS):
-        active = active_places(iterate, members)
+        active = free_places(copies.cost, iterate, members)
         n, m = active.size, copies.y.size - 1
         if not 0 < n * m <= _MOST_NUMBERS:
             break
         norms = np.sqrt(copies.norms2[active])
         unit = np.zeros((m + n, n), order="F")
         scatter_units(copies, active, unit.T)
-        root = np.sqrt(copies.bend)
-        unit[m + np.arange(n), np.arange(n)] = np.maximum(root / norms, _ROOT_OF_RIDGE)
+        roots, signs = np.sqrt(curvatures(copies.cost, lam, active)), np.zeros(iterate.coefs.size)
+        signs[active] = np.sign(iterate.coefs[active])
+        unit[m + np.arange(n), np.arange(n)] = np.maximum(roots / norms, _ROOT_OF_RIDGE)
         Q, R = qr(unit, mode="economic", overwrite_a=True, check_finite=False)
-        side = solve_triangular(R, lam * np.sign(iterate.coefs[active]) / norms, trans="T", check_finite=False)
+        straight = leans(copies.cost, lam, active, iterate.coefs) - roots**2 * iterate.coefs[active]
+        side = solve_triangular(R, straight / norms, trans="T", check_finite=False)
         aim = Q[:m].T @ iterate.residual[:m] - side
-        if root > 0.0:
-            aim -= Q[m:].T @ (root * iterate.coefs[active])
+        if roots.any():
+            aim -= Q[m:].T @ (roots * iterate.coefs[active])
         step = solve_triangular(R, aim, check_finite=False) / norms
         if not np.isfinite(step).all():
             break
@@ -122,38 +126,41 @@ def scatter_units(copies: Copies, places: Indices, rows: Matrix) -> None:
 def limit_step(
     copies: Copies, iterate: SubIterate, active: Indices, step: Vector, lam: float, at_any_rate: bool
 ) -> int:
-    """Shorten a step along which signs change, and let it end at zero there; return how many would have changed.
+    """Shorten a step that leads out of pieces, and let it end where these end; return how many would have been left.
 
-    Unless it is to be taken `at_any_rate`, a step that leads nowhere, but to the first zero, is not to be taken: -1.
+    Unless it is to be taken `at_any_rate`, a step that leads nowhere, but to the first end, is not to be taken: -1.
     """
     n_flips = 0
     for i in range(active.size):
         a = iterate.coefs[active[i]]
-        n_flips += a * (a + step[i]) < 0.0
+        low, high = piece(copies.cost, active[i], a)
+        n_flips += a + step[i] < low or a + step[i] > high
     if n_flips > 0 and not _shorten(copies, iterate, active, step, lam) and not at_any_rate:
         return -1
     for i in range(active.size):
         a = iterate.coefs[active[i]]
-        if a * (a + step[i]) <= 0.0:
-            step[i] = -a
+        low, high = piece(copies.cost, active[i], a)
+        if a + step[i] <= low or a + step[i] >= high:
+            step[i] = (low if step[i] < 0.0 else high) - a
     return n_flips
 
 
 @kernel
-def right_side(norms2: Vector, iterate: SubIterate, active: Indices, lam: float) -> tuple[Vector, Vector]:
-    """Return Newton's right-hand side for columns of unit norm, (c - lambda sign(a)) / ||z||, and the norms."""
+def right_side(copies: Copies, iterate: SubIterate, active: Indices, lam: float) -> tuple[Vector, Vector]:
+    """Return Newton's right-hand side for columns of unit norm, (c - lean(a)) / ||z||, and the norms."""
     n = active.size
     side, norms = np.empty(n), np.empty(n)
     for i in range(n):
         k = active[i]
-        norms[i] = np.sqrt(norms2[k])
-        side[i] = (iterate.corrs[k] - lam * np.sign(iterate.coefs[k])) / norms[i]
+        a = iterate.coefs[k]
+        norms[i] = np.sqrt(copies.norms2[k])
+        side[i] = (iterate.corrs[k] - lean(copies.cost, lam, k, np.sign(a), a)) / norms[i]
     return side, norms
 
 
 @kernel
-def _prepare(copies: Copies, iterate: SubIterate, gram: Gram, active: Indices) -> int:
-    """Bring the factor to the active columns, or ask for what it takes."""
+def _prepare(copies: Copies, iterate: SubIterate, gram: Gram, active: Indices, lam: float) -> int:
+    """Bring the factor to the free columns, or ask for what it takes."""
     n_new = 0
     first = n_missing = int(np.int64(0))  # for a literal number numba would compile once more
     for k in active:
@@ -166,18 +173,18 @@ def _prepare(copies: Copies, iterate: SubIterate, gram: Gram, active: Indices) -
             return COSINES
         take_slots(copies, gram, active)
         fill_cosines(copies, gram, n_old, rows_of_new(copies, gram, n_old), first, gram.size[1])
-    n_stay, n_gone, to_delete = _leaving(iterate, gram)
+    n_stay, n_gone, to_delete = _leaving(copies, iterate, gram)
     one_by_one, in_batch = 0.13 * n_new * active.size**2, _batch_time(gram.size[0] - n_gone, active.size)
     if _batch_time(n_stay, active.size) < to_delete + min(one_by_one, in_batch):
         return FACTOR
     for row in range(gram.size[0] - 1, n_stay - 1, -1):
-        if iterate.coefs[gram.place_of[row]] == 0.0:
+        if not is_free(copies.cost, gram.place_of[row], iterate.coefs[gram.place_of[row]]):
             delete(gram, row)
     if in_batch < one_by_one:
         return FACTOR
     for k in active:
         if gram.row_of[k] < 0:
-            append(gram, k)
+            append(copies, gram, k, lam)
     return NEWTON_DONE
 
 
@@ -185,12 +192,12 @@ def _prepare(copies: Copies, iterate: SubIterate, gram: Gram, active: Indices) -
 
 
 @kernel
-def _leaving(iterate: SubIterate, gram: Gram) -> tuple[int, int, float]:
+def _leaving(copies: Copies, iterate: SubIterate, gram: Gram) -> tuple[int, int, float]:
     """Return how many rows of the factor are before the first that leaves, how many leave, and the time that takes."""
     n = gram.size[0]
     n_stay, n_gone, time = n, 0, 0.0
     for row in range(n - 1, -1, -1):
-        if iterate.coefs[gram.place_of[row]] == 0.0:
+        if not is_free(copies.cost, gram.place_of[row], iterate.coefs[gram.place_of[row]]):
             n_stay, n_gone, time = row, n_gone + 1, time + 0.26 * n * (n - row)
     return n_stay, n_gone, time
 
@@ -204,15 +211,17 @@ def _batch_time(n_stay: int, n: int) -> float:
 
 @kernel
 def _shorten(copies: Copies, iterate: SubIterate, active: Indices, step: Vector, lam: float) -> bool:
-    """Shorten a step along which signs change, until the objective falls; at last to the first change.
+    """Shorten a step that leads out of pieces, until the objective falls; at last to the first end of one.
 
     Tell whether it falls before that.
     """
-    first, cut = -1, np.inf
+    first, cut, last = -1, np.inf, 0.0
     for i in range(active.size):
         a = iterate.coefs[active[i]]
-        if a * (a + step[i]) < 0.0 and -a / step[i] < cut:
-            first, cut = i, -a / step[i]
+        low, high = piece(copies.cost, active[i], a)
+        end = low if step[i] < 0.0 else high
+        if (a + step[i] < low or a + step[i] > high) and (end - a) / step[i] < cut:
+            first, cut, last = i, (end - a) / step[i], end
     # Along dependent columns X a hardly changes, and a step is as long as the ridge is small: no part of it will do.
     least = _SHORTEST if active.size <= rank_bound(copies) else 1.0
     factor = 1.0
@@ -224,25 +233,25 @@ def _shorten(copies: Copies, iterate: SubIterate, active: Indices, step: Vector,
             step[i] *= 0.5
     for i in range(active.size):
         step[i] *= cut / factor
-    step[first] = -iterate.coefs[active[first]]
+    step[first] = last - iterate.coefs[active[first]]
     return False
 
 
 @kernel
 def _falls(copies: Copies, iterate: SubIterate, active: Indices, step: Vector, lam: float) -> bool:
-    """Tell whether the objective falls after `step`, with zero where the sign changes.
+    """Tell whether the objective falls after `step`, with the ends of pieces where it leaves them.
 
-    It changes by 1/2 (||X d||^2 + bend ||d||^2) - c'd + lambda (||a + d||_1 - ||a||_1).
+    It changes by 1/2 ||X d||^2 - c'd + cost(a + d) - cost(a).
     """
     v = np.zeros(iterate.residual.size)
     change = 0.0
     for i in range(active.size):
         k = active[i]
         a = iterate.coefs[k]
-        after = a + step[i] if a * (a + step[i]) > 0.0 else 0.0
+        low, high = piece(copies.cost, k, a)
+        after = min(max(a + step[i], low), high)
         add(copies, k, after - a, v)
-        change += lam * (abs(after) - abs(a)) - iterate.corrs[k] * (after - a)
-        change += 0.5 * copies.bend * (after - a) ** 2
+        change += difference(copies.cost, lam, k, a, after) - iterate.corrs[k] * (after - a)
     center(copies, v)
     for i in range(v.size):
         change += 0.5 * v[i] * v[i]

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..costs import Cost, is_free
 from ..jit import kernel
 from ..sweeps import Indices
-from .copies import Copies, entries_of, rank_bound
+from .copies import Copies, entries_of
 from .descent import (
     EPOCHS,
     SubIterate,
@@ -18,9 +19,11 @@ from .descent import (
     are_known,
     correlate,
     descend,
+    free_places,
     gap_and_objective,
     listed_places,
     refresh,
+    violation_at,
 )
 from .gram import LARGEST_GRAM, Gram
 from .newton import COSINES, FACTOR, NEWTON_DONE, NO_FACTOR, newton
@@ -115,7 +118,7 @@ def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, a
         elif step == DESCEND:
             listed, enough, n_left = epochs
             n_epochs, violation, is_slow = descend(copies, iterate, listed, lam, enough, n_left)
-            epochs = Epochs(active_places(iterate, listed), enough, n_left - n_epochs)
+            epochs = Epochs(free_places(copies.cost, iterate, listed), enough, n_left - n_epochs)
             n_dots += n_epochs * listed.size + is_slow * epochs.listed.size
             step = (
                 CORRELATE
@@ -127,7 +130,7 @@ def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, a
         elif step == ENTER:
             refresh(copies, iterate, members)
             descend(copies, iterate, epochs.listed, lam, 0.0, 0.0)
-            epochs = Epochs(active_places(iterate, members), 0.0, 0.0)
+            epochs = Epochs(free_places(copies.cost, iterate, members), 0.0, 0.0)
             n_dots += 2 * epochs.listed.size
             step = CORRELATE_LISTED if state.n_idle <= _BY_QR else BY_QR
         elif step == CORRELATE_LISTED:
@@ -177,27 +180,30 @@ def _begin_round(
     if gap <= max(aim.goal, rounding) or n >= aim.max_rounds or n_idle > _MAX_IDLE:
         return RoundState(n, gap, best, least, n_idle), Epochs(members, 0.0, 0.0), FINISH
     if n_idle > _ONE_BY_ONE:
-        return RoundState(n + 1, gap, best, least, n_idle), Epochs(_worst(iterate, members, aim.lam), 0.0, 0.0), ENTER
-    listed, violation = listed_places(rank_bound(copies), iterate, members, aim.lam)
+        return (
+            RoundState(n + 1, gap, best, least, n_idle),
+            Epochs(_worst(copies.cost, iterate, members, aim.lam), 0.0, 0.0),
+            ENTER,
+        )
+    listed, violation = listed_places(copies, iterate, members, aim.lam)
     enough = max(_ENOUGH * aim.goal / gap, _FRACTION) * violation
     n_affordable = _affordable_epochs(copies, iterate, gram, listed)
     # Epochs find the signs: not needed where no column should enter, if a Newton step costs less than they do.
-    step = NEWTON if n_affordable < EPOCHS and active_places(iterate, listed).size == listed.size else DESCEND
+    step = (
+        NEWTON if n_affordable < EPOCHS and free_places(copies.cost, iterate, listed).size == listed.size else DESCEND
+    )
     return RoundState(n + 1, gap, best, least, n_idle), Epochs(listed, enough, n_affordable), step
 
 
 @kernel
-def _worst(iterate: SubIterate, members: Indices, lam: float) -> Indices:
-    """Return the place that violates the optimality conditions most, if it is one that is not active."""
+def _worst(cost: Cost, iterate: SubIterate, members: Indices, lam: float) -> Indices:
+    """Return the place that violates the optimality conditions most, if it is one that is not free."""
     worst, violation = np.empty(0, np.int64), 0.0
     for k in members:
-        if iterate.coefs[k] != 0.0:
-            size = abs(iterate.corrs[k] - lam * np.sign(iterate.coefs[k]))
-        else:
-            size = abs(iterate.corrs[k]) - lam
+        size = violation_at(cost, lam, k, iterate)
         if size > violation:
             violation = size
-            worst = np.empty(0 if iterate.coefs[k] != 0.0 else 1, np.int64)
+            worst = np.empty(0 if is_free(cost, k, iterate.coefs[k]) else 1, np.int64)
             worst[:] = k
     return worst
 

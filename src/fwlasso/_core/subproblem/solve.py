@@ -2,16 +2,28 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..columns import Vector
+from ..costs import curvatures, has_ridge
 from ..sweeps import Indices
 from ..threads import Workers
 from .conjugate import newton_without_factor
-from .copies import Copies, rank_bound
-from .descent import SubIterate, active_places, add_response, are_known, correlate, listed_places, refresh, totals
+from .copies import Copies
+from .descent import (
+    SubIterate,
+    active_places,
+    add_response,
+    are_known,
+    correlate,
+    free_places,
+    listed_places,
+    refresh,
+    totals,
+)
 from .gram import empty_gram, factorize, forget, with_cosines, with_places
 from .newton import COSINES, FACTOR, NO_FACTOR, newton_by_qr
 from .preconditioner import Preconditioner
@@ -40,6 +52,7 @@ class Subproblem:
         self.iterate = iterate
         self._gram = with_places(empty_gram(copies.y.size - 1), copies.starts.size)
         self._preconditioner = Preconditioner(workers)
+        self._lam = 0.0  # that the factor has the ridge of
         self._workers = workers
 
     def resize(self, copies: Copies) -> None:
@@ -59,6 +72,8 @@ class Subproblem:
 
     def solve(self, members: Indices, aim: Aim, look: Look, *, knows_residual: bool) -> Reached:
         """Minimise over `members` until the gap over them is small enough; see `gap_and_objective`."""
+        if has_ridge(self.copies.cost) and aim.lam != self._lam:
+            self._gram.row_of[:], self._gram.size[0], self._lam = -1, 0, aim.lam
         rounds = first_round(CORRELATE if knows_residual else REFRESH)
         n_seen = 0
         while (rounds := advance(self.copies, self.iterate, self._gram, members, aim, rounds)).step != DONE:
@@ -85,13 +100,14 @@ class Subproblem:
         of_gap = e * (r + 0.5 * e) + l1 * of_corrs + u * ((m + 4) * r * (2.0 * r + y) + n * aim.lam * l1)
         if aim.radius >= 0.0:
             of_gap += (max(aim.radius, l1) + l1) * of_corrs
-        _, violation = listed_places(rank_bound(copies), iterate, members, aim.lam)
+        _, violation = listed_places(copies, iterate, members, aim.lam)
         return bool(gap <= _TIMES_ROUNDING * of_gap or violation <= _TIMES_ROUNDING * of_corrs)
 
     def take(self, rounds: Rounds, members: Indices, aim: Aim) -> Rounds:
         """Take a step that compiled code does not."""
         copies, iterate, step = self.copies, self.iterate, rounds.step
-        places = active_places(iterate, members)
+        find = active_places if step in (REFRESH, FINISH) else partial(free_places, copies.cost)
+        places = find(iterate, members)
         if step in (CORRELATE, CORRELATE_LISTED):
             self.correlate(members if step == CORRELATE else rounds.epochs.listed)
         elif step in (REFRESH, FINISH):
@@ -105,7 +121,7 @@ class Subproblem:
             self._gram = with_cosines(copies, self._gram, places, self._workers)
         elif step == FACTOR:  # those that are likely to leave come last: rows before the first that leaves stay
             sizes = np.abs(iterate.coefs[places]) * np.sqrt(copies.norms2[places])
-            factorize(self._gram, places[np.argsort(-sizes, kind="stable")])
+            factorize(copies, self._gram, places[np.argsort(-sizes, kind="stable")], aim.lam)
         elif step == BY_QR:
             rounds = rounds._replace(n_dots=rounds.n_dots + newton_by_qr(copies, iterate, members, aim.lam))
         elif step == NO_FACTOR:
@@ -114,11 +130,12 @@ class Subproblem:
         return rounds._replace(step=AFTER[step])
 
     def lam(self, members: Indices) -> float:
-        """Return the penalty that the coefficients belong to, a'X'r / ||a||_1."""
+        """Return the penalty that the coefficients belong to: (a'X'r - sum mu_j a_j^2) / ||a||_1."""
         refresh(self.copies, self.iterate, members)
         correlate(self.copies, self.iterate, members)
-        _, qr, l1, _ = totals(self.copies.xty, self.iterate, members, 0.0)
-        return float(qr / l1)
+        _, qr, l1, _ = totals(self.copies, self.iterate, members, 0.0)
+        squares = curvatures(self.copies.cost, 0.0, members) @ self.iterate.coefs[members] ** 2
+        return float((qr - squares) / l1)
 
     def combine(self, places: Indices) -> Vector:
         """Return the sum of a_k z_k over some places, a sample vector."""
@@ -126,5 +143,4 @@ class Subproblem:
 
     def correlate(self, places: Indices) -> None:
         """Compute the correlations of some places with the residual."""
-        corrs = Products(self.copies, places, self._workers).correlate(self.iterate.residual)
-        self.iterate.corrs[places] = corrs - self.copies.bend * self.iterate.coefs[places]
+        self.iterate.corrs[places] = Products(self.copies, places, self._workers).correlate(self.iterate.residual)

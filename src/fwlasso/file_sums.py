@@ -1,27 +1,25 @@
 """Sums over the rows of a file that may be larger than memory: one pass over it, and no store in between."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Literal
 
 import numpy as np
 
-from .._core.threads import Workers, resolve_threads
-from ..data.files import naming
-from ..data.progress import ProgressCallback, telling
-from ..data.table import described
-from ..datasets.arrow_files import STDIN, stream_csv, stream_parquet
-from ..datasets.libsvm_faults import Expected
-from ..datasets.libsvm_rows import TextRows, first_index, stream_rows
-from ..datasets.readers import LIBSVM, TABLES, suffix_of
-from ..datasets.source import Wanted
-from .blocks import Coordinates
-from .centring import moments
-from .problem import GramProblem
-from .row_sums import RowSums, better_coordinates
-from .streams import Batch, Stream, n_columns, response_of
+from ._core.threads import Workers, resolve_threads
+from .data.files import naming
+from .data.progress import ProgressCallback, telling
+from .datasets.arrow_files import STDIN, stream_csv, stream_parquet
+from .datasets.gaps import check_gaps
+from .datasets.libsvm_faults import Expected
+from .datasets.libsvm_rows import first_index, stream_rows
+from .datasets.readers import LIBSVM, TABLES, suffix_of
+from .datasets.source import Wanted
+from .gram.blocks import Coordinates
+from .gram.row_sums import RowSums, better_coordinates
+from .gram.streams import Batch, EntryRows, Stream, n_columns, response_of
+from .gram.summed import SummedTable
 
 #: Most features of a file that is summed up: 128 MB for each of the matrices.
 MOST_FEATURES = 4000
@@ -33,72 +31,6 @@ class TooManyFeaturesError(ValueError):
     """A file has more features than its Gram matrix is to be made of."""
 
 
-class SummedTable(NamedTuple):
-    """A table that was read row by row and summed up, by `sum_table`: paths are computed on its inner products.
-
-    Attributes
-    ----------
-    sums : inner products of the columns
-    feature_names, target, first_index
-        As in a `Table`.
-    y_values : the distinct numbers of the response, if they are no more than two
-
-    Examples
-    --------
-    >>> from fwlasso.gram.file_sums import SummedTable
-    >>> SummedTable._fields[1:4]
-    ('feature_names', 'target', 'first_index')
-    """
-
-    sums: RowSums
-    feature_names: tuple[str, ...] | None
-    target: str | None
-    first_index: int | None
-    y_values: tuple[float, ...]
-
-    def __repr__(self) -> str:
-        return f"<SummedTable: X of shape {self.shape}{described(self.feature_names, self.target)}>"
-
-    @property
-    def conversion(self) -> None:
-        """What had to be converted: nothing."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples and of features."""
-        return self.sums.n_rows, len(self.sums.norms2) - 2
-
-    @property
-    def origin(self) -> dict[str, Any]:
-        """What is known of the response and the columns."""
-        known = {"target": self.target, "first_index": self.first_index}
-        return {name: value for name, value in known.items() if value is not None}
-
-    def fingerprint(self) -> dict[str, str]:
-        """Return checksums that tell whether the rows are the same as before."""
-        m, p = self.shape
-        numbers = hashlib.sha256(self.sums.products.tobytes()).hexdigest()
-        names = hashlib.sha256(repr(self.feature_names).encode()).hexdigest()
-        return {
-            "shape": f"{m} x {p}",
-            "X": f"sums:{numbers}",
-            "feature names": names,
-            **{k: str(v) for k, v in self.origin.items()},
-        }
-
-    def problem(self, fit_intercept: bool, standardize: bool) -> GramProblem:
-        """Return the least-squares problem."""
-        if not fit_intercept and self.sums.coordinates.shifts.any():
-            raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
-        found, centre = moments(self.sums, fit_intercept, standardize)
-        no_copies = np.zeros(self.shape[1], np.bool_)
-        return GramProblem(found, centre, self.sums.n_rows, no_copies, None, None)
-
-    def as_design(self) -> NoReturn:
-        """Refuse what needs rows."""
-        raise ValueError("X was summed as it was read, and its rows were not kept: use lasso_path, or read_table")
-
-
 def sum_table(
     path: str | Path,
     target: str | None = None,
@@ -107,6 +39,7 @@ def sum_table(
     zero_based: bool | Literal["auto"] = "auto",
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    drop_missing: bool = False,
     n_threads: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> SummedTable:
@@ -119,7 +52,7 @@ def sum_table(
     Parameters
     ----------
     path : LIBSVM text, csv or tsv, packed or not, or parquet
-    target, zero_based, columns, exclude
+    target, zero_based, columns, exclude, drop_missing
         As in `fwlasso.datasets.read_table`.
     fit_intercept : bool, default=True
         Whether paths will have an intercept.
@@ -158,7 +91,8 @@ def sum_table(
         raise ValueError(f"{file}: the name must end in {', '.join((*LIBSVM, *TABLES))} to be read in one pass")
     if suffix in LIBSVM and (target is not None or columns is not None or exclude):
         raise ValueError(f"{file}: LIBSVM files have no names, and their target is the first number of every line")
-    wanted = Wanted(target, columns, exclude)
+    wanted = Wanted(target, columns, exclude, drop_missing=drop_missing)
+    check_gaps(file, wanted, is_table=suffix not in LIBSVM)
     coordinates: Coordinates | None = None
     for _ in range(_N_READINGS):
         with ExitStack() as stack:
@@ -167,7 +101,8 @@ def sum_table(
             if suffix in LIBSVM:
                 lowest = 1 if zero_based is False else 0
                 names = origin = None
-                batches: Iterator[Batch] = stream_rows(file, Expected(lowest, _MOST_INDEX), 1, telling(progress))
+                text = stream_rows(file, Expected(lowest, _MOST_INDEX), 1, telling(progress))
+                batches: Iterator[Batch] = (EntryRows(*rows[:4]) for rows in text)
             else:
                 stream = stream_parquet if suffix == ".parquet" else stream_csv
                 (names, origin), batches = stack.enter_context(stream(file, wanted, telling(progress)))
@@ -186,7 +121,7 @@ def _without_first(sums: RowSums, n: int) -> RowSums:
     """Return the sums without the first n columns of X, which are not there."""
     kept = np.delete(np.arange(sums.norms2.size), np.arange(1, 1 + n))
     coordinates = Coordinates(sums.coordinates.shifts[kept], sums.coordinates.scales[kept])
-    return RowSums(sums.products[np.ix_(kept, kept)], coordinates, sums.norms2[kept], sums.n_ops)
+    return sums._replace(products=sums.products[np.ix_(kept, kept)], coordinates=coordinates, norms2=sums.norms2[kept])
 
 
 class _Watched:
@@ -206,7 +141,7 @@ class _Watched:
             if len(self._y_values) <= 2:
                 self._y_values.update(np.unique(y)[:3].tolist())
             most = MOST_FEATURES
-            if isinstance(batch, TextRows):
+            if isinstance(batch, EntryRows):
                 self._lowest = min(self._lowest, int(batch.columns.min(initial=_MOST_INDEX)))
                 most += self._lowest > 0  # indices may count from 1
             if n_columns(batch) > most:

@@ -1,0 +1,233 @@
+"""A cost of its own for every column: slope, ridge and bounds; see costs.py."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .costs import (
+    Cost,
+    Plain,
+    Vector,
+    at_columns,
+    bounds,
+    changes,
+    clip,
+    conjugate,
+    curvature,
+    difference,
+    exchange,
+    has_ridge,
+    is_free,
+    is_hard,
+    is_plain,
+    larger,
+    lean,
+    minimise_1d,
+    n_tops,
+    piece,
+    pull,
+    set_places,
+    settle,
+    slope,
+    soft_threshold,
+    strain,
+    take_in,
+    value,
+    with_places,
+)
+from .jit import INLINE, part_of_kernel
+
+
+class Separable(NamedTuple):
+    """Everything else; arrays that nobody gave are one number, repeated without memory."""
+
+    slopes: Vector  # s_j
+    bent: Vector  # r_j
+    lower: Vector  # l_j
+    upper: Vector  # u_j
+    fixed: float
+    share: float
+    kappa: float  # 1 / the least singular value of the columns with s_j = 0, at length one; zero if there are none
+
+
+def make_cost(
+    p: int, slopes: Any, bent: Any, lower: Any, upper: Any, *, fixed: float, share: float, kappa: float = 0.0
+) -> Cost:
+    """Return the cost of p columns, `Plain` if it can be; numbers stand for arrays of them."""
+    arrays = [np.broadcast_to(np.asarray(values, np.float64), p) for values in (slopes, bent, lower, upper)]
+    plain = (1.0, None, -math.inf, math.inf)
+    if fixed == share == 0.0 and all(v is None or np.all(a == v) for a, v in zip(arrays, plain, strict=True)):
+        return Plain()
+    # Strided views, of an array of one's own, too: arrays in one piece are another type, and kernels compile twice.
+    s, r, low, high = (array if array.strides == (0,) else np.repeat(array, 2)[::2] for array in arrays)
+    return Separable(s, r, low, high, fixed=fixed, share=share, kappa=kappa)
+
+
+@is_plain.register(Separable, INLINE)
+def _(cost):
+    return False
+
+
+@at_columns.register(Separable)
+def _(cost, columns):
+    return cost._replace(**{name: np.repeat(array[columns], 2)[::2] for name, array in _arrays(cost)})
+
+
+@clip.register(Separable)
+def _(cost, columns, coefs):
+    return np.clip(coefs, cost.lower[columns], cost.upper[columns])
+
+
+@with_places.register(Separable)
+def _(cost, n_places):
+    room = {name: np.zeros(2 * n_places)[::2] for name, _ in _arrays(cost)}
+    for name, array in _arrays(cost):
+        room[name][: array.size] = array[:n_places]
+    return cost._replace(**room)
+
+
+@set_places.register(Separable)
+def _(cost, places, other):
+    for (_, mine), (_, its) in zip(_arrays(cost), _arrays(other), strict=True):
+        mine[places] = its
+
+
+def _arrays(cost: Separable) -> list[tuple[str, Vector]]:
+    return [(name, getattr(cost, name)) for name in ("slopes", "bent", "lower", "upper")]
+
+
+@n_tops.register(Separable, INLINE)
+def _(cost):
+    return 3
+
+
+@take_in.register(Separable, INLINE)
+def _(cost, lam, j, corr, blur, tops, at):
+    strength = pull(cost, j, corr)
+    tops[at + 1] = larger(tops[at + 1], strength)
+    if is_hard(cost, lam, j, corr):
+        tops[at] = larger(tops[at], strength)
+    for side in range(2):
+        excess = (corr if side == 0 else -corr) + blur
+        if excess > lam and pull(cost, j, excess if side == 0 else -excess) > lam:
+            signed = excess if side == 0 else -excess
+            if not is_hard(cost, lam, j, signed):
+                tops[at + 2] += conjugate(cost, lam, j, signed)
+
+
+@slope.register(Separable, INLINE)
+def _(cost, j):
+    return cost.slopes[j]
+
+
+@curvature.register(Separable, INLINE)
+def _(cost, lam, j):
+    return (cost.fixed + cost.share * lam) * cost.bent[j]
+
+
+@bounds.register(Separable, INLINE)
+def _(cost, j):
+    return cost.lower[j], cost.upper[j]
+
+
+@lean.register(Separable, INLINE)
+def _(cost, lam, j, sign, b):
+    return lam * cost.slopes[j] * sign + curvature(cost, lam, j) * b
+
+
+@piece.register(Separable, INLINE)
+def _(cost, j, sign):
+    low, high = cost.lower[j], cost.upper[j]
+    if cost.slopes[j] == 0.0:
+        return low, high
+    return (0.0, high) if sign > 0.0 else (low, 0.0)
+
+
+@part_of_kernel
+def _sides(cost: Separable, lam: float, j: int, b: float) -> tuple[float, float]:
+    """Return the derivatives to the left and to the right of b: they differ at zero alone."""
+    ridge, kink = curvature(cost, lam, j) * b, lam * cost.slopes[j]
+    return (kink if b > 0.0 else -kink) + ridge, (kink if b >= 0.0 else -kink) + ridge
+
+
+@exchange.register(Separable, INLINE)
+def _(cost, lam, j, sign, rest, b, corr, above):
+    if sign != 0.0:
+        low, high = piece(cost, j, sign)
+        if b < low:
+            return 0.0, low
+        return (0.0, high) if b > high else (sign, b)
+    left, right = _sides(cost, lam, j, rest)
+    blur = (above - 1.0) * (lam + abs(right))
+    if rest < cost.upper[j] and corr > right + blur:
+        return (1.0 if rest >= 0.0 else -1.0), rest
+    if rest > cost.lower[j] and corr < left - blur:
+        return (1.0 if rest > 0.0 else -1.0), rest
+    return 0.0, rest
+
+
+@is_free.register(Separable, INLINE)
+def _(cost, j, b):
+    return cost.slopes[j] == 0.0 or (b != 0.0 and b != cost.lower[j] and b != cost.upper[j])
+
+
+@changes.register(Separable, INLINE)
+def _(cost, j, b, new):
+    return is_free(cost, j, b) != is_free(cost, j, new) or (cost.slopes[j] > 0.0 and b * new < 0.0)
+
+
+@strain.register(Separable, INLINE)
+def _(cost, lam, j, b, corr):
+    left, right = _sides(cost, lam, j, b)
+    up = corr - right if b < cost.upper[j] else -math.inf
+    return lam + max(up, left - corr if b > cost.lower[j] else -math.inf)
+
+
+@difference.register(Separable, INLINE)
+def _(cost, lam, j, b, new):
+    of_slope = lam * cost.slopes[j] * (abs(new) - abs(b))
+    return of_slope + 0.5 * curvature(cost, lam, j) * (new - b) * (new + b)
+
+
+@has_ridge.register(Separable, INLINE)
+def _(cost):
+    return cost.fixed > 0.0 or cost.share > 0.0
+
+
+@settle.register(Separable, INLINE)
+def _(cost, j, b):
+    low, high = piece(cost, j, b)
+    return (0.0, b) if b in (low, high) else (1.0 if b >= 0.0 else -1.0, b)
+
+
+@pull.register(Separable, INLINE)
+def _(cost, j, corr):
+    is_open = (cost.upper[j] if corr > 0.0 else -cost.lower[j]) > 0.0
+    return abs(corr) if is_open and cost.slopes[j] > 0.0 else 0.0
+
+
+@value.register(Separable, INLINE)
+def _(cost, lam, j, b):
+    return lam * cost.slopes[j] * abs(b) + 0.5 * curvature(cost, lam, j) * b * b
+
+
+@conjugate.register(Separable, INLINE)
+def _(cost, lam, j, corr):
+    excess, bound = abs(corr) - lam * cost.slopes[j], cost.upper[j] if corr > 0.0 else -cost.lower[j]
+    if not (excess > 0.0 and bound > 0.0):  # no product with a bound that is infinite
+        return 0.0
+    mu = curvature(cost, lam, j)
+    t = min(excess / mu, bound) if mu > 0.0 else bound
+    return (excess - 0.5 * mu * t) * t if t < math.inf else math.inf
+
+
+@is_hard.register(Separable, INLINE)
+def _(cost, lam, j, corr):
+    return (cost.upper[j] if corr > 0.0 else -cost.lower[j]) == math.inf and curvature(cost, lam, j) == 0.0
+
+
+@minimise_1d.register(Separable, INLINE)
+def _(cost, lam, j, aim, norm2):
+    t = soft_threshold(aim, lam * cost.slopes[j]) / (norm2 + curvature(cost, lam, j))
+    return min(max(t, cost.lower[j]), cost.upper[j])
