@@ -641,6 +641,20 @@ def test_a_coefficient_beyond_its_bound_by_its_last_digit_is_found():
     assert verdicts(given._replace(path=replace(given.path, coefs=beyond)), asked) == (False, {"wrong"})
 
 
+def test_a_scaled_coefficient_outside_of_its_bound_is_found():
+    """Bounds in these units are rounded: up to that it is inside."""
+    given = disguised("boxed", "alphas", True, True)
+    coefs, scaled = given.path.coefs.toarray(), given.path.scaled_coefs.copy()
+    j = int(np.argmax(coefs[:, -1]))
+    asked = General(upper=np.where(np.arange(10) == j, coefs[j].max(), INF))
+    largest = scaled.toarray()[j].max()
+    for size, is_told in ((2e-16, False), (1e-14, True)):
+        scaled.data[scaled.data >= largest] = largest * (1.0 + size)
+        path = replace(given.path, scaled_coefs=scaled)
+        faults = exact_judge.judge(path, given.X, given.X, given.y, asked).faults
+        assert any("scaled coefficients outside" in fault.text for fault in faults) == is_told
+
+
 def test_arrays_of_a_cost_are_by_column():
     cost = cost_of(General(l1_ratio=0.5, ridge=2.0, upper=3.0), wide([2.0, 4.0]), wide(10.0), wide)
     assert cost.upper.tolist() == [1.5, 0.75]

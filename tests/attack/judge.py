@@ -185,7 +185,6 @@ def point_of(truth: Truth, coefs: Coefs) -> Point:
     units, slopes = np.array(truth.scales, object) * (scale * truth.w_scale), truth.cost.slopes
     c = units * (truth.Z.T @ (truth.w * q)) * shrink
     corrs = c if slopes.all() else units * (truth.Z.T @ (truth.w * r))
-    c = np.where(slopes, c, Fraction(0))
     b = np.array([coefs.get(j, Fraction(0)) for j in range(c.size)], object)
     rr, qq = (truth.w_scale * own**2 * (v @ (truth.w * v)) for own, v in ((scale, r), (scale * shrink, q)))
     longest = (qq + b @ c) / qq if qq else Fraction(0)
