@@ -92,7 +92,7 @@ class SummedTable(NamedTuple):
             raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
         found, centre = moments(self.sums, fit_intercept, standardize)
         no_copies = np.zeros(self.shape[1], np.bool_)
-        return GramProblem(found, centre, self.sums.n_rows, self.sums.total_weight, no_copies, None, None)
+        return GramProblem(found, centre, self.sums.n_rows, self.sums.total_weight, no_copies, None)
 
     def as_design(self) -> NoReturn:
         """Refuse what needs rows."""

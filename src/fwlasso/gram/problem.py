@@ -38,7 +38,7 @@ class GramProblem(NamedTuple):
     total_weight: float  # the sum of the weights: lambda is so many times alpha
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
     data: tuple[Columns, Vector, Samples] | None  # X and y on these samples, to prove gaps that products cannot
-    by_columns: Callable[[Workers], Problem] | None  # the same problem on its columns, where points stay open
+    by_columns: Callable[[Workers], Problem] | None = None  # the same problem on its columns, where points stay open
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -109,7 +109,7 @@ def gram_problem(
     found, centre = moments(sums, fit_intercept, standardize, constant)
     copies = copied_columns(X, found.gram, rows)
     data = (X, y, samples) if rows.size == n_samples(samples) else None
-    return GramProblem(found, centre, rows.size, total, copies, data, None)
+    return GramProblem(found, centre, rows.size, total, copies, data)
 
 
 def solve_on_gram(
