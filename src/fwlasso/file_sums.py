@@ -31,6 +31,75 @@ class TooManyFeaturesError(ValueError):
     """A file has more features than its Gram matrix is to be made of."""
 
 
+<<<<<<< HEAD:src/fwlasso/file_sums.py
+=======
+class SummedTable(NamedTuple):
+    """A table that was read row by row and summed up, by `sum_table`: paths are computed on its inner products.
+
+    Attributes
+    ----------
+    sums : inner products of the columns
+    feature_names, target, first_index
+        As in a `Table`.
+    y_values : the distinct numbers of the response, if they are no more than two
+
+    Examples
+    --------
+    >>> from fwlasso.gram.file_sums import SummedTable
+    >>> SummedTable._fields[1:4]
+    ('feature_names', 'target', 'first_index')
+    """
+
+    sums: RowSums
+    feature_names: tuple[str, ...] | None
+    target: str | None
+    first_index: int | None
+    y_values: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<SummedTable: X of shape {self.shape}{described(self.feature_names, self.target)}>"
+
+    @property
+    def conversion(self) -> None:
+        """What had to be converted: nothing."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples and of features."""
+        return self.sums.n_rows, len(self.sums.norms2) - 2
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What is known of the response and the columns."""
+        known = {"target": self.target, "first_index": self.first_index}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return checksums that tell whether the rows are the same as before."""
+        m, p = self.shape
+        numbers = hashlib.sha256(self.sums.products.tobytes()).hexdigest()
+        names = hashlib.sha256(repr(self.feature_names).encode()).hexdigest()
+        return {
+            "shape": f"{m} x {p}",
+            "X": f"sums:{numbers}",
+            "feature names": names,
+            **{k: str(v) for k, v in self.origin.items()},
+        }
+
+    def problem(self, fit_intercept: bool, standardize: bool) -> GramProblem:
+        """Return the least-squares problem."""
+        if not fit_intercept and self.sums.coordinates.shifts.any():
+            raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
+        found, centre = moments(self.sums, fit_intercept, standardize)
+        no_copies = np.zeros(self.shape[1], np.bool_)
+        return GramProblem(found, centre, self.sums.n_rows, self.sums.total_weight, no_copies, None)
+
+    def as_design(self) -> NoReturn:
+        """Refuse what needs rows."""
+        raise ValueError("X was summed as it was read, and its rows were not kept: use lasso_path, or read_table")
+
+
+>>>>>>> w-samples
 def sum_table(
     path: str | Path,
     target: str | None = None,
