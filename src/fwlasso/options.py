@@ -18,7 +18,6 @@ from sklearn.utils import check_random_state
 
 from ._core.columns import Vector
 from ._core.notices import warn_of_old_name
-from ._core.threads import resolve_threads
 from .data.checks import check, is_count
 from .monitor import Callback
 from .problem.grid import MOST_EPS_OF_RADII, as_grid
@@ -210,11 +209,6 @@ class Options:
     def size_rule(self) -> SampleSize:
         """The rule for the number of columns a step looks at."""
         return as_sample_size(self.sample_size, self.entry.sample_size or DEFAULT_SAMPLE_SIZE)
-
-    @property
-    def threads(self) -> int:
-        """The number of threads."""
-        return resolve_threads(self.n_threads)
 
     def solver_settings(self, seed: int) -> SolverSettings:
         """Return what a solver is told."""

@@ -13,7 +13,7 @@ from ._core.columns import Vector
 from ._core.compiling import timed
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
-from ._core.threads import Workers
+from ._core.threads import Workers, resolve_threads
 from .assembly import assemble, beyond_float64, certify, count, warn_unless_converged
 from .checkpoints.folder import Checkpoint, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
@@ -204,7 +204,7 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
     seconds: dict[str, float] = {}
     with ExitStack() as stack:
         stack.enter_context(numpy_defaults())
-        workers = stack.enter_context(Workers(options.threads))
+        workers = stack.enter_context(Workers(resolve_threads(options.n_threads)))
         stack.enter_context(monitor.guard())
         with timed(seconds, "setup"):
             data: Data | SummedTable
@@ -267,7 +267,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         "null_objective": null_objective(problem),  # what relative gaps are relative to
         "in_segments": in_segments,
         "route": GRAM if isinstance(problem, GramProblem) else options.entry.routes[-1],
-        "conversion": data.conversion,
+        "conversion": data.design.conversion if isinstance(data, Data) else None,
     }
     record = options.record() | {"eps": ratio}
     if options.entry.sample_size is not None and draws_columns(record):

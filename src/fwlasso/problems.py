@@ -12,7 +12,6 @@ from ._core.csc import Csc
 from ._core.dense import Dense
 from ._core.notices import warn_of_doubt
 from ._core.penalties import L1
-from ._core.problem import Problem
 from ._core.threads import Workers, physical_memory
 from .checkpoints.folder import Checkpoint, Grid
 from .data.inputs import Data
@@ -52,6 +51,7 @@ class Problems:
         self._grams: GramSubsets | None = None
         if isinstance(data, SummedTable):
             return
+        self._by_columns = partial(build_problem, data.design, data.response, *self._units)
         if others:
             columns = data.design.columns
             m, p = shape(columns)
@@ -69,7 +69,7 @@ class Problems:
         if isinstance(self._data, SummedTable):
             problem = self._data.problem(*self._units)
         elif self._grams is None:
-            problem = self._by_columns(None, workers)
+            problem = self._by_columns(workers)
         else:
             problem = self._with_columns(self._grams.whole(), None)
         if not problem.xty.any():
@@ -88,20 +88,16 @@ class Problems:
         """Return the problem on the samples of a mask."""
         kept = self._masks[number]
         if self._grams is None:
-            return self._by_columns(kept, workers)
+            return self._by_columns(workers, kept=kept)
         return self._with_columns(self._grams.part(number), kept)
 
     def squared_errors(self, number: int, path: LassoPath) -> Vector | None:
         """Return mean squared errors on the samples that a mask leaves out, if inner products tell them well enough."""
         return None if self._grams is None else self._grams.squared_errors(number, path.scaled_coefs)
 
-    def _by_columns(self, kept: Mask | None, workers: Workers) -> Problem:
-        assert isinstance(self._data, Data)
-        return build_problem(self._data.design, self._data.response, *self._units, workers, kept)
-
     def _with_columns(self, problem: GramProblem, kept: Mask | None) -> GramProblem:
         """Return a problem that can be turned into one on its columns, if it may."""
-        return problem._replace(by_columns=partial(self._by_columns, kept)) if self._may_change else problem
+        return problem._replace(by_columns=partial(self._by_columns, kept=kept)) if self._may_change else problem
 
 
 def as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:

@@ -35,11 +35,6 @@ class Data(NamedTuple):
         """The names of the features."""
         return self.design.feature_names
 
-    @property
-    def conversion(self) -> str | None:
-        """What had to be converted."""
-        return self.design.conversion
-
     def fingerprint(self) -> dict[str, str]:
         """Return checksums of the data, and what is told of their origin."""
         known = described(self.X)

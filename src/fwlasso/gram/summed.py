@@ -38,10 +38,6 @@ class SummedTable(NamedTuple):
         return f"<SummedTable: X of shape {self.shape}{described(self.feature_names, self.target)}>"
 
     @property
-    def conversion(self) -> None:
-        """What had to be converted: nothing."""
-
-    @property
     def means(self) -> None:
         """The means that stand for missing values: none do."""
 

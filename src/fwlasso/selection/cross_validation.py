@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
-from .._core.threads import Workers, one_blas_thread
+from .._core.threads import Workers, one_blas_thread, resolve_threads
 from ..data.checks import as_response, numpy_defaults
 from ..data.inputs import Data
 from ..data.keywords import explain_unknown
@@ -207,7 +207,7 @@ def cross_validate(X: Any, y: Any, options: Options, selection: SelectionOptions
             _warn_of_ordered_blocks(splits, data.response)
         paths = solve_paths(context, [split.kept for split in splits])
     path = paths.path
-    with numpy_defaults(), one_blas_thread(), Workers(options.threads) as workers:
+    with numpy_defaults(), one_blas_thread(), Workers(resolve_threads(options.n_threads)) as workers:
         choice, scored = _choose(paths, splits, selection, scoring, data, workers)
     found = CrossValidation(path, choice, tuple(paths.subset_paths), scored)
     if found.ending is None:
