@@ -144,7 +144,7 @@ class CertifiedPath:
             nodes = self._certify(nodes, self._read(nodes))  # 3.
             guess, self._accept = None, self._tuning.accept
             self._emit_up_to(nodes)  # 4.
-            if self._is_spent:  # on the way to the next point
+            if self._pending and self._is_spent:  # on the way to the next point
                 self._emit_beyond(nodes[-1])
             self._pace.learn_stride(len(self.points) - n_before, self._left.columns.size, nodes[-1].columns.size)
             self._behind, self._left = [self._left, *nodes][-2:]

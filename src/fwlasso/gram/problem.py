@@ -37,11 +37,7 @@ class GramProblem(NamedTuple):
     n_samples: int  # of which the weight is not zero
     total_weight: float  # the sum of the weights: lambda is so many times alpha
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
-<<<<<<< HEAD
     data: tuple[Columns, Vector, Samples] | None = None  # X and y on these samples, to prove gaps that products cannot
-=======
-    data: tuple[Columns, Vector, Samples] | None  # X and y on these samples, to prove gaps that products cannot
->>>>>>> w-samples
     by_columns: Callable[[Workers], Problem] | None = None  # the same problem on its columns, where points stay open
 
     @property
