@@ -225,10 +225,10 @@ def test_interrupt_ahead_of_the_first_point(solver, name):
 def test_an_interrupt_of_an_estimator_is_raised(model, monkeypatch):
     """Estimators take no callback: somebody presses Ctrl-C while columns are summed up, and never again."""
 
-    def build_and_send(*given):
+    def build_and_send(*given, **named):
         monkeypatch.undo()
         send_interrupt()
-        return build_problem(*given)
+        return build_problem(*given, **named)
 
     monkeypatch.setattr("fwlasso.problems.build_problem", build_and_send)
     with pytest.raises(KeyboardInterrupt):

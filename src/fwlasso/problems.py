@@ -139,8 +139,9 @@ def _largest_radius(problem: AnyProblem, ratio: float, workers: Workers, monitor
     look = lambda *_, **__: monitor.check()  # noqa: E731
     solver = Certified(SolverSettings("gap", RADIUS_GAP, _RADIUS_ROUNDS))
     found = solver.solve(problem, [last], None, workers, look)
-    l1 = float(found.sums[0, 2])
-    if not (np.isfinite(l1) and (l1 > 0.0 or problem.lambda_max == 0.0 or found.statuses[0].ends_path)):
+    l1, is_rounding = float(found.sums[0, 2]), found.gaps[0] > 2.0 * problem.null_loss  # that of zero is smaller
+    is_end = l1 > 0.0 or problem.lambda_max == 0.0 or found.statuses[0].ends_path
+    if is_rounding or not (np.isfinite(l1) and is_end):
         raise ValueError(
             "radii: no end was found for an automatic grid: no column of X is correlated with y beyond rounding. "
             "If columns are far from zero, centre them, or give radii; if they are not, there is nothing to select"

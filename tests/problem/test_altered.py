@@ -42,11 +42,11 @@ def suppress_refusals():
 def test_no_point_is_certified_on_columns_that_are_nan_by_now(solver, storage):
     n_refused = 0
     for seed in range(6):
-        values, y, *_, columns = altered_in_place(np.random.default_rng(seed))
-        X = STORAGES[storage](values)
+        data = altered_in_place(np.random.default_rng(seed))
+        X = STORAGES[storage](data.X)
         settings = {"solver": solver, "max_iter": 50, "random_state": seed, SOLVERS[solver].grids[0]: 5}
-        with altered_after_first_pass(X, columns, (np.nan, np.inf)[seed % 2]), suppress_refusals() as refused:
-            assert judge_altered(lasso_path(X, y, **settings, stop="gap")) == ()
+        with altered_after_first_pass(X, data.altered, (np.nan, np.inf)[seed % 2]), suppress_refusals() as refused:
+            assert judge_altered(lasso_path(X, data.y, **settings, stop="gap")) == ()
         n_refused += len(refused)
     assert n_refused > 0 or solver == "gram"
 
