@@ -91,6 +91,7 @@ def test_a_file_in_the_place_of_another_changes_nothing(store):
     assert_same_bits(path, lasso_path(store, **SETTINGS))
 
 
+@pytest.mark.compiled
 def test_other_code_is_told_of_where_a_run_goes_on(tmp_path, monkeypatch):
     X, y = make_data()
     run = tmp_path / "run"
