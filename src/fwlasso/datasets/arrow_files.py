@@ -241,7 +241,10 @@ class _Csv(NamedTuple):
         reading = arrow_csv.ReadOptions(column_names=self.names, use_threads=False, block_size=size)
         parsing = arrow_csv.ParseOptions(delimiter=self.delimiter)
         try:
-            yield from arrow_csv.open_csv(pa.PythonFile(self.plain, mode="r"), reading, parsing, convert)
+            # Its thread reads ahead, and must not be left with the file: it would ask for the interpreter at its end.
+            source = pa.PythonFile(self.plain, mode="r")
+            with arrow_csv.open_csv(source, reading, parsing, convert) as reader:
+                yield from reader
         except pa.ArrowInvalid as error:
             text = re.sub(r"Row #(\d+)", lambda found: f"Row #{int(found[1]) + 1}", str(error))  # and that of the names
             place = re.match(r"In CSV column #(\d+): Row #(\d+): .*?(?:invalid value '(.*)')?$", text, re.DOTALL)
