@@ -85,7 +85,8 @@ def assemble(
     coefs, intercepts = problem.to_user_units(indptr, columns, scaled)
     scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size
-    own, active = described(data.X) if isinstance(data, Data) else None, np.unique(columns).tolist()
+    own = described(data.X) if isinstance(data, Data) else None
+    active = [] if own is None and data.means is None else np.unique(columns).tolist()
     return LassoPath(
         alphas=alphas,
         radii=radii,

@@ -68,7 +68,7 @@ def follow_gram(
     ending = None
     while ending is None and standing.n_done < n_points:
         advance(targets, moments, walk, limits, _BURST)
-        if standing.n_done - standing.n_taken > len(walk.coefs) // 2:
+        if len(walk.coefs) // 2 < standing.n_done - standing.n_taken and standing.n_done < n_points:
             parts.append(_take_rows(walk))
         ending = look(int(standing.n_done))
     n, (values, columns, sizes) = int(standing.n_done), zip(*parts, _take_rows(walk), strict=True)

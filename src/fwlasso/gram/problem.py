@@ -11,7 +11,7 @@ from .._core.columns import Columns
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
 from .._core.gram_targets import Targets, claim_at, fraction_inside, gap_at
 from .._core.jit import kernel
-from .._core.moments import Matrix, Moments, Vector, null_model
+from .._core.moments import Matrix, Moments, NullModel, Vector, null_model
 from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.samples import Mask, Samples, Weights, n_samples, rows_there
@@ -37,6 +37,7 @@ class GramProblem(NamedTuple):
     n_samples: int  # of which the weight is not zero
     total_weight: float  # the sum of the weights: lambda is so many times alpha
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
+    null: NullModel
     data: tuple[Columns, Vector, Samples] | None = None  # X and y on these samples, to prove gaps that products cannot
     by_columns: Callable[[Workers], Problem] | None = None  # the same problem on its columns, where points stay open
 
@@ -58,12 +59,12 @@ class GramProblem(NamedTuple):
     @property
     def null_loss(self) -> float:
         """1/2 y'y, the loss of b = 0; one where y is zero."""
-        return null_model(self.moments).loss or 1.0
+        return self.null.loss or 1.0
 
     @property
     def lambda_max(self) -> float:
         """The smallest penalty with a zero solution."""
-        return null_model(self.moments).lam
+        return self.null.lam
 
     @property
     def units(self) -> Units:
@@ -109,7 +110,7 @@ def gram_problem(
     found, centre = moments(sums, fit_intercept, standardize, constant)
     copies = copied_columns(X, found.gram, rows)
     data = (X, y, samples) if rows.size == n_samples(samples) else None
-    return GramProblem(found, centre, rows.size, total, copies, data)
+    return GramProblem(found, centre, rows.size, total, copies, null=null_model(found), data=data)
 
 
 def solve_on_gram(

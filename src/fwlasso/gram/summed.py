@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from .._core.moments import null_model
 from ..data.table import described
 from .centring import moments
 from .problem import GramProblem
@@ -70,7 +71,7 @@ class SummedTable(NamedTuple):
             raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
         found, centre = moments(self.sums, fit_intercept, standardize)
         no_copies = np.zeros(self.shape[1], np.bool_)
-        return GramProblem(found, centre, self.sums.n_rows, self.sums.total_weight, no_copies)
+        return GramProblem(found, centre, self.sums.n_rows, self.sums.total_weight, no_copies, null_model(found))
 
     def as_design(self) -> NoReturn:
         """Refuse what needs rows."""

@@ -171,7 +171,7 @@ class LocalPass(ColumnPass):
 
     def _read_all(self, probes: Sequence[Probe], ratios: Ratios) -> Matrix:
         X, cost, ceiling = self._problem.X, self._problem.cost, self._ceiling
-        asked = self._ask(np.unique(np.concatenate([probe.apart for probe in probes])), probes)
+        asked = self._ask(None, probes)
         tops = self._workers.sweep(
             lambda lo, hi: correlate_all(X, cost, asked, lo, hi, ratios, ceiling), column_chunks(X, len(probes))
         )
@@ -179,11 +179,12 @@ class LocalPass(ColumnPass):
         self.n_multiplied += self.summary.n_entries * len(probes)
         return self._together(tops, probes)
 
-    def _ask(self, columns: Indices, probes: Sequence[Probe]) -> Asked:
-        """Return what kernels are asked about probes; `columns` are those that are apart for one of them."""
+    def _ask(self, columns: Indices | None, probes: Sequence[Probe]) -> Asked:
+        """Return what kernels are asked about probes, on some columns, in increasing order, or on all."""
         residuals = stack(self._problem.X, [probe.residual for probe in probes])
         lams, blurs = (np.array([getattr(probe, name) for probe in probes]) for name in ("lam", "blur"))
         if any(probe.apart.size for probe in probes):
+            columns = np.unique(np.concatenate([probe.apart for probe in probes])) if columns is None else columns
             is_apart = np.stack([is_among(columns, probe.apart) for probe in probes], axis=1)
             return Asked(residuals, lams, blurs, columns, is_apart)
         return Asked(residuals, lams, blurs, np.empty(0, np.int64), np.empty((0, len(probes)), np.bool_))
