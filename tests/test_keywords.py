@@ -24,7 +24,10 @@ ANSWERS = [
     (lasso_path, {"penalty.factor": "not supported yet", "weights": "not supported yet", "family": "squared error"}),
     (lasso_path, {"foldid": "cv=PredefinedSplit(foldid) of lasso_cv and LassoCV", "type.measure": "scoring"}),
     (lasso_cv, {"foldid": "cv=PredefinedSplit(foldid)", "nfolds": "cv", "type.measure": "scoring"}),
-    (lasso_cv, {"sample_weight": "not supported yet", "s": "alphas", "n_alphas": "alphas=50"}),
+    (
+        lasso_cv,
+        {"sample_weight": "not supported yet", "s": "rule='min' or '1se'", "folds": "cv", "n_alphas": "alphas=50"},
+    ),
     (stability_selection, {"lambda": "alphas", "cores": "n_threads", "penalty_factor": "not supported yet"}),
     (Lasso, {"lambda": "alpha=", "s": "alpha=", "standardise": "standardize", "n_jobs": "n_threads"}),
     (LassoCV, {"lambda": "alphas", "nfolds": "cv", "thresh": "tol", "l1_ratio": "elastic net is not supported"}),

@@ -255,7 +255,7 @@ def test_bad_argument_is_named(tmp_path, options, message):
 
 
 @pytest.mark.parametrize(
-    ("names", "message"), [(["g"], "there is no 'g'; there are a, b, a"), (["a"], "more than one 'a'")]
+    ("names", "message"), [(["g"], "there is no 'g'; known are a, b, a"), (["a"], "more than one 'a'")]
 )
 def test_bad_names_are_named(tmp_path, names, message):
     write_store(tmp_path / "a", np.ones((3, 3)), np.arange(3.0), feature_names=["a", "b", "a"])

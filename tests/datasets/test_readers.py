@@ -149,14 +149,14 @@ def test_bad_file_is_named_and_leaves_nothing(tmp_path, reader, name):
 
 BAD_TARGETS = {
     "one.svm": ("price", r"one\.svm: the target of a LIBSVM file is the first number"),
-    "table.csv": ("z", r"table\.csv: there is no column 'z'; there are f0, .*, y"),
+    "table.csv": ("z", r"table\.csv: there is no column 'z'; known are f0, .*, y"),
     "table.parquet": ("z", r"table\.parquet: there is no column 'z'"),
     "C.npz": ("z", r"C\.npz: there is no array 'z'"),
     "C.npy": ("z.npy", r"z\.npy: no such file; it should hold the response for C\.npy"),
     "csc.npz": ("z.npy", r"z\.npy: no such file; it should hold the response for csc\.npz"),
     "a store": ("y", "target: .* is a store"),
-    "csr.h5ad": ("sort", "target must be a column of obs with numbers, got 'sort'; there are age"),
-    "dense.h5ad": (None, "target must be a column of obs with numbers, got None; there are age"),
+    "csr.h5ad": ("sort", "target must be a column of obs with numbers, got 'sort'; known are age"),
+    "dense.h5ad": (None, "target must be a column of obs with numbers, got None; known are age"),
 }
 
 

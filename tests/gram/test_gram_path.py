@@ -139,7 +139,7 @@ def test_few_rows_at_a_time_give_the_same_bits(name, monkeypatch):
     monkeypatch.setattr(follow, "_take_rows", noted)
     monkeypatch.setattr(follow, "_ROW_BYTES", 1)
     parts = on_penalties(moments, lams * top), on_radii(moments, radii)
-    assert len(held) > 20
+    assert len(held) >= 20
     assert set(held) == {follow._FEWEST_ROWS}
     for one, other in zip(whole, parts, strict=True):
         for expected, found in zip(one, other, strict=True):

@@ -74,7 +74,12 @@ def as_response(y: Any, n_samples: int) -> Vector:
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
     y = np.asarray(y) if isinstance(y, list | tuple) else y
     check_kind("y", y)
-    response = column_or_1d(y, dtype=np.float64, warn=True)
+    try:
+        response = column_or_1d(y, dtype=np.float64, warn=True)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(f"y must be numbers: {error}") from None
     check_consistent_length(np.empty(n_samples), response)
     if not np.isfinite(response).all():
         raise ValueError("y contains NaN or infinity")

@@ -21,12 +21,14 @@ _LIMIT = "callback=lambda now: now.n_active > 50 ends a path"
 # Our keywords in order of preference, of which a function may have the first or the second; or a sentence. Words are
 # without what R and Python have to add: `lambda.min.ratio` and `lambda_` are here as lambda_min_ratio and lambda.
 _ANSWERS: dict[str, tuple[str, ...] | str] = {
-    **dict.fromkeys(("lambda", "lam", "lambdas", "lambda_path", "s"), _PENALTY),
+    **dict.fromkeys(("lambda", "lam", "lambdas", "lambda_path"), _PENALTY),
+    "s": ("rule='min' or '1se'", *_PENALTY),
     "alpha": ("alphas=[...] (penalties; a mixing parameter of an elastic net is not supported yet)",),
     **dict.fromkeys(("n_alphas", "n_lambda", "nlambda"), _POINTS),
     **dict.fromkeys(("lambda_min_ratio", "min_lambda_ratio"), ("eps=...",)),
     "foldid": ("cv=PredefinedSplit(foldid)",),
-    **dict.fromkeys(("nfolds", "n_folds", "n_splits"), _FOLDS),
+    **dict.fromkeys(("nfolds", "n_folds", "n_splits", "folds"), _FOLDS),
+    "exclude": "leave such columns out of X",
     **dict.fromkeys(("type_measure", "metric"), _SCORING),
     "thresh": ("tol=...",),
     **dict.fromkeys(("maxit", "n_iter"), ("max_iter=...",)),

@@ -184,7 +184,7 @@ def choose(file: Path, names: Sequence[str], wanted: Wanted, *target: str) -> se
     for name in (*target, *(wanted.columns or ()), *wanted.exclude):
         if name not in there:
             alike = difflib.get_close_matches(name, names, n=3)
-            raise ValueError(f"{file}: there is no column {name!r}; there are {', '.join(alike) or shortened(names)}")
+            raise ValueError(f"{file}: there is no column {name!r}; known are {', '.join(alike) or shortened(names)}")
     features = (there if wanted.columns is None else set(wanted.columns)) - {*target, *wanted.exclude}
     if not features:
         raise ValueError(f"{file}: there is no column {f'besides the response, {target[0]!r}' if target else 'left'}")

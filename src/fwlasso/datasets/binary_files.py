@@ -125,7 +125,7 @@ def _response(file: Path, obs: Any, wanted: Wanted) -> NDArray[Any] | None:
     if wanted.target not in numeric:
         there = ", ".join(numeric[:10]) or "none"
         raise ValueError(
-            f"{file}: target must be a column of obs with numbers, got {wanted.target!r}; there are {there}"
+            f"{file}: target must be a column of obs with numbers, got {wanted.target!r}; known are {there}"
         )
     return np.asarray(obs[wanted.target][:])
 

@@ -125,6 +125,6 @@ def _find_names(wanted: list[Any], names: tuple[str, ...] | None, argument: str)
     places, counts = {name: place for place, name in enumerate(names)}, Counter(names)
     for name in wanted:
         if counts[name] != 1:
-            what = f"more than one {name!r}" if counts[name] else f"no {name!r}; there are {', '.join(names[:10])}"
+            what = f"more than one {name!r}" if counts[name] else f"no {name!r}; known are {', '.join(names[:10])}"
             raise ValueError(f"{argument}: there is {what}")
     return np.array([places[name] for name in wanted], np.int64)
