@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fwlasso._core.columns import Matrix, Vector, column_entries, column_entry, column_shift
+from fwlasso._core.costs import soft_threshold
 from fwlasso._core.draws import below
 from fwlasso._core.jit import kernel
-from fwlasso._core.penalties import L1, soft_threshold
+from fwlasso._core.penalties import L1
 from fwlasso._core.problem import Problem
 from fwlasso.solvers.protocol import Burst
 

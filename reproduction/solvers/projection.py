@@ -3,9 +3,9 @@
 import numpy as np
 
 from fwlasso._core.columns import Vector
+from fwlasso._core.costs import soft_threshold
 from fwlasso._core.draws import below
 from fwlasso._core.jit import kernel
-from fwlasso._core.penalties import soft_threshold
 
 
 @kernel

@@ -11,7 +11,8 @@ these functions, or with those of them that its solvers call.
 
 from typing import Any, NamedTuple, TypeAlias
 
-from .jit import by_type, kernel
+from .costs import soft_threshold
+from .jit import by_type
 
 
 class L1(NamedTuple):
@@ -41,14 +42,6 @@ class Sums(NamedTuple):
 
 #: Descent below this fraction of the numbers it is the difference of is rounding error, not descent.
 ROUNDING = 1e-14
-
-
-@kernel
-def soft_threshold(x: float, threshold: float) -> float:
-    """Return the minimiser of 1/2 (a - x)^2 + threshold |a|: x moved towards zero by `threshold`."""
-    if x > threshold:
-        return x - threshold
-    return x + threshold if x < -threshold else 0.0
 
 
 @by_type
