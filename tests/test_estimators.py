@@ -148,8 +148,6 @@ def test_keywords_that_tune_speed_have_no_effect(ours, theirs, data):
     for name in other.keys() & swapped.keys():
         with pytest.raises(ValueError, match=f"{name} must be"):
             clone(model).set_params(**{name: "no"}).fit(*data)
-    with pytest.raises(ValueError, match=r"positive: .* not supported"):
-        ours(positive=True).fit(*data)
 
 
 class Halved(Lasso):
@@ -362,8 +360,6 @@ def test_path_is_scikit_learns(settings, wrap, data):
         assert (gaps <= 1e-9 * 0.5 * y @ y / len(y)).all()
         assert len(n_iters) == len(alphas) == gaps.size
     alphas, coefs, gaps = Lasso.path(X, y, **settings)
-    with pytest.raises(ValueError, match=r"positive: .* not supported yet"):
-        Lasso.path(X, y, positive=True)
     with pytest.raises(ValueError, match="selection must be cyclic or random"):
         Lasso.path(X, y, selection="no")
 

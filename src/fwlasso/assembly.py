@@ -128,6 +128,14 @@ def count(
     )
 
 
+def up_to(n_most: int, path: SolvedPath) -> SolvedPath:
+    """Return the points before the first one with more active columns than `n_most`; that one if it is the first."""
+    is_beyond = np.diff(path.indptr) > n_most
+    if not is_beyond.any():
+        return path
+    return path.between(0, max(1, int(np.argmax(is_beyond))))._replace(ending=Status.MAX_ACTIVE)
+
+
 def beyond_float64(path: SolvedPath, excess: Vector, tol: float) -> SolvedPath:
     """Return points with gaps for the radii asked for: in the units of the solver they may be beyond float64."""
     gaps = path.gaps * excess[: path.gaps.size]
@@ -141,9 +149,11 @@ def warn_unless_converged(path: LassoPath, options: Options) -> None:
     if Status.ZERO_STEP in path.statuses:
         _warn_of_small_samples(path, options)
     unfinished = unfinished_points(path.statuses, options.rule)
-    if not unfinished and path.ending is None:
+    is_whole = path.ending is None or path.ending.is_complete
+    if not unfinished and is_whole:
         return
-    if path.ending is not None:
+    if not is_whole:
+        assert path.ending is not None
         what = f"The path has {len(path)} of {options.n_points} points. {path.ending.sentence}"
     else:
         asked = f"stop={options.rule!r}, tol={options.tolerance:g}"

@@ -124,8 +124,8 @@ class Lasso(_LinearModel):
     warm_start : bool, default=False
         Start from the coefficients of the last fit, which stay if they are a solution already. Solvers other
         than "certified" start from zero.
-    positive : bool, default=False
-        True is not supported yet.
+    positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        As in `lasso_path`.
     precompute, copy_X, selection
         Keywords of scikit-learn's Lasso that tune its solver. They have no effect: X is never changed.
 
@@ -182,6 +182,13 @@ class Lasso(_LinearModel):
         n_threads: int | None = None,
         warm_start: bool = False,
         positive: bool = False,
+        lower: Any = None,
+        upper: Any = None,
+        penalty_factor: Any = None,
+        unpenalized: Any = None,
+        l1_ratio: float = Options.l1_ratio,
+        ridge: float = Options.ridge,
+        max_active: int | None = None,
         precompute: Any = False,
         copy_X: bool = True,
         selection: str = "cyclic",
@@ -252,8 +259,8 @@ class LassoCV(_LinearModel):
         As in `lasso_path`.
     max_iter, time_limit, n_threads
         As in `lasso_path`; the time limit is for all folds together.
-    positive : bool, default=False
-        True is not supported yet.
+    positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        As in `lasso_path`.
     n_alphas : int, optional
         Number of alphas if these are None, as scikit-learn calls it before 1.9.
     precompute, copy_X, selection, n_jobs, verbose
@@ -326,6 +333,13 @@ class LassoCV(_LinearModel):
         time_limit: float | None = None,
         n_threads: int | None = None,
         positive: bool = False,
+        lower: Any = None,
+        upper: Any = None,
+        penalty_factor: Any = None,
+        unpenalized: Any = None,
+        l1_ratio: float = Options.l1_ratio,
+        ridge: float = Options.ridge,
+        max_active: int | None = None,
         precompute: Any = "auto",
         copy_X: bool = True,
         selection: str = "cyclic",

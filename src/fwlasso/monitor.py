@@ -140,6 +140,16 @@ class Monitor:
                 signal.signal(number, handler)
 
 
+def told_of_size(tell: Tell, n_most: int) -> Tell:
+    """Return what tells of points, and ends a path with one of more active columns than `n_most`."""
+
+    def tell_of_size(point: int, n_active: int, n_iter: int, gap: float, *, done: bool) -> Status | None:
+        ending = tell(point, n_active, n_iter, gap, done=done)
+        return Status.MAX_ACTIVE if ending is None and done and n_active > n_most else ending
+
+    return tell_of_size
+
+
 @contextmanager
 def terminating() -> Iterator[None]:
     """Within this context SIGTERM ends a path with what is solved, and any other work in order, as Ctrl-C does."""

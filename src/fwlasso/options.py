@@ -6,7 +6,7 @@ them.
 """
 # ruff: noqa: RUF009 -- an option is a field with a default that never changes
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from numbers import Integral, Real
@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from ._core.columns import Vector
 from ._core.notices import warn_of_old_name
 from .data.checks import check, is_count
+from .data.terms import Terms, as_terms
 from .monitor import Callback
 from .problem.grid import MOST_EPS_OF_RADII, as_grid
 from .solvers.protocol import SolverSettings
@@ -30,6 +31,7 @@ _MOST_ITERATIONS = int(np.iinfo(np.int64).max)  # that kernels count to: no limi
 _WITH_VARIANTS = [name for name, entry in SOLVERS.items() if len(entry.variants) > 1]
 _VARIANTS = tuple(SOLVERS[_WITH_VARIANTS[0]].variants)
 _FORMS = {"alphas": "penalized", "radii": "constrained"}
+_TERMS = "l1_ratio", "ridge", "positive", "lower", "upper", "penalty_factor", "unpenalized"
 _BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
 _BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0] == "change")
 
@@ -71,6 +73,7 @@ _SHARE = Check("a number in (0, 1)", lambda value: _is_real(value) and 0.0 < val
 _NONNEGATIVE = Check("a number >= 0", lambda value: _is_real(value) and value >= 0.0)
 _SECONDS = Check("seconds > 0", lambda value: _is_real(value) and value > 0.0)
 _FOLDER = Check("a folder", lambda value: isinstance(value, str | Path))
+_L1_RATIO = Check("a number in (0, 1]", lambda value: _is_real(value) and 0.0 < value <= 1.0)
 _TEXTS = Check("a sequence of texts", lambda value: np.ndim(value) == 1 and all(isinstance(it, str) for it in value))
 _SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, str) and current_name(value) in SOLVERS)
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
@@ -107,6 +110,21 @@ class Options:
     random_state: Any = _option(
         None, help="Seed of the random draws.", flag="--seed", kind=int, preset=0, is_recorded=False, is_drawing=True
     )
+    l1_ratio: float = _option(1.0, _L1_RATIO, help="Share of |b| in the penalty of an elastic net; the rest is b^2.")
+    ridge: float = _option(0.0, _NONNEGATIVE, help="A penalty ridge/2 b^2 besides, the same for all points.")
+    positive: bool = _option(False, _BOOL, help="No coefficient is negative.")
+    lower: Any = _option(
+        None, help="Lower bounds of coefficients: a number, or NAME=NUMBER,...", kind=str | None, is_recorded=False
+    )
+    upper: Any = _option(None, help="Upper bounds of coefficients, likewise.", kind=str | None, is_recorded=False)
+    penalty_factor: Any = _option(
+        None,
+        help="What penalties of columns are multiplied by, NAME=NUMBER,...: 0 is none, inf leaves a column out.",
+        kind=str | None,
+        is_recorded=False,
+    )
+    unpenalized: Any = _option(None, help="Columns without a penalty: NAME,...", kind=str | None, is_recorded=False)
+    max_active: int | None = _option(None, _COUNT, help="End the path at a model with more active columns.")
     max_iter: int = _option(10_000, _COUNT, help="Iterations per point.")
     time_limit: float | None = _option(
         None, _SECONDS, help="Seconds for the solver; the points solved by then are returned."
@@ -123,9 +141,9 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, (asked, *_) in SPECS.items():
-            value, is_optional = getattr(self, name), getattr(Options, name) is None
-            if asked is not None and not (value is None and is_optional):
-                check(name, value, asked.holds(value), f"{asked.must_be} or None" if is_optional else asked.must_be)
+            value, default = getattr(self, name), getattr(Options, name)
+            if asked is not None and value is not default:
+                check(name, value, asked.holds(value), f"{asked.must_be} or None" if default is None else asked.must_be)
         if current_name(self.solver) != self.solver:
             warn_of_old_name(f"solver={self.solver!r}", f"{current_name(self.solver)!r}")
             object.__setattr__(self, "solver", current_name(self.solver))
@@ -143,6 +161,8 @@ class Options:
             which = " and ".join(_WITH_VARIANTS)
             got = f"variant={self.variant!r} with solver={self.solver!r} over {self.grid_name}"
             raise ValueError(f"variant: the paper's method is that of {which} over radii, got {got}")
+        if self.asked_of_columns:
+            self._check_terms()
         # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
         if self.grid_name == "radii" and isinstance(self.grid, int) and self.eps is not None:
@@ -152,6 +172,36 @@ class Options:
             check_random_state(self.random_state)
         except ValueError as error:
             raise ValueError(f"random_state: {error}") from None
+
+    @cached_property
+    def asked_of_columns(self) -> dict[str, Any]:
+        """The options that give columns terms of their own, without those that are as in a plain Lasso."""
+        given = {name: getattr(self, name) for name in _TERMS}
+        return {name: it for name, it in given.items() if np.ndim(it) or it != getattr(Options, name)}
+
+    def _check_terms(self) -> None:
+        """Raise a ValueError for terms of columns that the solver, or its grid, does not have."""
+        if self.l1_ratio < 1.0 and self.grid_name == "radii":
+            raise ValueError(
+                f"l1_ratio={self.l1_ratio:g}: the ridge would follow alpha, and over radii there is none: give alphas, "
+                "or ridge=... in its place"
+            )
+        if self.l1_ratio < 1.0 and self.ridge > 0.0:
+            raise ValueError("give l1_ratio or ridge, not both")
+        is_bounded = self.lower is not None or self.upper is not None
+        if is_bounded and self.grid_name == "radii":
+            raise ValueError("lower, upper: bounds are for alphas: over radii give positive=True, or leave them out")
+        asked = {"bounds": is_bounded, "unpenalized": self.unpenalized is not None}
+        for name in (name for name, given in asked.items() if given and name not in self.entry.takes):
+            raise ValueError(self.refusal(name))
+
+    def refusal(self, terms: str) -> str:
+        """Return why the solver takes no bounds, or no columns without a penalty, and which does."""
+        why = {
+            "bounds": "lower, upper: a vertex of a ball within bounds is no column",
+            "unpenalized": "unpenalized, penalty_factor: a vertex of the ball has no column without a penalty",
+        }[terms]
+        return f"{why}: solver={self.solver!r} has none, take 'certified' or 'cd'"
 
     @property
     def entry(self) -> Entry:
@@ -196,6 +246,13 @@ class Options:
             return self.ratio(shape)
         return float(self.grid[-1] / self.grid[0]) if self.grid_name == "alphas" and self.grid[0] > 0.0 else None
 
+    def terms(self, p: int, names: Sequence[str] | None) -> Terms:
+        """Return what is asked of p columns."""
+        found = as_terms(p, names, **self.asked_of_columns)
+        if found.unpenalized.size and "unpenalized" not in self.entry.takes:
+            raise ValueError(self.refusal("unpenalized"))
+        return found
+
     def on_grid(self, values: Vector) -> "Options":
         """Return the same options for other points."""
         return replace(self, alphas=values) if self.grid_name == "alphas" else replace(self, radii=values)
@@ -214,10 +271,6 @@ class Options:
         """Return what a solver is told."""
         rule = SolverSettings(self.rule, self.tolerance, min(self.max_iter, _MOST_ITERATIONS), seed)
         return rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
-
-    def draw_seed(self) -> int:
-        """Return the seed of the draws, by scikit-learn's conventions for `random_state`."""
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""

@@ -8,22 +8,24 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ._core.columns import Vector
 from ._core.compiling import timed
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
 from ._core.threads import Workers, resolve_threads
-from .assembly import assemble, beyond_float64, certify, count, warn_unless_converged
+from .assembly import assemble, beyond_float64, certify, count, up_to, warn_unless_converged
 from .checkpoints.folder import Checkpoint, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.checks import numpy_defaults
 from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
+from .data.terms import PLAIN, Terms
 from .gram.problem import AnyProblem, GramProblem
 from .gram.summed import SummedTable
-from .monitor import Callback, Monitor
+from .monitor import Callback, Monitor, told_of_size
 from .options import Options, draws_columns
 from .problem.grid import null_objective, radius_excess, user_values
 from .problem.points import zero_path
@@ -43,6 +45,16 @@ def lasso_path(
     alphas: Any = None,
     radii: Any = None,
     eps: float | None = None,
+    sample_weight: Any = None,
+    offset: Any = None,
+    l1_ratio: float = Options.l1_ratio,
+    ridge: float = Options.ridge,
+    positive: bool = False,
+    lower: Any = None,
+    upper: Any = None,
+    penalty_factor: Any = None,
+    unpenalized: Any = None,
+    max_active: int | None = None,
     solver: str = Options.solver,
     stop: Literal["gap", "change", "paper"] | None = None,
     tol: float | None = None,
@@ -63,7 +75,13 @@ def lasso_path(
     """Compute a Lasso path.
 
     Over radii, min 1/(2m) ||y - X b - b0||^2 subject to ||b||_1 <= radius; over alphas, scikit-learn's
-    min 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1. Points are solved from the sparsest on, each from the one before.
+    min 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1. With sample weights w, of sum W, an offset o, an elastic net, penalty
+    factors v and bounds it is
+
+        min 1/(2W) sum_i w_i (y_i - o_i - x_i'b - b0)^2
+            + sum_j v_j (alpha l1_ratio |b_j| + 1/2 (alpha (1 - l1_ratio) + ridge) b_j^2),   lower_j <= b_j <= upper_j.
+
+    Points are solved from the sparsest on, each from the one before.
     Unlike scikit-learn's function of this name it fits an intercept, and returns an object in place of a tuple; that is
     `Lasso.path`.
 
@@ -75,6 +93,10 @@ def lasso_path(
         as the path of its folder, is read from the disk and may be larger than memory. For tall files: `sum_table`.
     y : array of shape (n_samples,)
         By default that of the store, or of the `fwlasso.datasets.Table` that X is.
+    sample_weight : array of shape (n_samples,), optional
+        Weights >= 0: whole numbers are repetitions, zero leaves a sample out. Only their ratios matter.
+    offset : array of shape (n_samples,), optional
+        A part of every prediction that is known, and taken off y. `predict` then needs the offset of new rows.
     alphas, radii : int or array, optional
         The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest
         alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
@@ -82,6 +104,22 @@ def lasso_path(
         solvers, else alphas.
     eps : float, optional
         Ratio of the ends of an automatic grid. By default 1e-2 if there are more features than samples, else 1e-4.
+    l1_ratio : float, default=1.0
+        Of an elastic net over alphas, as in scikit-learn: 1 is the Lasso; the rest of the penalty is quadratic.
+    ridge : float, default=0.0
+        A quadratic penalty that is the same for all points, over alphas or radii, in place of `l1_ratio`.
+    positive : bool, default=False
+        Coefficients are nonnegative.
+    lower, upper : float, array or mapping, optional
+        Bounds of coefficients, with zero between them, over alphas: numbers, or a mapping of names, patterns such as
+        ``"gene*"`` and places of columns to numbers; columns that it does not name have none.
+    penalty_factor : array or mapping, optional
+        What the penalty of a column is multiplied by; infinity leaves a column out, 0 is no penalty. One where a
+        mapping has none. Not rescaled to a mean of one, as in glmnet.
+    unpenalized : sequence, optional
+        Names, patterns and places of columns that have no penalty.
+    max_active : int, optional
+        The path ends before the first point with more active columns, those without a penalty not counted.
     solver : str, default="certified"
         "certified" is the certified path: exact solutions, interpolation between them, and a duality gap over all
         columns for every point. It takes one of two routes, recorded in ``settings["route"]``: "gram", one pass over
@@ -152,7 +190,12 @@ def lasso_path(
     (100, True)
     """
     given = locals()  # the arguments by name, as `Options` has them
-    return solve_path(given.pop("X"), given.pop("y"), Options(**given))
+    samples = {name: given.pop(name) for name in SAMPLE_ARGUMENTS}
+    return solve_path(given.pop("X"), given.pop("y"), Options(**given), **samples)
+
+
+#: Numbers by sample, beside y.
+SAMPLE_ARGUMENTS = "sample_weight", "offset"
 
 
 class Context(NamedTuple):
@@ -160,6 +203,7 @@ class Context(NamedTuple):
 
     data: Data | SummedTable
     options: Options
+    terms: Terms
     workers: Workers
     monitor: Monitor
     seconds: dict[str, float]
@@ -171,11 +215,12 @@ class Context(NamedTuple):
 
     def begin(self, masks: Sequence[Mask] = ()) -> "list[Context]":
         """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
-        options, seed = self.options, self.options.draw_seed()
+        options = self.options
+        seed = int(check_random_state(options.random_state).randint(np.iinfo(np.int32).max))
         contexts = [self._replace(seed=seed)]
         contexts += [self._replace(seed=seed, seconds={}, number=k) for k in range(1, 1 + len(masks))]
         if options.checkpoint is not None:
-            marks = self.data.fingerprint()
+            marks = self.data.fingerprint() | self.terms.fingerprint()
             folders = [Path(options.checkpoint), *(subset_folder(options.checkpoint, k) for k in range(len(masks)))]
             for k, folder in enumerate(folders):
                 samples = {"samples": _describe(masks[k - 1])} if k > 0 else {}
@@ -195,10 +240,10 @@ def _describe(kept: Mask) -> str:
 
 
 @contextmanager
-def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) -> Iterator[Context]:
+def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False, **samples: Any) -> Iterator[Context]:
     """Validate the data, and have threads and a monitor for the time of the context.
 
-    `for_parts`: for paths on parts of the samples, too.
+    `for_parts`: for paths on parts of the samples, too. `samples` are the `SAMPLE_ARGUMENTS`.
     """
     monitor = Monitor(options.time_limit, options.callback)
     seconds: dict[str, float] = {}
@@ -209,19 +254,20 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False) 
         with timed(seconds, "setup"):
             data: Data | SummedTable
             if isinstance(X, SummedTable) and not for_parts:
-                data = as_summed(X, y, options)
+                data = as_summed(X, y, options, **samples)
             else:
-                data = as_data(X, y, workers, options.feature_names)
+                data = as_data(X, y, workers, options.feature_names, **samples)
+            terms = options.terms(data.shape[1], data.feature_names) if options.asked_of_columns else PLAIN
         arrays = (*data.design.columns, data.response) if isinstance(data, Data) else ()
-        yield Context(data, options, workers, monitor, seconds, stack, files=MappedFiles(*arrays))
+        yield Context(data, options, terms, workers, monitor, seconds, stack=stack, files=MappedFiles(*arrays))
 
 
-def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None) -> LassoPath:
+def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None, **samples: Any) -> LassoPath:
     """Compute the path that `options` ask for; see `lasso_path`. `start` are coefficients near its first point."""
-    with solve_context(X, y, options) as context:
+    with solve_context(X, y, options, **samples) as context:
         with timed(context.seconds, "setup"):
             (whole,) = context.begin()
-            problem = Problems(whole.data, options, whole.workers).whole(whole.workers)
+            problem = Problems(whole.data, options, whole.workers, terms=whole.terms).whole(whole.workers)
         path = solve(whole, problem, start)
     warn_unless_converged(path, options)
     return path
@@ -246,7 +292,11 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         else:
             guess = problem.from_user_units(start) if start is not None and solver.proves else None
             tell = context.monitor.teller(values, problem.null_loss, context.number)
-            path = solver.solve(problem, penalties, guess, workers, tell)
+            if options.max_active is not None:
+                n_most = options.max_active + context.terms.unpenalized.size
+                path = up_to(n_most, solver.solve(problem, penalties, guess, workers, told_of_size(tell, n_most)))
+            else:
+                path = solver.solve(problem, penalties, guess, workers, tell)
         path = path._replace(ending=path.ending or cut)
     with timed(context.seconds, "certify"):
         wanted = options.certify and path.ending is not Status.INTERRUPTED
@@ -255,7 +305,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
             path = beyond_float64(path, radius_excess(problem, asked, grid.values), options.tolerance)
     if context.files.were_altered():
         path = path._replace(gaps=np.full_like(path.gaps, np.nan), statuses=(Status.ALTERED,) * len(path.statuses))
-    elif run is not None and path.ending is None:
+    elif run is not None and (path.ending is None or path.ending.is_complete):
         run.mark_complete()
     known = {
         "seed": context.seed,
@@ -269,6 +319,10 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         "route": GRAM if isinstance(problem, GramProblem) else options.entry.routes[-1],
         "conversion": data.design.conversion if isinstance(data, Data) else None,
     }
+    if isinstance(data, Data) and not (data.weights is data.offset is None):
+        known |= {"is_weighted": data.weights is not None, "has_offset": data.offset is not None}
+    if context.terms is not PLAIN:
+        known |= context.terms.facts(data.feature_names)
     record = options.record() | {"eps": ratio}
     if options.entry.sample_size is not None and draws_columns(record):
         assert isinstance(problem, Problem)

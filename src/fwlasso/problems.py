@@ -15,6 +15,7 @@ from ._core.penalties import L1
 from ._core.threads import Workers, physical_memory
 from .checkpoints.folder import Checkpoint, Grid
 from .data.inputs import Data
+from .data.terms import PLAIN, Terms
 from .gram.problem import AnyProblem, GramProblem
 from .gram.subsets import GramSubsets
 from .gram.summed import SummedTable
@@ -41,7 +42,13 @@ class Problems:
     """
 
     def __init__(
-        self, data: Data | SummedTable, options: Options, workers: Workers, masks: Sequence[Mask] = ()
+        self,
+        data: Data | SummedTable,
+        options: Options,
+        workers: Workers,
+        masks: Sequence[Mask] = (),
+        *,
+        terms: Terms = PLAIN,
     ) -> None:
         self._data, self._masks = data, masks
         self._units = options.fit_intercept, options.standardize
@@ -51,7 +58,9 @@ class Problems:
         self._grams: GramSubsets | None = None
         if isinstance(data, SummedTable):
             return
-        self._by_columns = partial(build_problem, data.design, data.response, *self._units)
+        if terms is not PLAIN:
+            raise ValueError("terms of columns are not supported yet")
+        self._by_columns = partial(build_problem, data.design, data.response, *self._units, weights=data.weights)
         if others:
             columns = data.design.columns
             m, p = shape(columns)
@@ -61,7 +70,7 @@ class Problems:
             room = {"memory": physical_memory(), "n_folds": len(masks) + 1}
             self._route = choose_route(*asked, eps=options.reach((m, p)), is_float64=is_float64, **room).name
         if self._route == GRAM:
-            self._grams = GramSubsets(data, masks, *self._units, workers)
+            self._grams = GramSubsets(data, masks, *self._units, workers, weights=data.weights)
 
     def whole(self, workers: Workers) -> AnyProblem:
         """Return the problem on all samples, and warn if it has no model but the empty one: X'y = 0."""
@@ -100,8 +109,10 @@ class Problems:
         return problem._replace(by_columns=partial(self._by_columns, kept=kept)) if self._may_change else problem
 
 
-def as_summed(table: SummedTable, y: Any, options: Options) -> SummedTable:
+def as_summed(table: SummedTable, y: Any, options: Options, **samples: Any) -> SummedTable:
     """Check that a table without rows does for what is asked."""
+    for name in (name for name, given in samples.items() if given is not None):
+        raise ValueError(f"{name}: X was summed as it was read: give sum_table the weights, or the response less them")
     if y is not None:
         raise ValueError("y: X was summed together with its response; leave y out")
     if GRAM not in options.entry.routes:

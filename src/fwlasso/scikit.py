@@ -35,9 +35,7 @@ def without_tuning(settings: dict[str, Any]) -> dict[str, Any]:
     for name, (is_valid, what) in _TUNING.items():
         value = settings.get(name)
         check(name, value, value is None or is_valid(value), what)
-    if settings.get("positive"):
-        raise ValueError("positive: coefficients that are all nonnegative are not supported yet")
-    return {name: value for name, value in settings.items() if name not in _TUNING and name != "positive"}
+    return {name: value for name, value in settings.items() if name not in _TUNING}
 
 
 def alphas_of(alphas: Any, n_alphas: Any) -> Any:
@@ -80,7 +78,7 @@ def path(
     tol, max_iter, random_state
         As in `fwlasso.lasso_path`.
     positive : bool, default=False
-        True is not supported yet.
+        As in `fwlasso.lasso_path`.
     **tuning
         precompute, Xy, copy_X, coef_init, verbose and selection have no effect.
 
@@ -101,9 +99,9 @@ def path(
     >>> alphas.shape, coefs.shape, dual_gaps.shape
     ((5,), (4, 5), (5,))
     """
-    without_tuning({"positive": positive, **tuning})
+    without_tuning(tuning)
     grid = alphas_of(alphas, n_alphas)
-    options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
+    options = {"tol": tol, "max_iter": max_iter, "random_state": random_state, "positive": positive}
     found = solve_path(X, y, Options(alphas=grid, eps=eps, fit_intercept=False, **options))
     arrays = found.alphas, found.coefs.toarray(), found.dual_gaps
     return (*arrays, found.counters.iterations.tolist()) if return_n_iter else arrays

@@ -25,6 +25,7 @@ class Status(Enum):
     INTERRUPTED = "interrupted"
     ALTERED = "altered"
     STOPPED = "stopped"
+    MAX_ACTIVE = "max_active"
 
     @property
     def sentence(self) -> str:
@@ -40,6 +41,11 @@ class Status(Enum):
     def ends_path(self) -> bool:
         """Whether the path ends here, with the points solved so far."""
         return self in (Status.TIMED_OUT, Status.INTERRUPTED, Status.STOPPED)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a path that ended so has all the points that were asked for."""
+        return self is Status.MAX_ACTIVE
 
 
 _SENTENCES = {
@@ -59,6 +65,7 @@ _SENTENCES = {
         "A file that the data are mapped from was written to meanwhile: nothing is proved of the data as they are."
     ),
     Status.INTERRUPTED: "Interrupted: the points solved so far are returned.",
+    Status.MAX_ACTIVE: "The path ends where models have more features than max_active.",
     Status.STOPPED: "The callback asked to stop: the points solved so far are returned.",
 }
 

@@ -37,8 +37,8 @@ def test_that_of_a_store_reads_its_manifest(tmp_path, monkeypatch):
     checked = []
     from fwlasso.data import fingerprint as module
 
-    checksum = module._checksum
-    monkeypatch.setattr(module, "_checksum", lambda array: checked.append(array.size) or checksum(array))
+    checksum = module.checksum
+    monkeypatch.setattr(module, "checksum", lambda array: checked.append(array.size) or checksum(array))
     assert_same_bits(lasso_path(tmp_path / "store", alphas=10, checkpoint=tmp_path / "run", random_state=0), whole)
     assert checked == [M]
     write_store(tmp_path / "store", X + 1.0, y)

@@ -144,6 +144,7 @@ def finish(
     `ending` is what ended the work early, on folds, too.
     """
     more, choice = scored
+    is_whole = ending is None or ending.is_complete
     console = detail.aside()
     if is_saved:
         detail.note(f"{out} holds this run already, and it is complete: nothing to do")
@@ -153,12 +154,12 @@ def finish(
         show_path(result, detail, more, choice)
     if out is not None and not is_saved:
         try:
-            names = save(result, out, title, choice, is_whole=ending is None)
+            names = save(result, out, title, choice, is_whole=is_whole)
         except OSError as error:  # such as of a full disk, after the points were saved
             say_fault(f"{error}. {out} holds the solved points: {_GO_ON}")
             raise typer.Exit(EXIT_INCOMPLETE) from None
         console.print(f"saved in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
-    if ending is not None:
+    if not is_whole:
         if out is not None:
             chosen = "" if choice is None else "The model is chosen from the solved points. "
             console.print(f"{chosen}{_GO_ON}")

@@ -1,7 +1,7 @@
 """Checks of arguments: each raises a ValueError that names what is wrong."""
 
 from collections.abc import Callable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from .._core.notices import warn_of_doubt
 
 #: Integers from here on may not be exact in float64.
 LARGEST_EXACT = 2.0**53
+# A weight that is this much smaller than the largest one is zero.
+_LEAST_WEIGHT = 1e-200
 _DATES = "date", "time", "duration"
 _WIDE = "int64", "uint64"
 
@@ -86,6 +88,42 @@ def as_response(y: Any, n_samples: int) -> Vector:
     if any(map(is_wide, _dtypes(y))) and bool((np.abs(response) >= LARGEST_EXACT).any()):
         tell_of_rounding("y")
     return np.asarray(response)
+
+
+def as_weights(weights: Any, n_samples: int) -> Vector | None:
+    """Return sample weights, or raise a ValueError; None for a number, since all samples count alike then.
+
+    A weight that is nothing beside the largest is zero.
+    """
+    if np.ndim(weights) == 0:
+        is_number = isinstance(weights, Real) and 0.0 < float(weights) < np.inf
+        check("sample_weight", weights, is_number, "numbers >= 0, one a sample")
+        return None
+    values = _by_sample("sample_weight", weights, n_samples)
+    if (values < 0.0).any() or not values.any():
+        raise ValueError("sample_weight must be >= 0, and not zero for all samples")
+    return np.where(values < _LEAST_WEIGHT * values.max(), 0.0, values)
+
+
+def as_offset(offset: Any, n_samples: int) -> Vector:
+    """Return the part of the response that is known, or raise a ValueError."""
+    return _by_sample("offset", offset, n_samples)
+
+
+def _by_sample(name: str, given: Any, n_samples: int) -> Vector:
+    """Return finite numbers, one a sample."""
+    check_in_memory(name, given)
+    given = np.asarray(given) if isinstance(given, list | tuple) else given
+    check_kind(name, given)
+    try:
+        values = column_or_1d(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers, one a sample: {error}") from None
+    if values.size != n_samples:
+        raise ValueError(f"{name} must be one number for each of the {n_samples} samples, got {values.size}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} contains NaN or infinity")
+    return np.asarray(values)
 
 
 def check_kind(name: str, values: Any) -> None:

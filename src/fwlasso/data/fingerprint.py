@@ -30,7 +30,7 @@ def fingerprint(
     known: dict[str, str] = {}
     if store is None:
         parts = {
-            name: _checksum(part) for name, part in design.columns._asdict().items() if isinstance(part, np.ndarray)
+            name: checksum(part) for name, part in design.columns._asdict().items() if isinstance(part, np.ndarray)
         }
         kind = type(design.columns).__name__.lower()
     else:
@@ -44,7 +44,7 @@ def fingerprint(
     return {
         "shape": f"{m} x {p}",
         "X": " ".join([kind, *(f"{name}:{checksum}" for name, checksum in parts.items())]),
-        "y": _checksum(y),
+        "y": checksum(y),
         "feature names": _crc_of_text(design.feature_names),
         **known,
     }
@@ -95,7 +95,7 @@ def _crc_of_text(names: tuple[Any, ...] | None) -> str:
     return f"{zlib.crc32(json.dumps(names, default=np.ndarray.tolist).encode()):08x}"
 
 
-def _checksum(array: NDArray[Any]) -> str:
+def checksum(array: NDArray[Any]) -> str:
     """Return type and CRC-32 of an array, in the order in which it lies in memory."""
     rows = array.T  # of a column-major array, its columns
     n_rows = max(1, _CHUNK_BYTES // max(1, rows[:1].nbytes))

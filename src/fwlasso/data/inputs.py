@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector, shape
 from .._core.threads import Workers
-from .checks import as_response, check_indices
+from .checks import as_offset, as_response, as_weights, check_indices
 from .design import Design, as_design, described
-from .fingerprint import fingerprint
+from .fingerprint import checksum, fingerprint
 from .store import Store, as_container
 
 
@@ -23,6 +23,8 @@ class Data(NamedTuple):
     X: Any  # as it was given, in a store, a table or by itself
     origin: dict[str, Any]  # what a store or a table tells of its response and its columns
     means: NDArray[np.float64] | None = None  # of the columns, where they stand for missing values
+    weights: Vector | None = None  # of the samples, if they do not count alike
+    offset: Vector | None = None  # what was taken off the response
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -39,13 +41,23 @@ class Data(NamedTuple):
         """Return checksums of the data, and what is told of their origin."""
         known = described(self.X)
         marks = fingerprint(self.design, self.response, self.store, None if known is None else known.variants)
+        given = {"sample weights": self.weights, "offset": self.offset}
+        marks |= {name: checksum(values) for name, values in given.items() if values is not None}
         return marks | {name: str(value) for name, value in self.origin.items()}
 
 
-def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any = None) -> Data:
+def as_data(
+    X: Any,
+    y: Any,
+    workers: Workers | None = None,
+    feature_names: Any = None,
+    *,
+    sample_weight: Any = None,
+    offset: Any = None,
+) -> Data:
     """Validate X and y, on threads if there are any; a store and a table have names, and a response by default.
 
-    Names that are given take the place of those that X has.
+    Names that are given take the place of those that X has. The response is that of users less the offset.
     """
     container, origin = as_container(X), {}
     X = X if container is None else container.X
@@ -67,4 +79,9 @@ def as_data(X: Any, y: Any, workers: Workers | None = None, feature_names: Any =
         design = design._replace(feature_names=tuple(map(str, feature_names)))
     store = container if isinstance(container, Store) else None
     means = None if container is None else container.means
-    return Data(design, as_response(y, design.n_samples), store, X, origin, means)
+    response, m = as_response(y, design.n_samples), design.n_samples
+    weights = None if sample_weight is None else as_weights(sample_weight, m)
+    if offset is not None:
+        offset = as_offset(offset, m)
+        response = response - offset
+    return Data(design, response, store, X, origin, means, weights=weights, offset=offset)

@@ -10,25 +10,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 _PENALTY = "alphas=... (penalties)", "alpha=... (a penalty)"
 _POINTS = ("alphas=50 (a number of points)",)
 _FOLDS, _SCORING = ("cv=... (folds)",), ("scoring=...",)
-_ELASTIC_NET = "an elastic net is not supported yet"
-_WEIGHTS = "weighted samples are not supported yet"
-_FACTORS = "factors of single columns are not supported yet"
 _LOSS = "the loss is the squared error (gaussian), others are not supported yet"
-_BOUNDS = "bounds of coefficients, and positive=True, are not supported yet"
 _TUNING = "it tunes another solver, leave it out"
-_LIMIT = "callback=lambda now: now.n_active > 50 ends a path"
 
 # Our keywords in order of preference, of which a function may have the first or the second; or a sentence. Words are
 # without what R and Python have to add: `lambda.min.ratio` and `lambda_` are here as lambda_min_ratio and lambda.
 _ANSWERS: dict[str, tuple[str, ...] | str] = {
     **dict.fromkeys(("lambda", "lam", "lambdas", "lambda_path"), _PENALTY),
     "s": ("rule='min' or '1se'", *_PENALTY),
-    "alpha": ("alphas=[...] (penalties; a mixing parameter of an elastic net is not supported yet)",),
+    "alpha": ("alphas=[...] (penalties; glmnet's mixing parameter is l1_ratio=...)",),
     **dict.fromkeys(("n_alphas", "n_lambda", "nlambda"), _POINTS),
     **dict.fromkeys(("lambda_min_ratio", "min_lambda_ratio"), ("eps=...",)),
     "foldid": ("cv=PredefinedSplit(foldid)",),
     **dict.fromkeys(("nfolds", "n_folds", "n_splits", "folds"), _FOLDS),
-    "exclude": "leave such columns out of X",
+    "exclude": ("penalty_factor={name: inf}",),
     **dict.fromkeys(("type_measure", "metric"), _SCORING),
     "thresh": ("tol=...",),
     **dict.fromkeys(("maxit", "n_iter"), ("max_iter=...",)),
@@ -37,13 +32,14 @@ _ANSWERS: dict[str, tuple[str, ...] | str] = {
     **dict.fromkeys(("cores", "n_jobs", "parallel", "nthreads"), ("n_threads=...",)),
     "seed": ("random_state=...",),
     "newx": ("X",),
-    "l1_ratio": _ELASTIC_NET,
-    **dict.fromkeys(("weights", "sample_weight"), _WEIGHTS),
-    **dict.fromkeys(("penalty_factor", "relative_penalties"), _FACTORS),
+    "weights": ("sample_weight=...",),
+    "sample_weight": "it is an argument of fit",
+    **dict.fromkeys(("penalty_factor", "relative_penalties"), ("penalty_factor=...",)),
     **dict.fromkeys(("family", "loss"), _LOSS),
-    **dict.fromkeys(("positive", "lower_limits", "upper_limits"), _BOUNDS),
+    "lower_limits": ("lower=...",),
+    "upper_limits": ("upper=...",),
     **dict.fromkeys(("precompute", "copy_X", "selection", "Xy", "coef_init"), _TUNING),
-    **dict.fromkeys(("dfmax", "pmax"), _LIMIT),
+    **dict.fromkeys(("dfmax", "pmax"), ("max_active=...",)),
     "verbose": "callback=... of lasso_path and lasso_cv is told how far a path is",
     "return_n_iter": "path.counters.iterations has them",
 }

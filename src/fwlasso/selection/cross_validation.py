@@ -125,7 +125,8 @@ class CrossValidation:
     @property
     def ending(self) -> Status | None:
         """What ended the work early: time limit, keyboard or callback; None if all of it was done."""
-        return next((path.ending for path in (self.path, *self.fold_paths) if path.ending is not None), None)
+        endings = (path.ending for path in (self.path, *self.fold_paths))
+        return next((ending for ending in endings if ending is not None and not ending.is_complete), None)
 
 
 @explain_unknown(SPECS)

@@ -40,7 +40,7 @@ def solve_paths(context: Context, masks: Sequence[Mask]) -> SubsetPaths:
     options, workers = context.options, context.workers
     with timed(context.seconds, "setup"):
         whole, *parts = context.begin(masks)
-        problems = Problems(context.data, options, workers, masks)
+        problems = Problems(context.data, options, workers, masks, terms=context.terms)
         problem = [problems.whole(workers)]
 
     def solve_whole(own: Workers) -> LassoPath:

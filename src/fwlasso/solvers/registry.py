@@ -25,13 +25,18 @@ class Entry(NamedTuple):
     make: Callable[[SolverSettings], PathSolver]
     routes: tuple[str, ...] = (POINTWISE,)  # the ways that it may go
     sample_size: SampleSize | None = None  # by default, of those that can draw columns at random
+    #: Terms of columns that it takes beside factors, a ridge and nonnegative coefficients.
+    takes: frozenset[str] = frozenset()
     #: By name: whether z_j'y of all columns, of the setup, is among the dot products that are counted.
     variants: Mapping[str, bool] = MappingProxyType({"default": True})
 
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
 
-_CERTIFIED = Entry(("alphas", "radii"), ("gap",), Certified, (GRAM, WORKING_SET))
+_BOUNDS, _UNPENALIZED = "bounds", "unpenalized"
+_CERTIFIED = Entry(
+    ("alphas", "radii"), ("gap",), Certified, (GRAM, WORKING_SET), takes=frozenset({_BOUNDS, _UNPENALIZED})
+)
 
 
 def pointwise(grids: tuple[str, ...], stops: tuple[str, ...], make: Callable[[SolverSettings], StepSolver]) -> Entry:
@@ -65,7 +70,7 @@ SOLVERS = {
     "fw": _frank_wolfe(lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
     "afw": _away(away_step),
     "pfw": _away(pairwise_step),
-    "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent()),
+    "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent())._replace(takes=_CERTIFIED.takes),
 }
 
 # What solvers were once called, in programs and in saved paths.
