@@ -44,7 +44,8 @@ class LinearModel:
     feature_names : tuple of str or None
         Those of these features, if the data had names. Named data are then asked for these columns by name.
     about : dict
-        Where the model comes from, as JSON has it: for the record. `target` is the response, if it has a name.
+        Where the model comes from, as JSON has it: for the record. `target` is the response, if it has a name, and
+        `terms` what was asked for beside the Lasso. `has_offset`: predictions need the offset of the new rows.
     variants : tuple of Variant or None
         Of genotypes: chromosome, position, effect allele, other allele and mean of these features.
     first_index : int or None
@@ -124,7 +125,7 @@ class LinearModel:
         names = names.tolist() if names is not None else getattr(path, "feature_names", None)
         return _of_column(coef, float(model.intercept_), names, about, path)
 
-    def predict(self, X: Any, *, missing: str = "error") -> Vector:
+    def predict(self, X: Any, *, missing: str = "error", offset: Any = None) -> Vector:
         """Predict the response of every row.
 
         Parameters
@@ -136,6 +137,8 @@ class LinearModel:
         missing : {"error", "mean"}, default="error"
             What becomes of variants that are not in X, or have no call there. "mean": they stand at their means in the
             data the model was fitted to, with a warning that names them.
+        offset : array of shape (n_samples,), optional
+            Of a model that was fitted with an offset, that of these rows; by default that of the store or the table.
 
         Returns
         -------
@@ -144,7 +147,13 @@ class LinearModel:
         used = self.indices.tolist()
         names = None if self.feature_names is None else dict(zip(used, self.feature_names, strict=True))
         variants = dict(zip(used, self.variants or (), strict=False))
-        return predict(X, Linear(self.dense_coef(), self.intercept, names, variants, self.first_index, missing))
+        model = Linear(self.dense_coef(), self.intercept, names, variants, self.first_index, missing)
+        return predict(X, model._replace(has_offset=self.has_offset), offset)
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether predictions need the offset of the new rows."""
+        return bool(self.about.get("has_offset"))
 
     def __repr__(self) -> str:
         largest = self._by_size()[:_IN_A_REPR].tolist()
@@ -252,11 +261,17 @@ def _of_column(
         coefs=column.data[order].astype(np.float64),
         intercept=intercept,
         feature_names=None if names is None else tuple(str(names[j]) for j in indices.tolist()),
-        about=about if path is None or path.target is None else {**about, "target": path.target},
+        about=about if path is None else about | _origin(path),
         variants=tuple(known[j] for j in indices.tolist()) if known else None,
         first_index=None if path is None else path.first_index,
         means=tuple(path.means[j] for j in indices.tolist()) if path is not None and path.means else None,
     )
+
+
+def _origin(path: LassoPath) -> dict[str, Any]:
+    """Return what a path tells of its response, and of what was asked for beside the Lasso."""
+    known = {"target": path.target, "has_offset": path.has_offset or None, "terms": path.terms or None}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _has_variant_of(feature: dict[str, Any], first: dict[str, Any]) -> bool:

@@ -39,6 +39,12 @@ Where = float | Sequence[float] | None  # a place on a path, or several
 _FORMAT, _VERSION = "fwlasso-path", 2  # of saved paths
 _OF_POINTS, _MAY_BE_NAN = ("alphas", "radii", "intercepts", "gaps", "r2"), ("gaps", "r2")
 _MOST = np.iinfo(np.int64).max  # features, or points, that an index can count
+# Settings that a plain Lasso does not have, or has with other values.
+_TERMS = (
+    *("is_weighted", "has_offset", "l1_ratio", "ridge", "positive", "lower", "upper", "penalty_factor", "unpenalized"),
+    *("factors", "n_bounded", "excluded", "unpenalized_columns"),
+)
+_PLAIN = {"l1_ratio": 1.0}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -179,6 +185,17 @@ class LassoPath:
         return found
 
     @property
+    def has_offset(self) -> bool:
+        """Whether a part of the response was known for every sample: predictions ask for that of new rows."""
+        return bool(self.settings.get("has_offset"))
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What was asked for beside the Lasso: weights, an offset, terms of columns; nothing of a plain path."""
+        known = {name: self.settings.get(name) for name in _TERMS}
+        return {name: value for name, value in known.items() if value not in (None, False, _PLAIN.get(name))}
+
+    @property
     def gap_tolerance(self) -> float | None:
         """What the gaps were to be at most; None if the points were done by another rule."""
         return self.settings.get("tol") if self.settings.get("stop") == "gap" else None
@@ -221,7 +238,13 @@ class LassoPath:
 
     @explain_unknown()
     def predict(
-        self, X: Any, point: int | Sequence[int] | None = None, *, alpha: Where = None, radius: Where = None
+        self,
+        X: Any,
+        point: int | Sequence[int] | None = None,
+        *,
+        alpha: Where = None,
+        radius: Where = None,
+        offset: Any = None,
     ) -> Vector:
         """Predict by every point, or by some models.
 
@@ -232,6 +255,8 @@ class LassoPath:
         point : index of a point, or several
         alpha, radius : where on the path the model is, as in `at`, or several such places
             One of the three, or none of them for all points.
+        offset : array of shape (n_samples,), optional
+            Of a path with an offset, that of these rows; by default that of the store or the table that X is.
 
         Returns
         -------
@@ -240,6 +265,7 @@ class LassoPath:
         if sum(given is not None for given in (point, alpha, radius)) > 1:
             raise ValueError("give one of point, alpha and radius")
         model = Linear(self.coefs, self.intercepts, self.feature_names, self.variants, self.first_index)
+        model = model._replace(has_offset=self.has_offset)
         asked = next((given for given in (alpha, radius, point) if given is not None), None)
         if asked is not None:
             if point is None:
@@ -250,9 +276,9 @@ class LassoPath:
             if np.ndim(asked) == 0:
                 coefs, intercepts = coefs.toarray()[:, 0], np.ravel(intercepts)[0]
             model = model._replace(coefs=coefs, intercepts=intercepts)
-        return predict(X, model)
+        return predict(X, model, offset)
 
-    def score(self, X: Any, y: Any = None, point: int | Sequence[int] | None = None, **where: Where) -> Vector | float:
+    def score(self, X: Any, y: Any = None, point: int | Sequence[int] | None = None, **where: Any) -> Vector | float:
         """Return the coefficient of determination R^2 on (X, y) of every point, or of some models, as in `predict`.
 
         By default y is that of the store or the table that X is.

@@ -48,3 +48,22 @@ def test_models_predict_from_what_they_are_fitted_to(kind, tmp_path):
     np.testing.assert_allclose(LinearModel.from_path(path, -1).predict(given), expected[:, -1], rtol=1e-6)
     for model in (Lasso(path.alphas[-1]).fit(given, Y), LassoCV(alphas=path.alphas[-1:], cv=2).fit(given, Y)):
         np.testing.assert_allclose(model.predict(given), X @ model.coef_ + model.intercept_, rtol=1e-6)
+
+
+def test_a_model_with_an_offset_asks_for_that_of_the_rows():
+    offset = np.arange(20.0)
+    path = lasso_path(X, Y + offset, alphas=5, offset=offset, sample_weight=np.arange(1.0, 21.0))
+    expected = X @ path.coefs.toarray() + path.intercepts + offset[:, np.newaxis]
+    np.testing.assert_allclose(path.predict(X, offset=offset), expected)
+    np.testing.assert_allclose(path.predict(X, 2, offset=offset), expected[:, 2])
+    assert path.score(X, Y + offset, point=-1, offset=offset) > 0.9
+    model = LinearModel.from_json(path[-1].to_json())
+    np.testing.assert_allclose(model.predict(X, offset=offset), expected[:, -1])
+    assert model.about["terms"] == {"is_weighted": True, "has_offset": True}
+    for fitted in (path, model):
+        with pytest.raises(ValueError, match="^offset: the model was fitted with an offset: give that of the rows"):
+            fitted.predict(X)
+        with pytest.raises(ValueError, match="offset must be one number for each of the 20 samples, got 3"):
+            fitted.predict(X, offset=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="^offset: the model was fitted without an offset"):
+        lasso_path(X, Y, alphas=3).predict(X, offset=offset)

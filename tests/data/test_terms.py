@@ -31,7 +31,7 @@ def test_bounds_and_positive():
     assert as_terms(4, None, positive=True, lower=-3.0).lower.tolist() == [0.0] * 4
     assert terms.facts(NAMES) == {"n_bounded": 4}
     assert as_terms(4, NAMES, penalty_factor=[0, 2, 1, INF]).facts(NAMES) == {
-        "unpenalized": "'age'", "excluded": "'gene_b'", "penalty_factor": "1 to 2",
+        "unpenalized_columns": [0], "excluded": "'gene_b'", "factors": "1 to 2",
     }  # fmt: skip
 
 

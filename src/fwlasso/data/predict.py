@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._core.columns import Columns, Vector, column_entries, column_entry, shape
 from .._core.jit import kernel
 from .._core.notices import warn_of_doubt
-from .checks import check, check_indices, numpy_defaults
+from .checks import as_offset, check, check_indices, numpy_defaults
 from .design import Described, as_matrix, described
 from .frames import frame_columns, frame_names, names_beside
 from .genotypes import Variant
@@ -32,13 +32,31 @@ class Linear(NamedTuple):
     variants: Mapping[int, Variant] = MappingProxyType({})
     first_index: int | None = None
     missing: str = "error"  # "mean": an absent variant stands at its mean
+    has_offset: bool = False  # a part of every prediction is given with the rows
 
 
-def predict(X: Any, model: Linear) -> NDArray[np.float64]:
+def predict(X: Any, model: Linear, offset: Any = None) -> NDArray[np.float64]:
     """Return the predictions for every row of X, a container or a matrix of any kind, by every model: a column each.
 
-    Those of a single model, whose coefficients are a vector, are a vector.
+    Those of a single model, whose coefficients are a vector, are a vector. The offset is by default that of the
+    container.
     """
+    container = as_container(X)
+    if offset is not None and not model.has_offset:
+        raise ValueError("offset: the model was fitted without an offset")
+    if model.has_offset:
+        offset = getattr(container, "offset", None) if offset is None else offset
+        if offset is None:
+            raise ValueError("offset: the model was fitted with an offset: give that of the rows of X")
+    predicted = _predict(X if container is None else container, model)
+    if offset is not None:
+        known = as_offset(offset, len(predicted))
+        predicted = predicted + (known if predicted.ndim == 1 else known[:, np.newaxis])
+    return predicted
+
+
+def _predict(X: Any, model: Linear) -> NDArray[np.float64]:
+    """Return X b + b0."""
     check_missing(model.missing)
     known, coefs, intercepts = model.feature_names, model.coefs, model.intercepts
     used = list(known.values()) if isinstance(known, Mapping) else known

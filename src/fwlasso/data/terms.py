@@ -56,12 +56,15 @@ class Terms(NamedTuple):
         """Return what is told of the columns, for the record of a path."""
         bounds = [values for values in (self.lower, self.upper) if values is not None]
         n_bounded = np.count_nonzero(np.any([np.isfinite(values) for values in bounds], axis=0)) if bounds else 0
-        known = {"unpenalized": self.unpenalized, "excluded": self.excluded}
-        facts: dict[str, Any] = {name: _shown(columns, names) for name, columns in known.items() if columns.size}
+        facts: dict[str, Any] = {}
+        if self.unpenalized.size:
+            facts["unpenalized_columns"] = self.unpenalized.tolist()
+        if self.excluded.size:
+            facts["excluded"] = _shown(self.excluded, names)
         if self.factors is not None:
             finite = self.factors[np.isfinite(self.factors) & (self.factors > 0.0)]
             if finite.size and finite.min() < finite.max():
-                facts["penalty_factor"] = f"{finite.min():g} to {finite.max():g}"
+                facts["factors"] = f"{finite.min():g} to {finite.max():g}"
         return facts | ({"n_bounded": int(n_bounded)} if n_bounded else {})
 
 
