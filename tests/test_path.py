@@ -256,9 +256,12 @@ def test_numbers_out_of_range_are_refused_not_certified(rng):
         (1e150, 1e-310, {}),  # of 1e-460
         (1e150, 1e200, {}),  # alphas of 1e350
         (1e-150, 1e-310, {}),
+        (1.0, 1e-310, {}),  # with fewer digits than others
+        (1e137, 1e-208, {"standardize": True}),
     ):
-        with pytest.raises(ValueError, match="X and y: their numbers differ so much in size"):
-            lasso_path(x_unit * X, y_unit * y, alphas=5, **settings)
+        for solver in ("gram", "working-set"):
+            with pytest.raises(ValueError, match="X and y: their numbers differ so much in size"):
+                lasso_path(x_unit * X, y_unit * y, alphas=5, solver=solver, **settings)
     point = make_case(X, y).problem
     assert estimate_gap(point, L1Ball(1.0), zero(point)._replace(l1=np.nan, qq=np.nan), 1.0) == np.inf
 

@@ -97,6 +97,16 @@ def test_the_largest_alpha_is_one_like_any_other(solver):
     assert (path.n_active.tolist(), path.radii.tolist()) == ([0], [0.0])  # and no warning from inside
 
 
+@pytest.mark.parametrize("solver", ["gram", "working-set", "afw"])
+def test_the_gap_of_a_large_radius_grows_with_it(solver):
+    y = Y * 1e9
+    with pytest.warns(ConvergenceWarning, match="did not meet"):
+        path = lasso_path(X, y, solver=solver, radii=[1e280, 1e299, 2e299], tol=0.0, fit_intercept=False)
+    assert np.isfinite(path.gaps).all()
+    assert path.gaps[2] == pytest.approx(2.0 * path.gaps[1])
+    assert judge(path, X, X, y).faults == ()
+
+
 def test_the_largest_radius_has_no_finite_gap():
     with pytest.warns(ConvergenceWarning, match="1 of 1 points did not meet stop='gap'") as warned:
         lasso_path(X, Y, solver="afw", radii=[1e308])
@@ -121,7 +131,7 @@ def test_radii_where_no_column_is_correlated_with_y():
 
 @pytest.mark.parametrize("x", [X, np.asfortranarray(X[:, :5])], ids=["wide", "tall"])
 def test_what_numpy_does_with_tiny_numbers_is_not_for_the_user_to_set(x):
-    y = Y * 1e-310
+    y = Y * 1e-299
     expected = lasso_path(x, y, alphas=4)
     with np.errstate(all="raise"):
         found = lasso_path(x, y, alphas=4)

@@ -11,8 +11,8 @@ from .csc import Csc
 from .samples import Samples, total_weight
 from .standardized import Standardized, origins_of
 
-# Of numbers below this, float64 holds no more than forty bits.
-_FEWEST_DIGITS = 2.0**-1034
+# Below 2^-1022 float64 holds fewer digits: what is lost there is less than the rounding of a number of this size.
+_ALL_DIGITS = 2.0**-1000
 
 
 class Units(NamedTuple):
@@ -109,7 +109,7 @@ class Problem(NamedTuple):
         mean = np.ldexp(np.longdouble(units.y_mean), -units.y_power) + np.ldexp(units.y_origin, -units.y_power)
         if not isinstance(self.X, Standardized):
             return in_user_units(scaled, -units.y_power), np.full(n, float(mean))
-        coefs = in_user_units(self.X.factors[columns] * scaled, -units.y_power)
+        coefs = in_user_units(self.X.factors[columns] * scaled, -units.y_power, of=scaled)
         if not self.centred:
             return coefs, np.zeros(n)
         means = self.X.means[columns].astype(np.longdouble) + origins_of(self.X)[columns]
@@ -132,12 +132,17 @@ def sizes_of(X: Columns, columns: NDArray[np.int64], norms2: Vector) -> Vector:
     return np.sqrt(norms2)
 
 
-def in_user_units(values: NDArray[np.floating[Any]], power: int, *, least: float = _FEWEST_DIGITS) -> Vector:
-    """Return 2^power values, or raise a ValueError where float64 has no room for them: the largest is below `least`."""
+def in_user_units(
+    values: NDArray[np.floating[Any]], power: int, *, of: Vector | None = None, least: float = _ALL_DIGITS
+) -> Vector:
+    """Return 2^power values, or raise a ValueError where float64 has no room for them: the largest is below `least`.
+
+    `of` is what the values were made of, if they may be zero by underflow.
+    """
     with np.errstate(over="ignore", under="ignore"):
         scaled: Vector = np.ldexp(values, power).astype(np.float64)
     largest = np.max(np.abs(scaled), initial=0.0)
-    if not (least <= largest < np.inf or not values.any()):
+    if not (least <= largest < np.inf or not (values if of is None else of).any()):
         raise ValueError(
             "X and y: their numbers differ so much in size, or are both so large or so small, that float64 cannot hold "
             "the results. Scale them"

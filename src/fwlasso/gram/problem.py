@@ -67,6 +67,12 @@ class GramProblem(NamedTuple):
         return self.null.lam
 
     @property
+    def largest(self) -> float:
+        """At least the largest norm of a column, but for those that nothing is known of."""
+        norms = self.moments.norms
+        return float(norms.max(where=np.isfinite(norms), initial=0.0))
+
+    @property
     def units(self) -> Units:
         """How penalties, radii and coefficients of users follow from those here."""
         centre = self.centre
@@ -78,7 +84,7 @@ class GramProblem(NamedTuple):
     ) -> tuple[Vector, Vector]:
         """Return the coefficients of the user's columns, and the intercepts: see `Centre`."""
         coefs, intercepts = self.centre.to_user_units(indptr, columns, weights)
-        return in_user_units(coefs, 0), in_user_units(intercepts, 0, least=0.0)
+        return in_user_units(coefs, 0, of=weights), in_user_units(intercepts, 0, least=0.0)
 
     def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
         """Return the columns with a nonzero coefficient, and that of z_j; constant columns have none."""

@@ -19,6 +19,8 @@ MOST_EPS_OF_RADII = 1.0 - 2.0 * RADIUS_GAP**0.5
 LARGEST = float(np.finfo(np.float64).max)
 # A ball that is smaller has room for no coefficient that float64 holds exactly: it is one point.
 _LEAST_RADIUS = 1e-290
+# What a proved gap may be of radius times correlation, with all that it adds for rounding.
+_MORE_THAN_ROUNDING = 16.0
 _MOST_POINTS = 10**9
 # What is smaller is no normal number, and zero to a processor that flushes such numbers.
 _LEAST_PENALTY = float(np.finfo(np.float64).tiny)
@@ -38,6 +40,10 @@ class Scaled(Protocol):
     @property
     def lambda_max(self) -> float:
         """The smallest penalty with a zero solution."""
+
+    @property
+    def largest(self) -> float:
+        """At least the largest norm of a column."""
 
     @property
     def units(self) -> Units:
@@ -96,22 +102,23 @@ def n_vanished(problem: Scaled, alphas: Vector) -> int:
 
 
 def radius_grid(problem: Scaled, radii: Vector) -> Vector:
-    """Return radii in the units of the solver."""
+    """Return radii in the units of the solver; the largest are those whose gap, radius ||X'r||_inf, float64 holds."""
     values = _in_solver_units(radii, -problem.units.coef_power)
-    return np.where(values < _LEAST_RADIUS, 0.0, values)
+    most = LARGEST / max(1.0, _MORE_THAN_ROUNDING * problem.largest * (2.0 * problem.null_loss) ** 0.5)
+    return np.where(values < _LEAST_RADIUS, 0.0, np.minimum(values, most))
 
 
 def radius_excess(problem: Scaled, radii: int | Vector, values: Vector) -> Vector:
     """Return by how much a gap grows at most from the radius that was solved to the one that was asked for.
 
-    These are one unless a radius is beyond float64 in the units of the solver: a gap is linear in the radius.
+    These are one unless a radius is so large that its gap is beyond float64: then a gap is linear in the radius.
     """
     excess = np.ones(values.size)
     if not isinstance(radii, int):
-        is_beyond = values == LARGEST
-        powers = np.frexp(radii[is_beyond])[1] - problem.units.coef_power - 1023
+        given = np.ldexp(radii.astype(np.longdouble), -problem.units.coef_power)
+        is_beyond = given > np.maximum(values, 1.0)
         with np.errstate(over="ignore"):
-            excess[is_beyond] = np.ldexp(1.0, np.maximum(powers, 0))
+            excess[is_beyond] = given[is_beyond] / values[is_beyond]
     return excess
 
 
