@@ -61,9 +61,9 @@ def test_a_model_with_an_offset_asks_for_that_of_the_rows():
     np.testing.assert_allclose(model.predict(X, offset=offset), expected[:, -1])
     assert model.about["terms"] == {"is_weighted": True, "has_offset": True}
     for fitted in (path, model):
-        with pytest.raises(ValueError, match="^offset: the model was fitted with an offset: give that of the rows"):
+        with pytest.raises(ValueError, match=r"^offset: the model was fitted with an offset: give that of the rows"):
             fitted.predict(X)
         with pytest.raises(ValueError, match="offset must be one number for each of the 20 samples, got 3"):
             fitted.predict(X, offset=[1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="^offset: the model was fitted without an offset"):
+    with pytest.raises(ValueError, match=r"^offset: the model was fitted without an offset"):
         lasso_path(X, Y, alphas=3).predict(X, offset=offset)
