@@ -18,6 +18,7 @@ from .data.keywords import explain_unknown
 from .data.predict import Linear, predict
 from .data.scores import r2_scores
 from .data.store import as_container
+from .data.terms import beside_the_lasso
 from .datasets.sealed import check_supports, is_number, is_variant, open_arrays, require, write_arrays
 from .problem.grid import interpolation
 from .problem.points import Counters
@@ -39,12 +40,6 @@ Where = float | Sequence[float] | None  # a place on a path, or several
 _FORMAT, _VERSION = "fwlasso-path", 2  # of saved paths
 _OF_POINTS, _MAY_BE_NAN = ("alphas", "radii", "intercepts", "gaps", "r2"), ("gaps", "r2")
 _MOST = np.iinfo(np.int64).max  # features, or points, that an index can count
-# Settings that a plain Lasso does not have, or has with other values.
-_TERMS = (
-    *("is_weighted", "has_offset", "l1_ratio", "ridge", "positive", "lower", "upper", "penalty_factor", "unpenalized"),
-    *("factors", "n_bounded", "excluded", "unpenalized_columns"),
-)
-_PLAIN = {"l1_ratio": 1.0}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -192,8 +187,7 @@ class LassoPath:
     @property
     def terms(self) -> dict[str, Any]:
         """What was asked for beside the Lasso: weights, an offset, terms of columns; nothing of a plain path."""
-        known = {name: self.settings.get(name) for name in _TERMS}
-        return {name: value for name, value in known.items() if value not in (None, False, _PLAIN.get(name))}
+        return beside_the_lasso(self.settings)
 
     @property
     def gap_tolerance(self) -> float | None:
@@ -352,11 +346,7 @@ class LassoPath:
         return plot_coefs(self, ax=ax, x=x, n_labels=n_labels)
 
     def plot_error(
-        self,
-        choice: "Choice | CrossValidation | LassoCV",
-        *,
-        ax: "Axes | None" = None,
-        x: "Abscissa" = "radius",
+        self, choice: "Choice | CrossValidation | LassoCV", *, ax: "Axes | None" = None, x: "Abscissa" = "radius"
     ) -> "Axes":
         """Draw the criterion of a choice along the path; see `fwlasso.plots.plot_error`."""
         from .plots import plot_error

@@ -183,3 +183,17 @@ def _shown(columns: NDArray[np.int64], names: Sequence[str] | None) -> str:
     """Return columns by name, or by place, in a few words."""
     few = listed([j if names is None else names[j] for j in columns.tolist()])
     return few if columns.size < 2 else f"{columns.size:,} columns: {few}"
+
+
+# Settings that a plain Lasso does not have, or has with other values.
+_BESIDE = (
+    *("is_weighted", "has_offset", "l1_ratio", "ridge", "positive", "lower", "upper", "penalty_factor", "unpenalized"),
+    *("factors", "n_bounded", "excluded", "unpenalized_columns"),
+)
+_PLAIN = {"l1_ratio": 1.0}
+
+
+def beside_the_lasso(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those settings of a path that a plain Lasso does not have."""
+    known = {name: settings.get(name) for name in _BESIDE}
+    return {name: value for name, value in known.items() if value not in (None, False, _PLAIN.get(name))}
