@@ -7,12 +7,15 @@ import os
 import random
 import shutil
 import sys
+import time
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
-from fwlasso._core import jit, notices
+from fwlasso._core import cache as caching
+from fwlasso._core import notices
 from fwlasso._core.jit import kernel
 from programs import run_program
 
@@ -98,11 +101,37 @@ def test_data_of_other_types_or_of_another_state_of_the_sources_are_not_run(cach
     shutil.copy(integers, floats)  # whole, but not what the index says
     assert call_all() == (ANSWERS, 3)
     before = {file: file.read_bytes() for file in cache.rglob("*.nbc")}
-    monkeypatch.setattr(jit, "stamp_of", lambda file: "another")
+    monkeypatch.setattr(caching, "stamp_of", lambda file: "another")
     assert call_all() == (ANSWERS, 0)
     for file, content in before.items():  # as if the writer had died after the index
-        file.write_bytes(content)
+        name, _stamp, number, kind = file.name.rsplit(".", 3)
+        anew = file.with_name(f"{name}.another.{number}.{kind}")
+        assert anew.exists()
+        anew.write_bytes(content)
     assert call_all() == (ANSWERS, 0)
+
+
+def test_the_cache_is_in_the_folder_of_the_user_and_keeps_three_states(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    base = tmp_path / "fwlasso"
+    for age in range(1, 7):  # hours: the last three, and what was in use within a day
+        (base / f"state{age}").mkdir(parents=True)
+        os.utime(base / f"state{age}", (time.time() - age * 3600 * 10,) * 2)
+    assert call_all() == (ANSWERS, 0)
+    (folder,) = {file.parent for file in tmp_path.rglob("*.nb?")}
+    assert folder.parent == base
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {each.name for each in base.iterdir()} == {folder.name, "state1", "state2"}
+    assert call_all() == (ANSWERS, 4)
+
+
+def test_a_function_without_a_file_is_compiled_and_not_kept(cache):
+    names: dict[str, Any] = {}
+    exec(compile("def typed_in(x): return x + 1.0", "<stdin>", "exec"), names)
+    n_files = len(list(cache.rglob("*")))
+    assert kernel(names["typed_in"])(1.0) == 2.0
+    assert len(list(cache.rglob("*"))) == n_files
 
 
 def test_a_full_disk_costs_the_cache_and_no_result(cache, monkeypatch, caplog):
@@ -110,7 +139,7 @@ def test_a_full_disk_costs_the_cache_and_no_result(cache, monkeypatch, caplog):
         raise OSError(28, "No space left on device")
 
     shutil.rmtree(cache)
-    monkeypatch.setattr(jit._SealedFiles, "_open_for_write", refuse)
+    monkeypatch.setattr(caching.SealedFiles, "_open_for_write", refuse)
     assert call_all() == (ANSWERS, 0)
     assert sum("No space left on device" in message for message in caplog.messages) == 1
 

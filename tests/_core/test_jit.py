@@ -3,6 +3,7 @@
 Every process of these tests has its own cache directory, so that none of them sees what others have compiled.
 """
 
+import hashlib
 import importlib
 import json
 import os
@@ -10,7 +11,6 @@ import pickle
 import pkgutil
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +21,7 @@ from numba.core.dispatcher import Dispatcher
 
 import fwlasso
 import reproduction.solvers
-from fwlasso._core import jit as _jit
-from fwlasso._core import notices
+from fwlasso._core import cache, notices
 from fwlasso._core.iterate import correlation, sums_at, zero
 from fwlasso._core.jit import IN_ORDER, by_type
 from fwlasso._core.losses import Squared
@@ -147,11 +146,8 @@ def test_kernels_call_kernels_of_their_own_file_and_of_core():
 
 @pytest.mark.compiled
 def test_kernels_without_a_writable_cache(tmp_path, package_copy):
-    # Files where numba would want folders: not even root can write a cache there.
-    a_file = tmp_path / "file"
+    a_file = tmp_path / "file"  # where a folder would have to be: not even root can write a cache there
     a_file.touch()
-    for folder in ("problem", "solvers"):
-        (package_copy / "fwlasso" / folder / "__pycache__").touch()
     nowhere = a_file / "below"
     env = {"NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": package_copy}
     done = run_python(SOME_KERNELS, package_copy, tmp_path, **env)
@@ -174,31 +170,31 @@ def place(tmp_path):
 
 def test_a_folder_that_only_the_user_can_write_to_is_private(place):
     place.chmod(0o755)
-    assert _jit.shared_place(place) is None
+    assert cache.shared_place(place) is None
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o772, 0o770])
 @pytest.mark.parametrize("name", [".", "kernel.nbi", ".."])
 def test_what_others_can_write_to_is_found(monkeypatch, place, name, mode):
-    monkeypatch.setattr(_jit, "_is_shared", lambda gid: True)
+    monkeypatch.setattr(cache, "_is_shared", lambda gid: True)
     loose = (place / name).resolve()
     loose.chmod(mode)
     can_be_replaced = name != ".." or mode != 0o1777  # what lies in a sticky folder is safe from others
-    assert _jit.shared_place(place) == (loose if can_be_replaced else None)
+    assert cache.shared_place(place) == (loose if can_be_replaced else None)
 
 
 def test_a_folder_of_somebody_else_is_shared(monkeypatch, place):
     if os.geteuid() == 0:
         os.chown(place, 12345, -1)
     else:
-        monkeypatch.setattr(_jit, "_ROOT", Path("/"))  # of root
+        monkeypatch.setattr(cache, "_ROOT", Path("/"))  # of root
         monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert _jit.shared_place(place) == place
+    assert cache.shared_place(place) == place
 
 
 def test_a_group_of_ones_own_is_not_shared():
-    assert not _jit._is_shared(0)
-    assert _jit._is_shared(987654321)  # nobody knows who is in it
+    assert not cache._is_shared(0)
+    assert cache._is_shared(987654321)  # nobody knows who is in it
 
 
 class Evil:
@@ -216,21 +212,23 @@ def test_a_shared_cache_is_passed_over_with_a_word(monkeypatch, tmp_path, caplog
     (tmp_path / "doubling.py").write_text(
         "from fwlasso._core.jit import kernel\n@kernel\ndef double(x): return 2 * x\n"
     )
-    shared = tmp_path / "__pycache__"
-    shared.mkdir()
-    index = shared / f"doubling.double-2.py{sys.version_info.major}{sys.version_info.minor}.nbi"
-    index.write_bytes(pickle.dumps(Evil(tmp_path / "hacked")))
-    shared.chmod(0o777)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "private"))
     monkeypatch.setattr(notices, "_said", set())
     monkeypatch.syspath_prepend(tmp_path)
     double = importlib.import_module("doubling").double
+    shared = tmp_path / "fwlasso" / cache._core_digest().hexdigest()[:16]
+    shared.mkdir(parents=True)
+    index = shared / f"doubling.double-2.{cache.stamp_of(tmp_path / 'doubling.py')[:12]}.nbi"
+    content = pickle.dumps(numba.__version__) + pickle.dumps(Evil(tmp_path / "hacked"))
+    index.write_bytes(content + hashlib.sha256(content).digest())
+    shared.chmod(0o777)
     assert double(2.0) == 4.0
     assert not (tmp_path / "hacked").exists()
-    assert [file.name for file in shared.glob("*.nb?")] == [index.name]
-    (private,) = {file.parent for file in (tmp_path / "cache").rglob("*.nb?")}
+    assert [file.name for file in shared.iterdir()] == [index.name]
+    (private,) = {file.parent for file in (tmp_path / "private").rglob("*.nb?")}
     assert private.stat().st_mode & 0o777 == 0o700
+    assert (private / index.name).exists()
     (said,) = [message for message in caplog.messages if "others can write" in message]
     assert str(shared) in said
     assert "NUMBA_CACHE_DIR" in said

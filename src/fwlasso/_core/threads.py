@@ -97,9 +97,10 @@ class _OneBlasThread:
         self._lock = threading.RLock()  # a signal may fork in the thread that has it
         self._of_process = _Limit()
         self._of_thread = threading.local()
-        os.register_at_fork(
-            before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._after_fork
-        )
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._after_fork
+            )
 
     def _mine(self) -> "_Limit":
         mine: _Limit = self._of_thread.__dict__.setdefault("limit", _Limit())
