@@ -542,7 +542,7 @@ def disguised(name: str, grid: str, fit_intercept: bool, standardize: bool) -> D
     if name == "repeated":
         times = rng.integers(0, 4, 25)
         path = lasso_path(np.repeat(X, times, axis=0), np.repeat(y, times), **settings)
-        path = replace(path, settings={**path.settings, "n_samples": 25})
+        path = replace(path, settings={**path.settings, "n_samples": np.count_nonzero(times)})
         return Disguised(path, X, y, General(sample_weight=times.astype(float)))
     if name == "shifted":
         shift = np.round(8.0 * rng.standard_normal(25)) / 8.0

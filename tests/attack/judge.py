@@ -367,7 +367,7 @@ def judge(
     """
     settings, own = path.settings, asked.on(rows)
     truth = truth_of(values[rows], y[rows], settings["fit_intercept"], settings["standardize"], own)
-    faults = _look(path, truth.y.size)
+    faults = _look(path, np.count_nonzero(truth.w + 0 * truth.y))
     for k in range(len(path)):
         claim = _claim(path, k, truth.total * Fraction(asked.l1_ratio))
         if claim is not None:
@@ -387,7 +387,7 @@ def _judge_bounds(path: LassoPath, asked: General) -> list[Fault]:
 
 
 def _look(path: LassoPath, m: int) -> list[Fault]:
-    """Look at what needs no data: finite numbers, places of coefficients, samples and endings."""
+    """Look at what needs no data: finite numbers, places of coefficients, samples with a weight and endings."""
     p = path.coefs.shape[0]
     arrays = {"coefs": path.coefs.data, "scaled_coefs": path.scaled_coefs.data}
     arrays |= {name: getattr(path, name) for name in ("intercepts", "alphas", "radii", "r2")}

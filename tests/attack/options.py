@@ -12,7 +12,7 @@ from .duality import General
 from .generators import Data, Rng, draw_shape, integers, near_copies, normal, response
 
 #: What `lasso_path` has; an option is added when it is there.
-ENABLED: tuple[str, ...] = ()
+ENABLED: tuple[str, ...] = ("weights", "counts", "offset", "weights_beyond_numbers")
 
 _STEPS = ("sfw", "fw", "afw", "pfw")
 

@@ -1,0 +1,69 @@
+"""Whatever is asked beside the Lasso, every claim of a path is true: judged in long double, on small problems."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from attack.generators import Data
+from attack.options import ASPECTS
+from conftest import STORAGES, UNITS, held, random_values
+from fwlasso import LassoPath, Status, lasso_path
+from fwlasso.datasets import write_store
+from judge import judge
+
+#: What `lasso_path` has so far; another variant is a line here.
+VARIANTS = ["weights", "counts", "offset"]
+STORED = ["dense64", "dense32", "csc64", "bed", "store"]
+SHAPES = [(24, 10), (16, 28), (30, 30), (9, 6)]
+# So many problems of a variant, in each storage and unit.
+N_PROBLEMS = 32
+
+
+def make(variant: str, storage: str, number: int) -> Data:
+    """Return columns of different scales that a storage holds exactly, and what is asked."""
+    rng = np.random.default_rng([number, len(variant), len(storage)])
+    m, p = SHAPES[number % len(SHAPES)]
+    values = held("dense64" if storage == "store" else storage, random_values(rng, m, p, rng.choice([0.3, 1.0])))
+    y = values[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(m) + 3.0
+    return ASPECTS[variant](rng, Data(values, y))
+
+
+def as_given(storage: str, values: np.ndarray, folder: Path) -> Any:
+    if storage != "store":
+        return STORAGES[storage](values)
+    return write_store(folder, sp.csc_array(values) if len(values) % 2 else np.asfortranarray(values), values[:, 0]).X
+
+
+@pytest.mark.parametrize("units", ["raw", "centred", "standardized"])
+@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_claim_is_true(variant, stored, units, tmp_path):
+    fit_intercept, standardize = UNITS[units]
+    n_points = n_certified = 0
+    for number in range(N_PROBLEMS):
+        data = make(variant, stored, number)
+        settings = {"alphas": 4, "eps": (0.1, 1e-3)[number // 8 % 2], "tol": (1e-4, 1e-8)[number // 16 % 2]}
+        settings |= {"solver": ("gram", "working-set")[number // 4 % 2], "n_threads": 1}
+        path = path_of(
+            as_given(stored, data.X, tmp_path / str(number)),
+            data,
+            fit_intercept=fit_intercept,
+            standardize=standardize,
+            **settings,
+        )
+        judge(path, data.X, data.y, data.asked)
+        n_points += len(path)
+        n_certified += path.statuses.count(Status.CERTIFIED)
+    assert n_certified >= 0.98 * n_points
+
+
+def path_of(X: Any, data: Data, **settings: Any) -> LassoPath:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        return lasso_path(X, data.y, **settings, **data.asked.keywords())
