@@ -11,14 +11,14 @@ from ._core.threads import Workers, resolve_threads
 from .data.files import naming
 from .data.progress import ProgressCallback, telling
 from .datasets.arrow_files import STDIN, stream_csv, stream_parquet
-from .datasets.gaps import check_gaps
+from .datasets.gaps import Block, check_gaps
 from .datasets.libsvm_faults import Expected
 from .datasets.libsvm_rows import first_index, stream_rows
 from .datasets.readers import LIBSVM, TABLES, suffix_of
 from .datasets.source import Wanted
 from .gram.blocks import Coordinates
 from .gram.row_sums import RowSums, better_coordinates
-from .gram.streams import Batch, EntryRows, Stream, n_columns, response_of
+from .gram.streams import Batch, DenseRows, EntryRows, Stream, n_columns
 from .gram.summed import SummedTable
 
 #: Most features of a file that is summed up: 128 MB for each of the matrices.
@@ -40,6 +40,8 @@ def sum_table(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     drop_missing: bool = False,
+    weights: str | None = None,
+    offset: str | None = None,
     n_threads: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> SummedTable:
@@ -54,6 +56,8 @@ def sum_table(
     path : LIBSVM text, csv or tsv, packed or not, or parquet
     target, zero_based, columns, exclude, drop_missing
         As in `fwlasso.datasets.read_table`.
+    weights, offset : str, optional
+        Of a table, the columns with the weights of the rows, and with the known part of the response.
     fit_intercept : bool, default=True
         Whether paths will have an intercept.
     n_threads : int, optional
@@ -89,9 +93,11 @@ def sum_table(
     suffix = None if file == STDIN else suffix_of(file)
     if suffix not in (*LIBSVM, *TABLES):
         raise ValueError(f"{file}: the name must end in {', '.join((*LIBSVM, *TABLES))} to be read in one pass")
+    if suffix in LIBSVM and (weights is not None or offset is not None):
+        raise ValueError(f"{file}: weights and offset are columns of tables; fwlasso convert makes a store with them")
     if suffix in LIBSVM and (target is not None or columns is not None or exclude):
         raise ValueError(f"{file}: LIBSVM files have no names, and their target is the first number of every line")
-    wanted = Wanted(target, columns, exclude, drop_missing=drop_missing)
+    wanted = Wanted(target, columns, exclude, drop_missing=drop_missing, weights=weights, offset=offset)
     check_gaps(file, wanted, is_table=suffix not in LIBSVM)
     coordinates: Coordinates | None = None
     for _ in range(_N_READINGS):
@@ -105,7 +111,9 @@ def sum_table(
                 batches: Iterator[Batch] = (EntryRows(*rows[:4]) for rows in text)
             else:
                 stream = stream_parquet if suffix == ".parquet" else stream_csv
-                (names, origin), batches = stack.enter_context(stream(file, wanted, telling(progress)))
+                chosen, blocks = stack.enter_context(stream(file, wanted, telling(progress)))
+                names, origin = chosen.features, chosen.target
+                batches = _with_weights(blocks, list(chosen.others))
             found = Stream(fit_intercept, coordinates)
             found.add(rows.watch(batches), workers)
         base = first_index(zero_based, rows.lowest) if suffix in LIBSVM else None
@@ -114,7 +122,21 @@ def sum_table(
         coordinates = better_coordinates(sums.coordinates, sums.norms2, sums.products[0], found.vanished, no_shifts)
         if coordinates is None:
             break
-    return SummedTable(_without_first(sums, base or 0), names, origin, base, rows.y_values)
+    return SummedTable(_without_first(sums, base or 0), names, origin, base, rows.y_values, offset is not None)
+
+
+def _with_weights(blocks: Iterator[Block], roles: list[str]) -> Iterator[Batch]:
+    """Yield rows with their weights, without those of weight zero; the offset is taken off the response."""
+    for values, others in blocks:
+        known = dict(zip(roles, others, strict=True))
+        y, weights = known["y"] - known.get("offset", 0.0), known.get("sample_weight")
+        if weights is None:
+            yield DenseRows(values, y)
+            continue
+        if (weights < 0.0).any():
+            raise ValueError("sample_weight must be >= 0, and not zero for all samples")
+        there = weights > 0.0
+        yield DenseRows(np.compress(there, values, axis=1), y[there], weights[there])
 
 
 def _without_first(sums: RowSums, n: int) -> RowSums:
@@ -136,7 +158,7 @@ class _Watched:
         """Yield what comes."""
         n_rows = 0
         for batch in batches:
-            y = response_of(batch)
+            y = batch.targets
             n_rows += y.size
             if len(self._y_values) <= 2:
                 self._y_values.update(np.unique(y)[:3].tolist())

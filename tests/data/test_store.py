@@ -244,7 +244,7 @@ REFUSED = {
     "deep JSON": (manifest(b"[" * 100_000), "is not a store"),
     "a huge manifest": (manifest(b" " * (2 << 20)), "is not a store"),
     "another format": (edit(format="other"), "is not a store"),
-    "newer": (edit(version=2), "written by a newer version of fwlasso"),
+    "newer": (edit(version=store_module.VERSION + 1), "written by a newer version of fwlasso"),
     "no version": (edit(version=None), "no valid version"),
     "negative shape": (edit(shape=[M, -1]), r"shape of the manifest cannot be \[30, -1\]"),
     "another shape": (edit(shape=[M + 1, P]), r"(X|y)\.npy is of another shape"),

@@ -90,7 +90,8 @@ def _by_options(fault: str) -> str:
     called = next((commands.commands[word] for word in sys.argv[1:] if word in commands.commands), commands)
     for given in called.params:
         if given.opts[0].startswith("--"):
-            fault = re.sub(rf"^{given.name}(?=:? )", given.opts[0], fault)
+            names = f"{given.name}|sample_weight" if given.name == "weights" else given.name
+            fault = re.sub(rf"^({names})(?=:? )", given.opts[0], fault)
     return fault
 
 

@@ -14,6 +14,7 @@ from ..options import Options
 from ..selection.criteria import INFORMATION_RULES, SCORE_RULES
 from ..selection.cross_validation import cross_validate
 from ..selection.folds import DEFAULT_FOLDS, SelectionOptions
+from .names import at_places
 from .options import Input, RunFolder
 from .path import NOT_SCORED, Scored, finish, resumable
 from .read import read_data, read_validation
@@ -104,6 +105,8 @@ def cv(
     if begun is not None and options.tol is None:
         options = replace(options, tol=begun.tol)  # of a path, say, whose default is another
     data = read_data(source, detail)
+    if data.feature_names is None:
+        options = at_places(options, data.first_index)
     held_out: Any = None
     if validation is not None:
         held_out = _share(validation) or read_validation(Path(validation), data, source, detail)[:2]

@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from ..data.store import Store, verify_store
-from ..data.table import Table
-from .options import AsJson, DropMissing, Exclude, Impute, Input, Quiet, Target, Threads, ZeroBased
-from .read import names_in, note_first_index, read_data
+from .names import names_in
+from .options import AsJson, DropMissing, Exclude, Impute, Input, Offset, Quiet, Target, Threads, Weights, ZeroBased
+from .read import note_first_index, read_data
 from .show import Detail, noting_warnings, put_json, steps_of
 
 
@@ -24,6 +24,8 @@ def convert(
     exclude: Exclude = None,
     drop_missing: DropMissing = False,
     impute: Impute = None,
+    weights: Weights = None,
+    offset: Offset = None,
     zero_based: ZeroBased = None,
     dtype: Annotated[str | None, typer.Option(help="float64 or float32. [default: as in the source]")] = None,
     as_json: AsJson = False,
@@ -52,6 +54,8 @@ def convert(
             exclude=names_in(exclude) or (),
             drop_missing=drop_missing,
             impute=impute,
+            weights=weights,
+            offset=offset,
             zero_based="auto" if zero_based is None else zero_based,
             dtype=dtype,
             progress=show,
@@ -86,17 +90,22 @@ def info(source: Input, n_threads: Threads = None, as_json: AsJson = False) -> N
 
     detail = Detail(as_json)
     data = read_data(source, detail)
-    found = describe(Table(data.X, data.y), n_threads)
+    found = describe(data, n_threads)
     if as_json:
         put_json({**found._asdict(), "first_index": data.first_index, "notices": detail.notices})
         return
     base = () if data.first_index is None else (("indices count from", str(data.first_index)),)
+    weights = "" if found.weights is None else "{:g} to {:g}".format(*found.weights)
+    if found.n_left_out:
+        weights += f", {found.n_left_out:,} samples are left out"
+    of_samples = {"weights": weights, "offset": "is taken off the response" if found.has_offset else ""}
     share = found.n_entries / (found.n_samples * found.n_features)
     table = RichTable(title=escape(str(source.file)), show_header=False)
     for name, value in (
         ("samples", f"{found.n_samples:,}"),
         ("features", f"{found.n_features:,}"),
         *base,
+        *((name, value) for name, value in of_samples.items() if value),
         ("numbers stored", f"{found.n_entries:,} ({100 * share:.3g} %), {found.kind}, {found.dtype}"),
         ("size", decimal(int(found.n_bytes))),
         ("constant columns", f"{found.n_constant:,}"),

@@ -21,7 +21,7 @@ from ..models import LinearModel
 from ..report.page import write_report
 from ..result import LassoPath
 from . import options as given
-from .read import names_in
+from .names import names_in
 from .save import load_choice
 from .show import Detail, noting_warnings, put, put_json
 
@@ -40,6 +40,7 @@ def predict(
     point: Annotated[int | None, typer.Option(help="Point of a path, counted from 1 as in its table.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Penalty of a model on a path, interpolated.")] = None,
     target: given.Target = None,
+    offset: given.Offset = None,
     zero_based: given.ZeroBased = None,
     pheno: given.Pheno = None,
     keep: given.Keep = None,
@@ -68,6 +69,10 @@ def predict(
     fitted = load_model(model, point, alpha)
     response = fitted.about.get("target")
     features = Features(fitted.n_features, fitted.feature_names, fitted.first_index, fitted.means)
+    if offset is not None and not fitted.has_offset:
+        raise ValueError("offset: the model was fitted without an offset")
+    if fitted.has_offset and offset is None and not data.is_dir():
+        raise ValueError("offset: the model was fitted with an offset: give that of the rows of DATA")
     detail = Detail(as_json, quiet)
     run = read_checkpoint(model) if model.is_dir() else None
     if run is not None and not run.is_saved:
@@ -75,7 +80,7 @@ def predict(
     with noting_warnings(detail):
         chosen = Wanted(
             target, None, names_in(exclude) or (), needs_response=False, pheno=pheno, keep=keep, remove=remove
-        )
+        )._replace(offset=offset)
         rows = read_new_rows(data, chosen, features, zero_based)
         try:
             values = fitted.predict(rows, missing=missing)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ..options import SPECS, Options
+from .names import with_columns
 
 EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_UNMET, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 3, 4, 130, 143
 EXIT_CODES = (
@@ -33,6 +34,9 @@ ZeroBased = Annotated[
         help="Base of LIBSVM indices. Default: 1 unless an index is 0; for new data, that of the model.",
     ),
 ]
+_BESIDE = "a column of a table or h5ad, else a file (.npy, .txt) beside the data"
+Weights = Annotated[str | None, typer.Option("--weights", metavar="NAME", help=f"Weights of the samples: {_BESIDE}.")]
+Offset = Annotated[str | None, typer.Option(metavar="NAME", help=f"The part of the response that is known: {_BESIDE}.")]
 _NAMES = "names with commas between them, or a file with one a line"
 Exclude = Annotated[
     str | None,
@@ -81,6 +85,8 @@ class Input(NamedTuple):
     remove: Remove = None
     drop_missing: DropMissing = False
     impute: Impute = None
+    weights: Weights = None
+    offset: Offset = None
 
 
 class RunFolder(NamedTuple):
@@ -138,5 +144,6 @@ def _flag(name: str, kind: Any, default: Any) -> Parameter:
 
 def _as_options(sample_size: float | None, **settings: Any) -> Options:
     """Return the options of a path; a sample size of a whole number is one of columns, not a share."""
+    settings = with_columns(settings)
     is_count = sample_size is not None and sample_size >= 1 and sample_size.is_integer()
     return Options(sample_size=int(sample_size or 0) if is_count else sample_size, **settings)

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from .._core.columns import Vector
 from ..checkpoints.folder import read_checkpoint
+from ..data.checks import as_weights
 from ..data.scores import r2_scores, squared_errors
 from ..data.store import Store
 from ..datasets import Table, load_diabetes_products
@@ -22,6 +23,7 @@ from ..result import LassoPath
 from ..selection.choice import Choice, choice_of_point
 from ..selection.cross_validation import warn_at_end_of_grid
 from ..status import Status, unfinished_points
+from .names import at_places
 from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, Input, RunFolder, Threads
 from .read import read_data, read_sums, read_validation
 from .save import check_folder, clear_folder, save
@@ -71,6 +73,8 @@ def path(
     is_saved = check_folder(folder)
     options = replace(options, checkpoint=folder.out, in_segments=validation is not None)
     data = read_sums(source, detail, options) or read_data(source, detail)
+    if data.feature_names is None:
+        options = at_places(options, data.first_index)
     held_out = None if validation is None else read_validation(validation, data, source, detail)
     clear_folder(folder)
     title = str(source.file)
@@ -171,10 +175,11 @@ def finish(
 def score(result: LassoPath, file: Path, held_out: Any) -> Scored:
     """Score every point on held-out data, and choose the one with the smallest error."""
     y = np.asarray(held_out.y, dtype=np.float64)
-    predicted = result.predict(held_out.X)
-    errors = squared_errors(predicted, y)
+    predicted = result.predict(held_out.X, offset=held_out.offset if result.has_offset else None)
+    weights = None if held_out.sample_weight is None else as_weights(held_out.sample_weight, y.size)
+    errors = squared_errors(predicted, y, weights)
     point = int(np.argmin(errors))
     choice = choice_of_point(result, point, "min", f"mean squared error on {file.name}", errors)
     if result.ending is None:
         warn_at_end_of_grid(result, choice)
-    return Scored({"validation_mse": errors, "validation_r2": r2_scores(predicted, y)}, choice)
+    return Scored({"validation_mse": errors, "validation_r2": r2_scores(predicted, y, weights)}, choice)

@@ -1,7 +1,5 @@
 """Reading data for a command: by its options, and with a word on what may not be meant."""
 
-import csv
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +14,15 @@ from ..data.predict import match_columns
 from ..data.store import Store, open_store
 from ..datasets import Table, read_table
 from ..datasets.arrow_files import shortened
-from ..datasets.cohorts import read_names
+from ..datasets.binary_files import read_beside
 from ..datasets.new_rows import read_libsvm_rows
 from ..datasets.readers import LIBSVM, TABLES, suffix_of
+from ..datasets.source import Wanted
 from ..file_sums import TooManyFeaturesError, sum_table
 from ..gram.summed import SummedTable
 from ..options import Options
 from ..problem.route import GRAM
+from .names import names_in
 from .options import Input
 from .show import Detail, noting_warnings, shape_of, steps_of
 
@@ -37,7 +37,8 @@ def read_data(source: Input, detail: Detail) -> Store | Table:
         if source == Input(file, zero_based=source.zero_based) and file.is_dir():
             data: Store | Table = open_store(file)
         else:
-            data = read_table(file, source.target, **_chosen(source), **_of_samples(source), impute=source.impute)
+            chosen = _chosen(source) | {"impute": source.impute}
+            data = read_table(file, source.target, **chosen, **_of_samples(source))
         _warn_of_doubts(data, np.unique(data.y), source)
     note_first_index(data, file, detail, source.zero_based)
     return data
@@ -76,7 +77,12 @@ def _chosen(source: Input) -> dict[str, Any]:
     """Return what is taken of a file, as its readers ask for it."""
     zero_based = "auto" if source.zero_based is None else source.zero_based
     names = {"columns": names_in(source.columns), "exclude": names_in(source.exclude) or ()}
-    return {"zero_based": zero_based, **names, "drop_missing": source.drop_missing}
+    return {"zero_based": zero_based, **names, "drop_missing": source.drop_missing, **_beside(source)}
+
+
+def _beside(source: Input) -> dict[str, Any]:
+    """Return what is asked for beside the response."""
+    return {"weights": source.weights, "offset": source.offset}
 
 
 def _of_samples(source: Input) -> dict[str, Any]:
@@ -97,15 +103,16 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Input
     suffix = None if file.is_dir() else suffix_of(file)
     with noting_warnings(detail):
         if suffix in LIBSVM and target is None:
-            held_out = read_libsvm_rows(file, data.first_index, source.zero_based)
+            rows = read_libsvm_rows(file, data.first_index, source.zero_based)
+            held_out: Table = read_beside(file, Wanted(**_beside(source)), rows)
         elif suffix in TABLES and names is not None:  # all by name, the response, too
             means = None if data.means is None else dict(zip(names, data.means.tolist(), strict=True))
-            gaps: dict[str, Any] = {"drop_missing": source.drop_missing, "impute": means}
-            found = read_table(file, target or data.target, columns=names, **gaps)
+            asked: dict[str, Any] = {"drop_missing": source.drop_missing, "impute": means, **_beside(source)}
+            found = read_table(file, target or data.target, columns=names, **asked)
             places = {name: j for j, name in enumerate(found.feature_names or ())}
             held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)
         else:
-            held_out = read_table(file, target, pheno=source.pheno)
+            held_out = read_table(file, target, pheno=source.pheno, **({} if file.is_dir() else _beside(source)))
         if described(held_out.X) is not None:  # whose columns are found by name
             return held_out
         try:
@@ -119,24 +126,6 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Input
         j = next(j for j in range(p) if other[j] != names[j])
         raise ValueError(f"{file}: feature {j + 1} is {other[j]!r}, and that of the path is {names[j]!r}")
     return held_out._replace(X=X)
-
-
-def names_in(text: str | None) -> list[str] | None:
-    """Return the names in an option, with commas between them; one with a comma in it stands in double quotes.
-
-    The name of a file stands for its lines.
-
-    Examples
-    --------
-    >>> names_in('age,"body mass, index"')
-    ['age', 'body mass, index']
-    """
-    if text is None:
-        return None
-    with suppress(OSError):  # too long for a name
-        if Path(text).is_file():
-            return read_names(Path(text))
-    return next(csv.reader([text], skipinitialspace=True)) or [""]
 
 
 def _warn_of_doubts(data: Store | Table | SummedTable, responses: NDArray[np.float64], source: Input) -> None:

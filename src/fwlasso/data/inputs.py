@@ -55,7 +55,9 @@ def as_data(
     sample_weight: Any = None,
     offset: Any = None,
 ) -> Data:
-    """Validate X and y, on threads if there are any; a store and a table have names, and a response by default.
+    """Validate X and y, on threads if there are any; a store and a table have names, and by default a response.
+
+    So it is with weights and an offset.
 
     Names that are given take the place of those that X has. The response is that of users less the offset.
     """
@@ -70,6 +72,8 @@ def as_data(
         known = {"target": container.target if y is None else None, "first_index": container.first_index}
         origin = {name: value for name, value in known.items() if value is not None}
         y = container.y if y is None else y
+        sample_weight = container.sample_weight if sample_weight is None else sample_weight
+        offset = container.offset if offset is None else offset
     if (own := described(X)) is not None:
         own.check_order(y)
     if feature_names is not None:

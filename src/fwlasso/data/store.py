@@ -1,9 +1,9 @@
 """The store: a folder of plain arrays that is mapped into memory, so that data may be larger than memory.
 
 A folder holds ``manifest.json`` and ``.npy`` files: ``X`` in column-major order, or ``data``, ``indices`` and
-``indptr`` of a CSC matrix, ``y``, and ``means`` of the columns where they stand for missing values. Names of features
-are a JSON list in ``feature_names.json``. The manifest tells the shape, and size and SHA-256 of every file. Nothing is
-ever unpickled.
+``indptr`` of a CSC matrix, ``y``, ``sample_weight`` and ``offset`` if there are any, and ``means`` of the columns where
+they stand for missing values. Names of features are a JSON list in ``feature_names.json``. The manifest tells the
+shape, and size and SHA-256 of every file. Nothing is ever unpickled.
 `fwlasso.datasets.write_store` and `convert` make stores.
 """
 
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from .._core.threads import lazy
 from .checks import check_in_memory
 from .progress import ProgressCallback, Step, telling
-from .table import Table, described
+from .table import BESIDE_Y, Table, described
 
-FORMAT, VERSION = "fwlasso-store", 1
+FORMAT, VERSION = "fwlasso-store", 2
 MANIFEST = "manifest.json"
 NAMES, MEANS = "feature_names", "means"  # of the entries in the manifest that need not be there
 
@@ -43,6 +43,7 @@ class Store:
     folder : Path
     X : numpy.memmap in column-major order, or scipy.sparse.csc_array over memory maps; read-only
     y : numpy.memmap of float64
+    sample_weight, offset : likewise, or None
     feature_names : tuple of str or None
         Decoded when it is first asked for.
     target, first_index, means
@@ -59,6 +60,8 @@ class Store:
     first_index: int | None
     digests: dict[str, str]
     means: NDArray[np.float64] | None = None
+    sample_weight: NDArray[np.float64] | None = None
+    offset: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"<Store: {self.folder}, X of shape {self.shape}{described(None, self.target)}>"
@@ -220,7 +223,7 @@ def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
         "shape": isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape),
         "target": isinstance(manifest.get("target"), str | None),
         "first_index": manifest.get("first_index") in (None, 0, 1),
-        "files": isinstance(files, dict) and set(files) - {NAMES, MEANS} in (_DENSE, _SPARSE),
+        "files": isinstance(files, dict) and set(files) - {NAMES, MEANS, *BESIDE_Y} in (_DENSE, _SPARSE),
     }
     for name, is_valid in valid.items():
         if not is_valid:
@@ -240,6 +243,7 @@ def _map_store(folder: Path, manifest: dict[str, Any]) -> Store:
         "indices": (_INDICES, None),
         "indptr": (_INDICES, (p + 1,)),
         MEANS: (("<f8",), (p,)),
+        **dict.fromkeys(BESIDE_Y, (("<f8",), (m,))),
     }
     files = manifest["files"]
     arrays = {name: _map_file(folder, name, entry["bytes"]) for name, entry in files.items()}
@@ -260,7 +264,8 @@ def _map_store(folder: Path, manifest: dict[str, Any]) -> Store:
         X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], indptr
     digests = {name: entry["sha256"] for name, entry in files.items()}
     known = {name: manifest.get(name) for name in ("target", "first_index")}
-    return Store(folder, X, arrays["y"], names, digests=digests, means=arrays.get(MEANS), **known)
+    there: Any = {name: arrays.get(name) for name in (MEANS, *BESIDE_Y)}
+    return Store(folder, X, arrays["y"], names, digests=digests, **there, **known)
 
 
 def _map_file(folder: Path, name: str, n_bytes: int) -> NDArray[Any]:

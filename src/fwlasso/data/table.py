@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+#: Numbers by sample that may be there beside the response.
+BESIDE_Y = "sample_weight", "offset"
+
 
 class Table(NamedTuple):
     """A design matrix, a response and, where the file has them, the names of the features.
@@ -19,6 +22,8 @@ class Table(NamedTuple):
         What LIBSVM text calls the first column, 0 or 1.
     means : array or None
         Of the columns, where they stand in the place of values that were missing.
+    sample_weight, offset : array or None
+        The weights of the samples, and the known part of the response: paths use them as they use y.
 
     Examples
     --------
@@ -35,6 +40,8 @@ class Table(NamedTuple):
     target: str | None = None
     first_index: int | None = None
     means: NDArray[np.float64] | None = None
+    sample_weight: NDArray[np.float64] | None = None
+    offset: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"<Table: X of shape {getattr(self.X, 'shape', 'unknown')}{described(self.feature_names, self.target)}>"

@@ -41,16 +41,16 @@ TableStream = Callable[[Path, Wanted, ProgressCallback], AbstractContextManager[
 
 
 def _unpack(file: Path, wanted: Wanted, desk: Desk, stream: TableStream, dtype: Any = np.float64) -> Source:
-    values, y, m = desk.spool("values", np.float64), desk.spool("y", np.float64), 0
+    values, by_sample, m = desk.spool("values", np.float64), desk.spool("by_sample", np.float64), 0
     with stream(file, wanted, desk.tell) as (columns, blocks):
-        for block, response in blocks:
-            y.append(response)
+        for block, others in blocks:
+            by_sample.append(others.T)
             values.append(block.T)
             m += block.shape[1]
     matrix = values.map(m, len(columns.features))
     means = fill_with_means(file, columns.features, matrix) if wanted.impute == "mean" and m else None
-    targets = y.map(m) if y.size else None
-    return _table(file, columns, from_dense(matrix), targets, np.dtype(dtype))._replace(means=means)
+    others = by_sample.map(m, len(columns.others)).T
+    return _table(file, columns, from_dense(matrix), others, np.dtype(dtype))._replace(means=means)
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def stream_parquet(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterat
                     for lo in range(0, len(names), n_together):
                         part = slice(lo, lo + n_together)
                         _read_columns(gaps, opened, names[part], values[part], row, **which)
-                    yield values[: len(columns.features)], values[len(columns.features) :].reshape(-1)
+                    yield values[: len(columns.features)], values[len(columns.features) :]
                 row += n_rows
                 tell(Step(f"reading {file.name}", row - 1, opened.metadata.num_rows))
 
@@ -122,8 +122,8 @@ def open_parquet(file: Path, wanted: Wanted, desk: Desk) -> Source:
     if wanted.has_gaps:
         return _unpack(file, wanted, desk, stream_parquet, dtype)
     values = _ParquetColumns(Gaps(file, *columns, wanted), opened, columns.names)
-    y = None if columns.target is None else values[:, [-1]][:, 0]
-    return _table(file, columns, Rectangle(values, False), y, dtype)
+    others = values[:, np.arange(len(columns.features), values.shape[1])].T
+    return _table(file, columns, Rectangle(values, False), others, dtype)
 
 
 class _ParquetColumns:
@@ -136,36 +136,53 @@ class _ParquetColumns:
     def __getitem__(self, places: Any) -> NDArray[np.float64]:
         names = [self._names[j] for j in np.arange(len(self._names))[places[1]]]
         values = np.empty((len(names), self.shape[0]))
-        _read_columns(self._gaps, self._opened, names, values, batch_size=max(1, BLOCK_BYTES // (8 * len(names))))
+        if names:
+            _read_columns(self._gaps, self._opened, names, values, batch_size=max(1, BLOCK_BYTES // (8 * len(names))))
         return values.T
 
 
-def _table(file: Path, columns: "Chosen", matrix: Rectangle, y: NDArray[Any] | None, dtype: np.dtype[Any]) -> Source:
+def _table(
+    file: Path, columns: "Chosen", matrix: Rectangle, others: NDArray[np.float64], dtype: np.dtype[Any]
+) -> Source:
     if not (m := matrix.values.shape[0]):
         raise ValueError(f"{file}: there are no rows")
-    return Source((m, len(columns.features)), dtype, matrix, y, feature_names=columns.features, target=columns.target)
+    by_sample: Any = dict(zip(columns.others, map(np.ascontiguousarray, others), strict=True))
+    names, target = columns.features, columns.target
+    return Source((m, len(names)), dtype, matrix, feature_names=names, target=target, **by_sample)
 
 
 class Chosen(NamedTuple):
     """The columns of a table, told apart."""
 
     features: tuple[str, ...]
-    target: str | None  # None for rows to predict
+    others: dict[str, str]  # by what they are: y, which rows to predict may lack, and what is beside it
+
+    @property
+    def target(self) -> str | None:
+        """The response."""
+        return self.others.get("y")
 
     @property
     def names(self) -> list[str]:
-        """All names, that of the response last."""
-        return [*self.features, *([] if self.target is None else [self.target])]
+        """All names, those of features first."""
+        return [*self.features, *self.others.values()]
 
     @classmethod
     def of(cls, file: Path, names: list[str], wanted: Wanted) -> "Chosen":
         """Find what is wanted among the names."""
+        others = dict(wanted.beside)
+        if wanted.response:
+            left = [name for name in names if name not in others.values()]
+            others = {"y": (_distinct(file, left)[-1] if wanted.target is None else wanted.target), **others}
+        if len(set(others.values())) < len(others):
+            raise ValueError(f"{file}: the response, weights and offset must be different columns")
         if not wanted.response:
-            return cls(_features(file, names, wanted.columns), None)
-        target = _distinct(file, names)[-1] if wanted.target is None else wanted.target
-        features = choose(file, names, wanted, target)
-        used = _distinct(file, [name for name in names if name == target or name in features])
-        return cls(tuple(name for name in used if name != target), target)
+            require_names(file, names, *others.values())
+            left = [name for name in names if name not in others.values()]
+            return cls(_features(file, left, wanted.columns), others)
+        features = choose(file, names, wanted, *others.values())
+        used = _distinct(file, [name for name in names if name in others.values() or name in features])
+        return cls(tuple(name for name in used if name in features), others)
 
     def numbers(self, batch: Any, first_row: int, gaps: Gaps) -> Block:
         """Return what is in a batch of a table."""
@@ -173,22 +190,27 @@ class Chosen(NamedTuple):
         if all(str(kind) == "double" for kind in batch.schema.types) and not any(c.null_count for c in batch.columns):
             values = batch.select(names).to_tensor(row_major=False).to_numpy().T
             if np.isfinite(values).all():
-                return values[:p], values[p:].reshape(-1)
+                return values[:p], values[p:]
         values = np.array([gaps.numbers(batch, name, first_row) for name in names])
-        return values[:p], values[p:].reshape(-1)
+        return values[:p], values[p:]
 
 
-def choose(file: Path, names: Sequence[str], wanted: Wanted, *target: str) -> set[str]:
+def choose(file: Path, names: Sequence[str], wanted: Wanted, *others: str) -> set[str]:
     """Return the features that are wanted; raise a ValueError for names that are not there."""
+    require_names(file, names, *others, *(wanted.columns or ()), *wanted.exclude)
+    features = set(names if wanted.columns is None else wanted.columns) - {*others, *wanted.exclude}
+    if not features:
+        raise ValueError(f"{file}: there is no column {f'besides the response, {others[0]!r}' if others else 'left'}")
+    return features
+
+
+def require_names(file: Path, names: Sequence[str], *wanted: str) -> None:
+    """Raise a ValueError for names that are not there."""
     there = set(names)
-    for name in (*target, *(wanted.columns or ()), *wanted.exclude):
+    for name in wanted:
         if name not in there:
             alike = difflib.get_close_matches(name, names, n=3)
             raise ValueError(f"{file}: there is no column {name!r}; known are {', '.join(alike) or shortened(names)}")
-    features = (there if wanted.columns is None else set(wanted.columns)) - {*target, *wanted.exclude}
-    if not features:
-        raise ValueError(f"{file}: there is no column {f'besides the response, {target[0]!r}' if target else 'left'}")
-    return features
 
 
 def _features(file: Path, there: list[str], known: Sequence[str] | None) -> tuple[str, ...]:

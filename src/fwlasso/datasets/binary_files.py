@@ -26,13 +26,25 @@ def response_beside(file: Path, wanted: Wanted) -> Any:
     if not wanted.response:
         return None
     beside = file.parent / (wanted.target or BESIDE)
+    return _read_beside(beside, file, "the response")
+
+
+def read_beside(file: Path, wanted: Wanted, found: Source | Table) -> Any:
+    """Return what a file holds, with the weights and the offset that are asked for and lie in files beside it."""
+    left = {role: name for role, name in wanted.beside.items() if getattr(found, role) is None}
+    words = {"sample_weight": "the weights", "offset": "the offset"}
+    read: Any = {role: _read_beside(file.parent / name, file, words[role]) for role, name in left.items()}
+    return found._replace(**read)
+
+
+def _read_beside(beside: Path, file: Path, what: str) -> NDArray[Any]:
     if not beside.is_file():
-        raise FileNotFoundError(f"{beside}: no such file; it should hold the response for {file.name}")
-    return numbers_in(beside, file, is_text=beside.suffix == ".txt")
+        raise FileNotFoundError(f"{beside}: no such file; it should hold {what} for {file.name}")
+    return numbers_in(beside, file, what, is_text=beside.suffix == ".txt")
 
 
-def numbers_in(beside: Path, file: Path, *, is_text: bool) -> NDArray[Any]:
-    """Return the response for a file: an array, or numbers in text."""
+def numbers_in(beside: Path, file: Path, what: str = "the response", *, is_text: bool) -> NDArray[Any]:
+    """Return the response for a file, or numbers beside it: an array, or numbers in text."""
     try:
         if is_text:
             return np.loadtxt(beside, ndmin=1)
@@ -40,8 +52,7 @@ def numbers_in(beside: Path, file: Path, *, is_text: bool) -> NDArray[Any]:
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
     except ValueError as error:
         raise ValueError(
-            f"{beside}, the response for {file}: {error}; expected "
-            "an array in a .npy file, or one number per line in a .txt"
+            f"{beside}, {what} for {file}: {error}; expected an array in a .npy file, or one number per line in a .txt"
         ) from None
 
 
@@ -64,9 +75,10 @@ def open_npz(file: Path, wanted: Wanted, desk: Desk) -> Table:
         if "X" in there:
             if wanted.response and target not in there:
                 raise ValueError(f"{file}: there is no array {target!r}")
-            X, *rest = _unpack(file, archive, ["X", target] if target in there else ["X"], desk)
-            y: Any = rest[0] if rest else None
-            return Table(X, y, target=target)
+            roles = {"X": "X", "y": target, **wanted.beside}
+            roles = {role: name for role, name in roles.items() if name in there}
+            by_role: dict[str, Any] = dict(zip(roles, _unpack(file, archive, [*roles.values()], desk), strict=True))
+            return Table(**{"y": None, **by_role}, target=target)
         if "format" not in there:
             raise ValueError(f"{file}: expected arrays X and y, or a matrix written by scipy.sparse.save_npz")
         [kind] = _unpack(file, archive, ["format"], desk._replace(tell=silent))
@@ -100,7 +112,9 @@ def open_h5ad(file: Path, wanted: Wanted, desk: Desk) -> Source:
     missing = [part for part in ("X", "obs", "var") if part not in group]
     if missing:
         raise ValueError(f"{file}: not an AnnData file, there is no {missing[0]}")
-    X, y = group["X"], _response(file, group["obs"], wanted)
+    X = group["X"]
+    named = ({"y": wanted.target} if wanted.response else {}) | wanted.beside
+    by_sample: Any = {role: _column(file, group["obs"], role, name) for role, name in named.items()}
     features, samples = (_names(group[part]) for part in ("var", "obs"))
     if hasattr(X, "dtype"):
         shape, numbers = X.shape, X
@@ -114,20 +128,16 @@ def open_h5ad(file: Path, wanted: Wanted, desk: Desk) -> Source:
         matrix = from_compressed(numbers, X["indices"], X["indptr"][:], by_rows=_COMPRESSED[kind])
     if numbers.dtype.kind not in "biuf":
         raise ValueError(f"{file}: X must have real numbers, found {numbers.dtype}")
-    source = Source(shape, float_type(numbers.dtype), matrix, y, target=wanted.target)
+    source = Source(shape, float_type(numbers.dtype), matrix, target=wanted.target, **by_sample)
     return source._replace(feature_names=features, sample_names=samples)
 
 
-def _response(file: Path, obs: Any, wanted: Wanted) -> NDArray[Any] | None:
-    if not wanted.response:
-        return None
+def _column(file: Path, obs: Any, role: str, name: str | None) -> NDArray[Any]:
     numeric = [name for name in obs if hasattr(obs[name], "dtype") and obs[name].dtype.kind in "biuf"]
-    if wanted.target not in numeric:
-        there = ", ".join(numeric[:10]) or "none"
-        raise ValueError(
-            f"{file}: target must be a column of obs with numbers, got {wanted.target!r}; known are {there}"
-        )
-    return np.asarray(obs[wanted.target][:])
+    if name not in numeric:
+        there, asked = ", ".join(numeric[:10]) or "none", {"y": "target", "sample_weight": "weights"}.get(role, role)
+        raise ValueError(f"{file}: {asked} must be a column of obs with numbers, got {name!r}; known are {there}")
+    return np.asarray(obs[name][:])
 
 
 def _names(frame: Any) -> tuple[str, ...] | None:

@@ -29,6 +29,8 @@ def convert(
     zero_based: bool | Literal["auto"] = "auto",
     drop_missing: bool = False,
     impute: str | Mapping[str, float] | None = None,
+    weights: str | None = None,
+    offset: str | None = None,
     progress: ProgressCallback | None = None,
 ) -> Store:
     r"""Convert a file to a store, block by block.
@@ -55,6 +57,8 @@ def convert(
         As in `read_table`.
     drop_missing, impute
         As in `read_table`, before `rows` are taken.
+    weights, offset : str, optional
+        As in `read_table`; the store keeps them beside the response.
     progress : callable, optional
         Called with a `Step` after every block.
 
@@ -80,6 +84,7 @@ def convert(
         scratch = draft / "scratch"
         scratch.mkdir()
         wanted = Wanted(target, _names(columns), exclude, zero_based, drop_missing=drop_missing, impute=impute)
+        wanted = wanted._replace(weights=weights, offset=offset)
         with open_source(file, wanted, scratch, tell) as opened:
             m, p = opened.shape
             selection = Selection(

@@ -32,7 +32,7 @@ REMEDY_OF_TEXT = (
     f"convert the column to numbers (of categories, pandas.get_dummies makes columns of 0 and 1), or {_LEAVE_OUT}"
 )
 
-#: Some rows: their numbers, a row of the array for every column, and the response.
+#: Some rows: the numbers of features, a row of the array for every column, and those of the response and beside it.
 Block = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -57,9 +57,9 @@ def no_value(wanted: Wanted, found: str = "") -> str:
 class Gaps:
     """What becomes of cells without a value, and how many there were."""
 
-    def __init__(self, file: Path, features: tuple[str, ...], target: str | None, wanted: Wanted) -> None:
-        self._file, self._wanted, self._names = file, wanted, [*features, *([] if target is None else [target])]
-        self._n_features, self._target = len(features), target
+    def __init__(self, file: Path, features: tuple[str, ...], others: Mapping[str, str], wanted: Wanted) -> None:
+        self._file, self._wanted, self._names = file, wanted, [*features, *others.values()]
+        self._n_features, self._target, self._others = len(features), others.get("y"), set(others.values())
         self._known: Mapping[str, float] = wanted.impute if isinstance(wanted.impute, Mapping) else {}
         knows = isinstance(wanted.impute, Mapping)
         self._means = np.array([[self._known.get(name, np.nan)] for name in features]) if knows else None
@@ -71,6 +71,8 @@ class Gaps:
         wanted = self._wanted
         if name == self._target:
             return wanted.has_gaps
+        if name in self._others:
+            return wanted.drop_missing
         return wanted.drop_missing or wanted.impute == "mean" or name in self._known
 
     def numbers(self, batch: Any, name: str, first_row: int) -> NDArray[np.float64]:
@@ -95,25 +97,25 @@ class Gaps:
         if not self._wanted.has_gaps:
             yield from blocks
             return
-        for values, y in blocks:
+        for values, others in blocks:
             for lo, hi in cuts(values.shape[1], BLOCK_BYTES // (8 * max(1, self._n_features))):
-                yield self._close(values[:, lo:hi], y[lo:hi])
+                yield self._close(values[:, lo:hi], others[:, lo:hi])
         self._tell()
 
-    def _close(self, values: NDArray[np.float64], y: NDArray[np.float64]) -> Block:
-        lost, without = np.isnan(values), np.isnan(y)
+    def _close(self, values: NDArray[np.float64], others: NDArray[np.float64]) -> Block:
+        lost, without = np.isnan(values), np.isnan(others)
         kept = np.ones(values.shape[1], np.bool_)
         if self._wanted.drop_missing:
-            kept &= ~lost.any(axis=0)
+            kept &= ~(lost.any(axis=0) | without.any(axis=0))
         if self._target is not None:
-            self._counts[-1] += np.count_nonzero(without)
-            kept &= ~without | (not self._wanted.needs_response)
+            kept &= ~without[0] | (not self._wanted.needs_response)
+        self._counts[self._n_features :] += np.count_nonzero(without, axis=1)
         counted = slice(None) if self._wanted.drop_missing else kept
         self._counts[: self._n_features] += np.count_nonzero(lost[:, counted], axis=1)
         self._n_rows += kept.size
         self._n_left_out += int(np.count_nonzero(~kept))
         filled = values if self._means is None else np.where(lost, self._means, values)
-        return np.compress(kept, filled, axis=1), y[kept] if y.size else y
+        return np.compress(kept, filled, axis=1), np.compress(kept, others, axis=1)
 
     def _tell(self) -> None:
         """Warn of what was left out and filled."""

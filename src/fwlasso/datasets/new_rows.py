@@ -11,6 +11,7 @@ from ..data.design import described
 from ..data.files import naming
 from ..data.predict import fit_columns, match_columns
 from ..data.table import Table
+from .binary_files import read_beside
 from .libsvm import read_libsvm
 from .readers import LIBSVM, check_ids, read, reader_of, suffix_of
 from .source import Wanted
@@ -48,9 +49,9 @@ def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based:
     check_ids(file, reader, wanted, is_new=True)
     if target is None and not file.is_dir() and suffix_of(file) in LIBSVM:
         with naming(file):
-            rows = read_libsvm_rows(file, known.first_index, zero_based)
+            rows: Table = read_beside(file, wanted, read_libsvm_rows(file, known.first_index, zero_based))
         is_foreign = known.first_index is None and rows.X.shape[1] > known.n_features
-        return Table(rows.X if is_foreign else fit_columns(rows.X, known.n_features), rows.y)
+        return rows._replace(X=rows.X if is_foreign else fit_columns(rows.X, known.n_features), first_index=None)
     if reader.has_names:
         means = None if known.means is None else dict(zip(known.names or (), known.means, strict=True))
         if known.names is not None and not known.names:
@@ -63,7 +64,7 @@ def read_new_rows(file: str | Path, wanted: Wanted, known: Features, zero_based:
         what = "a phenotype in its .fam" if is_fam else f"a value of {rows.target}"
         warn_of_doubt(f"{file}: scores cover the {n_known} of {rows.y.size} samples with {what}")
     with naming(file):
-        return Table(match_columns(rows, known.n_features, known.first_index), rows.y, rows.feature_names)
+        return rows._replace(X=match_columns(rows, known.n_features, known.first_index), first_index=None, target=None)
 
 
 def read_libsvm_rows(file: Path, first_index: int | None, zero_based: bool | None) -> Table:

@@ -13,9 +13,9 @@ from ..data.design import described
 from ..data.files import naming
 from ..data.progress import ProgressCallback, silent
 from ..data.store import open_store
-from ..data.table import Table
+from ..data.table import BESIDE_Y, Table
 from .arrow_files import STDIN, choose, open_csv, open_parquet
-from .binary_files import open_h5ad, open_npy, open_npz
+from .binary_files import open_h5ad, open_npy, open_npz, read_beside
 from .compressed import is_packed
 from .fill import Selection, fill
 from .gaps import check_gaps
@@ -36,6 +36,8 @@ def read_table(
     remove: Any = None,
     drop_missing: bool = False,
     impute: str | Mapping[str, float] | None = None,
+    weights: str | None = None,
+    offset: str | None = None,
 ) -> Table:
     r"""Read a design matrix and a response.
 
@@ -70,6 +72,10 @@ def read_table(
     impute : "mean" or mapping of names to numbers, optional
         Of csv, tsv and parquet: what such cells of features become, with a warning that counts them: the means of their
         columns, which the table and models of it keep, or these numbers. Rows without a response are left out.
+    weights, offset : str, optional
+        Where the weights of the samples are, and the part of the response that is known: columns of csv, tsv, parquet
+        and h5ad, which are no features then; arrays of an npz with X; else files in the same folder, as of `target`,
+        of bed with ids as in `pheno`.
 
     Returns
     -------
@@ -87,7 +93,8 @@ def read_table(
     (('age', 'dose'), array([3., 6.]))
     """
     wanted = Wanted(target, columns, exclude, zero_based, pheno=pheno, keep=keep, remove=remove)
-    return read(Path(file), wanted._replace(drop_missing=drop_missing, impute=impute))
+    wanted = wanted._replace(drop_missing=drop_missing, impute=impute, weights=weights, offset=offset)
+    return read(Path(file), wanted)
 
 
 def read(file: Path, wanted: Wanted) -> Table:
@@ -96,7 +103,7 @@ def read(file: Path, wanted: Wanted) -> Table:
     check_ids(file, reader, wanted)
     check_gaps(file, wanted, is_table=reader.has_names)
     with naming(file), ExitStack() as stack:
-        found = reader.open(file, wanted, Desk(None, silent, stack))
+        found: Source | Table = read_beside(file, wanted, reader.open(file, wanted, Desk(None, silent, stack)))
         table = _in_memory(found) if isinstance(found, Source) else found
         if table.y is not None and table.X.shape[:1] != (np.size(table.y),):
             raise ValueError(f"the response has {np.size(table.y)} values, and X is of shape {table.X.shape}")
@@ -109,7 +116,8 @@ def _in_memory(source: Source) -> Table:
     if X is None:
         X = sp.csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=source.shape)
     y: Any = None if source.y is None else np.asarray(source.y)
-    return Table(X, y, source.feature_names, source.target, means=source.means)
+    known = {name: getattr(source, name) for name in ("feature_names", "target", "means", *BESIDE_Y)}
+    return Table(X, y, **known)
 
 
 def _select(table: Table, file: Path, wanted: Wanted) -> Table:
@@ -132,7 +140,7 @@ def open_source(file: Path, wanted: Wanted, scratch: Path, tell: ProgressCallbac
     check_gaps(file, wanted, is_table=reader.has_names)
     with ExitStack() as stack:
         with naming(file):
-            found = reader.open(file, wanted, Desk(scratch, tell, stack))
+            found: Source | Table = read_beside(file, wanted, reader.open(file, wanted, Desk(scratch, tell, stack)))
             source = found if isinstance(found, Source) else from_table(found)
         yield source
 
@@ -171,7 +179,9 @@ def _open_store(folder: Path, wanted: Wanted, _desk: Desk) -> Table:
     if wanted.target is not None:
         raise ValueError(f"target: {folder} is a store, which contains its response")
     store = open_store(folder)
-    return Table(store.X, store.y, store.feature_names, store.target, store.first_index, store.means)
+    for name in (name for role, name in wanted.beside.items() if getattr(store, role) is not None):
+        raise ValueError(f"{folder} is a store that contains what {name!r} is asked for")
+    return Table(*(getattr(store, name) for name in Table._fields))
 
 
 #: Suffixes of LIBSVM files.

@@ -20,7 +20,7 @@ from .._core.csc import Csc
 from ..data.checks import LARGEST_EXACT, check_indices, check_kind, is_lazy, is_wide, tell_of_rounding
 from ..data.design import as_design
 from ..data.progress import ProgressCallback
-from ..data.table import Table
+from ..data.table import BESIDE_Y, Table
 
 #: Bytes of a block of a dense matrix.
 BLOCK_BYTES = 64 << 20
@@ -63,6 +63,8 @@ class Source(NamedTuple):
     target: str | None = None  # these as in a Table
     first_index: int | None = None
     means: NDArray[np.float64] | None = None
+    sample_weight: Any = None
+    offset: Any = None
 
 
 class Wanted(NamedTuple):
@@ -78,6 +80,14 @@ class Wanted(NamedTuple):
     remove: Any = None
     drop_missing: bool = False  # of tables: rows with a cell without a value are left out, ...
     impute: str | Mapping[str, float] | None = None  # ... or such cells stand at "mean", or at means by name
+    weights: str | None = None  # by name, as the response: of samples, ...
+    offset: str | None = None  # ... and its known part
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """What is asked for beside the response, as a table calls it, and by which name."""
+        named = zip(BESIDE_Y, (self.weights, self.offset), strict=True)
+        return {role: name for role, name in named if name is not None}
 
     @property
     def has_gaps(self) -> bool:
@@ -120,7 +130,8 @@ def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = N
 def from_table(table: Table) -> Source:
     """Return a table as a source."""
     source = from_matrix(table.X, table.y, table.feature_names)
-    return source._replace(target=table.target, first_index=table.first_index, means=table.means)
+    known = {name: getattr(table, name) for name in ("target", "first_index", "means", *BESIDE_Y)}
+    return source._replace(**known)
 
 
 def from_dense(values: Any) -> Rectangle:

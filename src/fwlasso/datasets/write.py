@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.checks import as_response
+from ..data.checks import as_offset, as_response, as_weights
 from ..data.files import replacing_folder, sync
 from ..data.progress import ProgressCallback, telling
 from ..data.store import FORMAT, MANIFEST, MEANS, NAMES, VERSION, Store, digests_of, file_name, is_store, open_store
@@ -23,6 +23,8 @@ def write_store(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
+    offset: Any = None,
     feature_names: Sequence[str] | None = None,
     dtype: Any = None,
     progress: ProgressCallback | None = None,
@@ -40,6 +42,8 @@ def write_store(
         sparse matrices are read block by block, so are memory maps, and arrays of dask, zarr, h5py and xarray, which
         paths refuse: their numbers need not fit into memory.
     y : array of shape (m,)
+    sample_weight, offset : array of shape (m,), optional
+        Paths on the store use them as they use y.
     feature_names : sequence of str, optional
         By default the names of a frame, else none.
     dtype : float64 or float32, optional
@@ -63,6 +67,7 @@ def write_store(
     """
     folder = require_free(folder)
     source = from_matrix(X, y, None if feature_names is None else tuple(feature_names))
+    source = source._replace(sample_weight=sample_weight, offset=offset)
     with replacing_folder(folder) as draft:
         build(draft, source, Selection(), dtype, telling(progress))
     return open_store(folder)
@@ -81,7 +86,11 @@ def require_free(folder: str | Path) -> Path:
 def build(folder: Path, source: Source, selection: Selection, dtype: Any, tell: ProgressCallback) -> None:
     """Write a store to an empty folder."""
     m, p = selection.shape(source)
-    y = as_response(source.y, source.shape[0])
+    by_sample = {"y": as_response(source.y, source.shape[0])}
+    if source.sample_weight is not None and (weights := as_weights(source.sample_weight, source.shape[0])) is not None:
+        by_sample["sample_weight"] = weights
+    if source.offset is not None:
+        by_sample["offset"] = as_offset(source.offset, source.shape[0])
     names = source.feature_names
     if names is not None and not all(isinstance(name, str) for name in names):
         raise ValueError("feature_names must be texts")
@@ -96,8 +105,9 @@ def build(folder: Path, source: Source, selection: Selection, dtype: Any, tell: 
         return np.asarray(maps[-1])
 
     arrays = fill(source, selection, as_float_type(dtype) or source.dtype, allocate, tell)
-    arrays["y"] = allocate("y", np.float64, (m,))
-    arrays["y"][:] = y if selection.rows is None else y[selection.rows]
+    for name, values in by_sample.items():
+        arrays[name] = allocate(name, np.float64, (m,))
+        arrays[name][:] = values if selection.rows is None else values[selection.rows]
     if source.means is not None:
         arrays[MEANS] = allocate(MEANS, np.float64, (p,))
         arrays[MEANS][:] = source.means if selection.columns is None else source.means[selection.columns]

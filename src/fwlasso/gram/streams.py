@@ -1,6 +1,7 @@
 """Rows that come from a source, such as a file, summed up as they come: in dense blocks, or entry by entry."""
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from .._core.dense import Dense
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Vector
-from .._core.samples import Unweighted
+from .._core.samples import Samples, Unweighted, Weights, n_roundings
 from .._core.threads import Workers, one_blas_thread
 from .blocks import BLOCK_ROWS, Coordinates, Mask, Rows, add_in_order, choose_coordinates
 from .row_sums import RowBlock, RowSums
@@ -26,21 +27,24 @@ class EntryRows(NamedTuple):
     values: NDArray[Any]
 
 
-#: Some rows that a source yields: X by column and y, or the entries of X and y.
-Batch: TypeAlias = tuple[Matrix, Vector] | EntryRows
+class DenseRows(NamedTuple):
+    """Some rows of [X, y], of which every number is told, with weights > 0 if they have any."""
+
+    values: Matrix  # by column
+    targets: Vector
+    weights: Vector | None = None
+
+
+#: Some rows that a source yields.
+Batch: TypeAlias = DenseRows | EntryRows
 
 # Rows that tell where a column lies.
 _SAMPLE_ROWS = 256
 
 
-def response_of(batch: Batch) -> Vector:
-    """Return the response of some rows."""
-    return batch.targets if isinstance(batch, EntryRows) else batch[1]
-
-
 def n_columns(batch: Batch) -> int:
     """Return how many columns of X some rows have, as far as can be seen."""
-    return int(batch.columns.max(initial=-1)) + 1 if isinstance(batch, EntryRows) else len(batch[0])
+    return int(batch.columns.max(initial=-1)) + 1 if isinstance(batch, EntryRows) else len(batch.values)
 
 
 class Stream:
@@ -49,17 +53,22 @@ class Stream:
     def __init__(self, fit_intercept: bool, coordinates: Coordinates | None) -> None:
         self._fit_intercept, self._coordinates = fit_intercept, coordinates
         self._products, self._n_entries, self._n_blocks = np.zeros((2, 2)), np.zeros(2, np.int64), 0
+        self._n_rows = self._n_roundings = 0  # of weights
         self.vanished = np.zeros(2, np.bool_)
 
     def add(self, batches: Iterator[Batch], workers: Workers) -> None:
         """Add all rows, in the way that suits the first of them."""
         first = next(batches)
         batches = itertools.chain([first], batches)
-        n_entries = first.values.size if isinstance(first, EntryRows) else first[0].size
-        if is_sparse_enough(n_entries, response_of(first).size, n_columns(first)):
+        batches = map(self._count, batches)
+        if is_sparse_enough(first.values.size, first.targets.size, n_columns(first)):
             self._add_entries(batches, workers)
         else:
             self._add_blocks(_cut(batches, BLOCK_ROWS), workers)
+
+    def _count(self, batch: Batch) -> Batch:
+        self._n_rows += batch.targets.size
+        return batch
 
     def _add_blocks(self, blocks: Iterator[list[Batch]], workers: Workers) -> None:
         """Add blocks of rows, cut by their numbers and not by what a read brings."""
@@ -73,8 +82,12 @@ class Stream:
 
         def compute(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             parts, coordinates = taken
-            values, y = _put_together(parts, coordinates.shifts.size - 2)
-            room.multiply(Dense(values), y, np.arange(y.size), coordinates, Unweighted(y.size))
+            values, y, weights = _put_together(parts, coordinates.shifts.size - 2)
+            of_rows: Samples = Unweighted(y.size)
+            if weights is not None:
+                of_rows = Weights(weights, np.sqrt(weights), math.fsum(weights), y.size)
+            self._n_roundings = n_roundings(of_rows)
+            room.multiply(Dense(values), y, np.arange(y.size), coordinates, of_rows)
 
         def add(taken: tuple[list[Batch], Coordinates], room: RowBlock) -> None:
             self._widen(taken[1].shifts.size)
@@ -108,7 +121,7 @@ class Stream:
         if self._coordinates is None:
             may_shift = np.full(p + 2, self._fit_intercept)
             may_shift[0] = False
-            values, y = _put_together(next(_cut(iter(parts), _SAMPLE_ROWS)), p)
+            values, y, _ = _put_together(next(_cut(iter(parts), _SAMPLE_ROWS)), p)
             may_shift[1:-1] &= (values != 0.0).all(axis=1)  # not if numbers are absent
             self._coordinates = choose_coordinates(Dense(values), y, np.arange(y.size), may_shift)
         self._coordinates = self._coordinates.widened(p)
@@ -127,12 +140,14 @@ class Stream:
         """Return the sums over at least p columns of X."""
         self._widen(p + 2)
         assert self._coordinates is not None
+        n_ops = int(max(self._n_entries.max(), BLOCK_ROWS + self._n_blocks)) + 2
         return RowSums(
             products=self._products,
             coordinates=self._coordinates.widened(len(self._products) - 2),
             norms2=self._products.diagonal().copy(),
-            n_ops=int(max(self._n_entries.max(), BLOCK_ROWS + self._n_blocks)) + 2,
-            n_rows=int(self._products[0, 0]),
+            n_ops=n_ops + self._n_roundings,
+            n_rows=self._n_rows,
+            is_weighted=self._n_roundings > 0,
         )
 
 
@@ -141,7 +156,7 @@ def _cut(batches: Iterator[Batch], n_rows: int) -> Iterator[list[Batch]]:
     parts: list[Batch] = []
     n_free = n_rows
     for batch in batches:
-        lo, size = 0, response_of(batch).size
+        lo, size = 0, batch.targets.size
         while lo < size:
             hi = min(size, lo + n_free)
             parts.append(_part(batch, lo, hi))
@@ -156,7 +171,8 @@ def _cut(batches: Iterator[Batch], n_rows: int) -> Iterator[list[Batch]]:
 def _part(batch: Batch, lo: int, hi: int) -> Batch:
     """Return some rows of a batch."""
     if not isinstance(batch, EntryRows):
-        return batch[0][:, lo:hi], batch[1][lo:hi]
+        weights = None if batch.weights is None else batch.weights[lo:hi]
+        return DenseRows(batch.values[:, lo:hi], batch.targets[lo:hi], weights)
     begin, row_ends = batch.row_ends[lo - 1] if lo else 0, batch.row_ends[lo:hi]
     return EntryRows(
         targets=batch.targets[lo:hi],
@@ -166,19 +182,20 @@ def _part(batch: Batch, lo: int, hi: int) -> Batch:
     )
 
 
-def _put_together(parts: list[Batch], p: int) -> tuple[Matrix, Vector]:
+def _put_together(parts: list[Batch], p: int) -> DenseRows:
     """Return p columns of X, by column, and y."""
-    y = np.concatenate([response_of(part) for part in parts])
-    if len(parts) == 1 and not isinstance(parts[0], EntryRows):
+    if len(parts) == 1 and isinstance(parts[0], DenseRows):
         return parts[0]
+    y = np.concatenate([part.targets for part in parts])
+    own = [part.weights for part in parts if isinstance(part, DenseRows) and part.weights is not None]
     values, at = np.zeros((p, y.size)), 0
     for part in parts:
         if isinstance(part, EntryRows):
             _scatter(part.row_ends, part.columns, part.values, at, values)
         else:
-            values[:, at : at + part[1].size] = part[0]
-        at += response_of(part).size
-    return values, y
+            values[:, at : at + part.targets.size] = part.values
+        at += part.targets.size
+    return DenseRows(values, y, np.concatenate(own) if own else None)
 
 
 @kernel_in_order

@@ -21,6 +21,7 @@ class SummedTable(NamedTuple):
     feature_names, target, first_index
         As in a `Table`.
     y_values : the distinct numbers of the response, if they are no more than two
+    has_offset : whether a known part was taken off the response
 
     Examples
     --------
@@ -34,6 +35,7 @@ class SummedTable(NamedTuple):
     target: str | None
     first_index: int | None
     y_values: tuple[float, ...]
+    has_offset: bool = False
 
     def __repr__(self) -> str:
         return f"<SummedTable: X of shape {self.shape}{described(self.feature_names, self.target)}>"
@@ -51,6 +53,7 @@ class SummedTable(NamedTuple):
     def origin(self) -> dict[str, Any]:
         """What is known of the response and the columns."""
         known = {"target": self.target, "first_index": self.first_index}
+        known |= {"is_weighted": self.sums.is_weighted or None, "has_offset": self.has_offset or None}
         return {name: value for name, value in known.items() if value is not None}
 
     def fingerprint(self) -> dict[str, str]:

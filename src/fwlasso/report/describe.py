@@ -10,8 +10,9 @@ from .._core.costs import Plain
 from .._core.threads import Workers, resolve_threads
 from ..certified import BYTES_PER_COLUMN
 from ..certified.duplicates import Duplicates
-from ..data.checks import as_response, check_indices
-from ..data.design import as_design
+from ..data.checks import check_indices
+from ..data.inputs import as_data
+from ..data.store import Store
 from ..data.table import Table
 from ..problem.build import build_problem
 from ..problem.passes import LocalPass
@@ -34,18 +35,24 @@ class Description(NamedTuple):
     n_constant: int
     n_copies: int  # columns that are equal to an earlier one, or opposite to it, constant ones left out
     path_bytes: int  # memory that a path needs beyond the data, about
+    weights: tuple[float, float] | None = None  # of samples that are not left out: the smallest and the largest
+    n_left_out: int = 0  # samples of weight zero
+    has_offset: bool = False
 
 
-def describe(table: Table, n_threads: int | None = None) -> Description:
+def describe(table: Table | Store, n_threads: int | None = None) -> Description:
     """Read a table and tell what is in it; copies are found by the hash of the certified path, and verified."""
     check_indices(table.X)
-    design = as_design(table.X)
-    y = as_response(table.y, design.n_samples)
     with Workers(resolve_threads(n_threads)) as workers:
-        problem = build_problem(design, y, fit_intercept=True, standardize=True, workers=workers)
+        data = as_data(table, None, workers)
+        design, weights = data.design, data.weights
+        problem = build_problem(
+            design, data.response, fit_intercept=True, standardize=True, workers=workers, weights=weights
+        )
         varying = np.flatnonzero(problem.norms2 > 0.0)
         n_distinct = Duplicates(LocalPass(problem, workers), Plain()).distinct(varying).size
-    m, p = problem.shape
+    m, p = data.shape
+    there = np.empty(0) if weights is None else weights[weights > 0.0]
     columns = design.columns
     lengths = count_entries(columns, np.arange(p))
     return Description(
@@ -60,6 +67,9 @@ def describe(table: Table, n_threads: int | None = None) -> Description:
         n_constant=p - varying.size,
         n_copies=varying.size - n_distinct,
         path_bytes=BYTES_PER_COLUMN * p + min(_BYTES_FOR_COSINES, 2 * 8 * min(m, p) ** 2),
+        weights=(float(there.min()), float(there.max())) if there.size else None,
+        n_left_out=0 if weights is None else m - there.size,
+        has_offset=data.offset is not None,
     )
 
 

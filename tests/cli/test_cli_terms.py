@@ -1,0 +1,102 @@
+"""Weights, an offset and terms of columns on the command line: they are those of the library, in every command."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from cli_cases import BAD_INPUT, NAMES, M, X, Y, call, call_json, predictions
+from fwlasso import LassoPath, lasso_path
+from fwlasso.cli.names import at_places, numbers_in
+from fwlasso.options import Options
+from run_cases import assert_same_bits
+
+_RNG = np.random.default_rng(3)
+WEIGHTS, OFFSET = _RNG.integers(0, 3, M) / 2.0, np.round(_RNG.standard_normal(M), 2)
+BOTH = {"sample_weight": WEIGHTS, "offset": OFFSET}
+#: By file, how both are asked for.
+ASKED = {"table.csv": ["--weights", "w", "--offset", "o"], "data.svm": ["--weights", "w.txt", "--offset", "o.npy"]}
+ASKED["made"] = []
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    """A table with weights and an offset, the same numbers as LIBSVM text with files beside it, and a store of them."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(X, columns=NAMES).assign(y=Y, w=WEIGHTS, o=OFFSET).to_csv("table.csv", index=False)
+    dump_svmlight_file(X, Y, "data.svm", zero_based=False)
+    np.savetxt("w.txt", WEIGHTS)
+    np.save("o.npy", OFFSET)
+    call("convert", "table.csv", "made", *ASKED["table.csv"], "--quiet")
+
+
+@pytest.mark.parametrize("file", ASKED)
+def test_weights_and_offset_of_a_path(file, call_main):
+    call("path", file, "--alphas", 9, "--tol", 1e-9, *ASKED[file], "--quiet", "--out", "out")
+    path = LassoPath.load("out/path.npz")
+    if file == "table.csv":
+        dense = np.asfortranarray(X)
+        expected = lasso_path(
+            dense, Y, **BOTH, alphas=9, tol=1e-9, checkpoint="again", random_state=0, feature_names=NAMES
+        )
+        for one in (path, expected):
+            one.settings.update(conversion=None, target=None)
+        assert_same_bits(path, expected)
+    np.testing.assert_allclose(
+        path.coefs.toarray(), lasso_path(X, Y, **BOTH, alphas=9, tol=1e-9).coefs.toarray(), atol=1e-4
+    )
+    predicted = path.predict(X, offset=OFFSET)
+    record = call_json("path", file, *ASKED[file], "--alphas", 9, "--tol", 1e-9, "--validation", file)
+    errors = np.average((predicted - Y[:, None]) ** 2, axis=0, weights=WEIGHTS)
+    np.testing.assert_allclose([point["validation_mse"] for point in record["points"]], errors, rtol=1e-6)
+    np.testing.assert_allclose(
+        predictions("out", file, "--point", 5, "--quiet", *ASKED[file][2:]), predicted[:, 4], rtol=1e-12
+    )
+    assert call_json("info", file, *ASKED[file])["weights"] == [0.5, 1.0]
+    if file != "made":
+        code, _, line = call_main("predict", "out", file, "--point", 5)
+        assert (code, line[:57]) == (BAD_INPUT, "fwlasso: --offset: the model was fitted with an offset: g")
+
+
+FAULTS = {
+    "--weights f0": "fwlasso: --weights must be >= 0",
+    "--weights none": "table.csv: there is no column 'none'",
+    "--lower x": "fwlasso: --lower must be a number, or NAME=NUMBER with commas between them, got 'x'",
+    "--penalty-factor f0=2,f1": "fwlasso: --penalty-factor must be a number, or NAME=NUMBER",
+    "--unpenalized none": "fwlasso: --unpenalized: no column is called 'none', or matches it",
+    "--lower 1": "fwlasso: --lower must be <= 0, so that zero is allowed",
+    "--max-active 0": "fwlasso: --max-active must be an integer >= 1",
+    "--l1-ratio 0": "fwlasso: --l1-ratio must be a number in (0, 1]",
+}
+
+
+@pytest.mark.parametrize("command", ["path", "cv"])
+@pytest.mark.parametrize("options", FAULTS)
+def test_faults_name_the_flag(options, command, call_main):
+    code, out, line = call_main(command, "table.csv", "--target", "y", *options.split())
+    assert (code, out) == (BAD_INPUT, "")
+    assert FAULTS[options] in line
+
+
+def test_an_offset_that_the_model_does_not_have_is_refused(call_main):
+    call("path", "data.svm", "--alphas", 3, "--quiet", "--out", "out")
+    ended = call_main("predict", "out", "data.svm", "--point", 2, "--offset", "o.npy")
+    assert ended == (BAD_INPUT, "", "fwlasso: --offset: the model was fitted without an offset")
+
+
+def test_numbers_by_name_are_read_from_text():
+    text = 'age=2,"body mass, index"=0.5,gene*=inf,a=b=-1'
+    numbers = {"age": 2.0, "body mass, index": 0.5, "gene*": math.inf, "a=b": -1.0}
+    with pytest.raises(ValueError, match="lower must be a number"):
+        numbers_in("lower", "")
+    assert numbers_in("penalty_factor", text.replace('"body mass, index"=0.5', '"body mass, index=0.5"')) == numbers
+    assert (numbers_in("upper", "3"), numbers_in("upper", None)) == (3.0, None)
+
+
+@pytest.mark.parametrize(("first_index", "place"), [(1, 2), (0, 3), (None, 3)])
+def test_columns_without_names_are_called_as_their_file_does(first_index, place):
+    options = at_places(Options(penalty_factor={"3": 2.0}, unpenalized=["3"], lower=-1.0), first_index)
+    assert (options.penalty_factor, options.unpenalized, options.lower) == ({place: 2.0}, [place], -1.0)
+    assert at_places(Options(), first_index) == Options()
