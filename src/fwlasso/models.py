@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ._core.columns import Vector
 from .data.checks import check
 from .data.files import naming
-from .data.genotypes import Variant
+from .data.genotypes import NO_VARIANT, Variant
 from .data.predict import Linear, predict
 from .datasets.compressed import write_text
 from .datasets.sealed import is_number, is_variant, seal, unseal
@@ -47,7 +47,7 @@ class LinearModel:
         Where the model comes from, as JSON has it: for the record. `target` is the response, if it has a name, and
         `terms` what was asked for beside the Lasso. `has_offset`: predictions need the offset of the new rows.
     variants : tuple of Variant or None
-        Of genotypes: chromosome, position, effect allele, other allele and mean of these features.
+        Of genotypes: chromosome, position, effect allele, other allele and mean of these features; None of covariates.
     first_index : int or None
         What LIBSVM text, if the model was fitted to it, calls the first feature: 0 or 1.
     means : tuple of float or None
@@ -73,7 +73,7 @@ class LinearModel:
     intercept: float
     feature_names: tuple[str, ...] | None = None
     about: dict[str, Any] = field(default_factory=dict)
-    variants: tuple[Variant, ...] | None = None
+    variants: tuple[Variant | None, ...] | None = None
     first_index: int | None = None
     means: tuple[float, ...] | None = None
 
@@ -146,7 +146,7 @@ class LinearModel:
         """
         used = self.indices.tolist()
         names = None if self.feature_names is None else dict(zip(used, self.feature_names, strict=True))
-        variants = dict(zip(used, self.variants or (), strict=False))
+        variants = {j: it for j, it in zip(used, self.variants or (), strict=False) if it is not None}
         model = Linear(self.dense_coef(), self.intercept, names, variants, self.first_index, missing)
         return predict(X, model._replace(has_offset=self.has_offset), offset)
 
@@ -182,9 +182,9 @@ class LinearModel:
         columns = {"feature": ["(intercept)", *(names[k] for k in order)], "coef": [self.intercept, *self.coefs[order]]}
         frame = pd.DataFrame(columns)
         if self.variants:
-            known = zip(*(self.variants[k] for k in order), strict=True)
+            known = zip(*(self.variants[k] or NO_VARIANT for k in order), strict=True)
             for name, values in zip(Variant._fields, known, strict=True):
-                frame[name] = pd.array([pd.NA, *values], dtype="Int64" if name == "position" else "string")
+                frame[name] = pd.array([None, *values], dtype="Int64" if name == "position" else "string")
         return frame
 
     def dense_coef(self) -> Vector:
@@ -204,7 +204,7 @@ class LinearModel:
         _check_record(record)
         features = record["features"]
         named = all("name" in feature for feature in features)  # a model without features needs none by name
-        is_genetic = bool(features) and Variant._fields[0] in features[0]
+        is_genetic = any(map(_is_variant, features))
         return cls(
             n_features=record["n_features"],
             indices=np.array([feature["index"] for feature in features], dtype=np.int64),
@@ -212,7 +212,7 @@ class LinearModel:
             intercept=float(record["intercept"]),
             feature_names=tuple(feature["name"] for feature in features) if named else None,
             about=record["about"],
-            variants=tuple(Variant(*(f.get(name) for name in Variant._fields)) for f in features)
+            variants=tuple(Variant(*map(f.get, Variant._fields)) if _is_variant(f) else None for f in features)
             if is_genetic
             else None,
             first_index=record.get("first_index"),
@@ -237,7 +237,7 @@ class LinearModel:
         for feature, name in zip(features, self.feature_names or (), strict=False):
             feature["name"] = name
         for feature, variant in zip(features, self.variants or (), strict=False):
-            feature.update(variant._asdict())
+            feature.update({} if variant is None else variant._asdict())
         for feature, mean in zip(features, self.means or (), strict=False):
             feature["mean"] = mean
         head = {"format": _FORMAT, "version": _VERSION, "n_features": self.n_features, "intercept": self.intercept}
@@ -262,7 +262,7 @@ def _of_column(
         intercept=intercept,
         feature_names=None if names is None else tuple(str(names[j]) for j in indices.tolist()),
         about=about if path is None else about | _origin(path),
-        variants=tuple(known[j] for j in indices.tolist()) if known else None,
+        variants=tuple(map(known.get, indices.tolist())) if known else None,
         first_index=None if path is None else path.first_index,
         means=tuple(path.means[j] for j in indices.tolist()) if path is not None and path.means else None,
     )
@@ -274,12 +274,16 @@ def _origin(path: LassoPath) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _has_variant_of(feature: dict[str, Any], first: dict[str, Any]) -> bool:
-    """Tell whether all that is told of a variant is there and of its type, or a mean alone, as in the first feature."""
+def _is_variant(feature: dict[str, Any]) -> bool:
+    return "position" in feature
+
+
+def _has_variant(feature: dict[str, Any], *, has_mean: bool, is_genetic: bool) -> bool:
+    """Tell whether all that is told of a variant is there and of its type, or a mean alone, if the others have one."""
     known = {name: feature[name] for name in Variant._fields if name in feature}
-    if "position" in first:
-        return is_variant(list(known.values()))
-    return set(known) == {"mean"} & set(first) and is_number(known.get("mean", 0.0))
+    if is_genetic:  # covariates have nothing
+        return not known or is_variant(list(known.values()))
+    return set(known) == ({"mean"} if has_mean else set()) and is_number(known.get("mean", 0.0))
 
 
 def _check_record(record: dict[str, Any]) -> None:
@@ -291,7 +295,7 @@ def _check_record(record: dict[str, Any]) -> None:
         raise ValueError("not a model: about is missing")
     if record.get("first_index") not in (None, 0, 1):
         raise ValueError(f"not a model: first_index is neither 0 nor 1, but {record['first_index']!r}")
-    last = -1
+    last, is_genetic = -1, any(_is_variant(feature) for feature in features if isinstance(feature, dict))
     for place, feature in enumerate(features):
         known = isinstance(feature, dict) and type(feature.get("index")) is int and is_number(feature.get("coef"))
         if not known or not isinstance(feature.get("name", ""), str):
@@ -300,6 +304,6 @@ def _check_record(record: dict[str, Any]) -> None:
             raise ValueError(f"not a model: the index of feature {place} is not between {last} and {p}")
         if ("name" in feature) != ("name" in features[0]):
             raise ValueError(f"not a model: some features have a name, and feature {place} differs")
-        if not _has_variant_of(feature, features[0]):
+        if not _has_variant(feature, has_mean="mean" in features[0], is_genetic=is_genetic):
             raise ValueError(f"not a model: chromosome, position or alleles of feature {place} are not as in the first")
         last = feature["index"]

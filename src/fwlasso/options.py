@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from ._core.columns import Vector
 from ._core.notices import warn_of_old_name
 from .data.checks import check, is_count
+from .data.design import described
 from .data.terms import Terms, as_terms
 from .monitor import Callback
 from .problem.grid import MOST_EPS_OF_RADII, as_grid
@@ -245,6 +246,13 @@ class Options:
         if isinstance(self.grid, int):
             return self.ratio(shape)
         return float(self.grid[-1] / self.grid[0]) if self.grid_name == "alphas" and self.grid[0] > 0.0 else None
+
+    def beside(self, X: Any) -> "Options":
+        """Return the options for a matrix that may have columns without a penalty of its own: covariates."""
+        own = getattr(described(X), "unpenalized", ())
+        if not len(own) or isinstance(self.unpenalized, str):
+            return self
+        return replace(self, unpenalized=[*own, *(() if self.unpenalized is None else self.unpenalized)])
 
     def terms(self, p: int, names: Sequence[str] | None) -> Terms:
         """Return what is asked of p columns."""

@@ -19,6 +19,7 @@ from .assembly import assemble, beyond_float64, certify, count, up_to, warn_unle
 from .checkpoints.folder import Checkpoint, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.checks import numpy_defaults
+from .data.design import arrays_of
 from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
@@ -257,8 +258,10 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False, 
                 data = as_summed(X, y, options, **samples)
             else:
                 data = as_data(X, y, workers, options.feature_names, **samples)
+            if isinstance(data, Data):
+                options = options.beside(data.X)
             terms = options.terms(data.shape[1], data.feature_names) if options.asked_of_columns else PLAIN
-        arrays = (*data.design.columns, data.response) if isinstance(data, Data) else ()
+        arrays = (*arrays_of(data.design.columns).values(), data.response) if isinstance(data, Data) else ()
         yield Context(data, options, terms, workers, monitor, seconds, stack=stack, files=MappedFiles(*arrays))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ._core.columns import Vector
 from .data.checks import as_response, check
-from .data.genotypes import Variant
+from .data.genotypes import NO_VARIANT, Variant
 from .data.keywords import explain_unknown
 from .data.predict import Linear, predict
 from .data.scores import r2_scores
@@ -335,7 +335,7 @@ class LassoPath:
         point = np.repeat(np.arange(len(self)), self.n_active)
         feature = self.coefs.indices
         names = feature if self.feature_names is None else np.array(self.feature_names, dtype=object)[feature]
-        known = zip(*(self.variants[j] for j in feature.tolist()), strict=True) if self.variants else ()
+        known = zip(*(self.variants.get(j, NO_VARIANT) for j in feature.tolist()), strict=True) if self.variants else ()
         columns = {"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data}
         return pd.DataFrame(columns | dict(zip(Variant._fields, known, strict=False)))
 

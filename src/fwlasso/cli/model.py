@@ -43,6 +43,7 @@ def predict(
     offset: given.Offset = None,
     zero_based: given.ZeroBased = None,
     pheno: given.Pheno = None,
+    covariates: given.Covariates = None,
     keep: given.Keep = None,
     remove: given.Remove = None,
     exclude: given.Exclude = None,
@@ -80,7 +81,7 @@ def predict(
     with noting_warnings(detail):
         chosen = Wanted(
             target, None, names_in(exclude) or (), needs_response=False, pheno=pheno, keep=keep, remove=remove
-        )._replace(offset=offset)
+        )._replace(offset=offset, covariates=covariates)
         rows = read_new_rows(data, chosen, features, zero_based)
         try:
             values = fitted.predict(rows, missing=missing)

@@ -49,6 +49,10 @@ Pheno = Annotated[
         help="Phenotypes for a bed, joined by FID and IID: lines of FID, IID, value, or a table with names.",
     ),
 ]
+Covariates = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Covariates for a bed, without a penalty: columns with FID and IID."),
+]
 Keep = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Samples of a bed to take: FID and IID, or IID, a line.")
 ]
@@ -81,6 +85,7 @@ class Input(NamedTuple):
     exclude: Exclude = None
     zero_based: ZeroBased = None
     pheno: Pheno = None
+    covariates: Covariates = None
     keep: Keep = None
     remove: Remove = None
     drop_missing: DropMissing = False

@@ -87,7 +87,7 @@ def _beside(source: Input) -> dict[str, Any]:
 
 def _of_samples(source: Input) -> dict[str, Any]:
     """Return what is asked for by the ids of samples."""
-    return {"pheno": source.pheno, "keep": source.keep, "remove": source.remove}
+    return {name: getattr(source, name) for name in ("pheno", "covariates", "keep", "remove")}
 
 
 def note_first_index(data: Store | Table | SummedTable, file: Path, detail: Detail, zero_based: bool | None) -> None:
@@ -112,7 +112,8 @@ def read_validation(file: Path, data: Store | Table | SummedTable, source: Input
             places = {name: j for j, name in enumerate(found.feature_names or ())}
             held_out = found._replace(X=found.X[:, [places[name] for name in names]], feature_names=names)
         else:
-            held_out = read_table(file, target, pheno=source.pheno, **({} if file.is_dir() else _beside(source)))
+            beside = {} if file.is_dir() else _beside(source)
+            held_out = read_table(file, target, pheno=source.pheno, covariates=source.covariates, **beside)
         if described(held_out.X) is not None:  # whose columns are found by name
             return held_out
         try:

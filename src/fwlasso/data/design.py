@@ -38,6 +38,17 @@ class Design(NamedTuple):
         return int(shape(self.columns)[0])
 
 
+def arrays_of(columns: Columns) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a storage, and of those inside of it, by name."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, part in columns._asdict().items():
+        if isinstance(part, np.ndarray):
+            found[name] = part
+        elif isinstance(part, tuple):
+            found |= {f"{name}.{inner}": array for inner, array in arrays_of(part).items()}
+    return found
+
+
 class Described(Protocol):
     """A matrix that brings a storage of its own, and knows its columns and samples by more than names: `Genotypes`."""
 

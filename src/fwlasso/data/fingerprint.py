@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector, shape
-from .design import Design
+from .design import Design, arrays_of
 from .genotypes import Variants
 from .store import Store, file_name
 
@@ -29,9 +29,7 @@ def fingerprint(
     """
     known: dict[str, str] = {}
     if store is None:
-        parts = {
-            name: checksum(part) for name, part in design.columns._asdict().items() if isinstance(part, np.ndarray)
-        }
+        parts = {name: checksum(part) for name, part in arrays_of(design.columns).items()}
         kind = type(design.columns).__name__.lower()
     else:
         parts = {name: sha for name, sha in store.digests.items() if name not in _OF_RESPONSE}

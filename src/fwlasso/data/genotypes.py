@@ -36,6 +36,10 @@ class Variant(NamedTuple):
         return self.effect_allele, self.other_allele
 
 
+#: What tables have of columns that are no variants, such as covariates.
+NO_VARIANT = (None,) * len(Variant._fields)
+
+
 class Variants(NamedTuple):
     """What a .bim file tells of all variants besides their identifiers, in the order of the columns."""
 

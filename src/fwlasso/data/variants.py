@@ -22,6 +22,7 @@ _REMEDY = (
     "impute them, fit again on the variants that both files have (open_bed(columns=), --extract), or let them stand at "
     "their means (missing='mean' of LinearModel.predict, --missing mean)"
 )
+_COVARIATES = "read the genotypes with them (open_bed(covariates=), --covariates)"
 _STRAND = (
     "they may be of the other strand (plink --flip), or other variants: left out (open_bed(exclude=), --exclude), they "
     "can stand at their means (missing='mean' of LinearModel.predict, --missing mean)"
@@ -45,6 +46,9 @@ def carry_over(
     model where x is missing or has no call, with a warning. Without `variants` the alleles are not known.
     """
     used = np.unique(coefs.indices[coefs.data != 0.0]).tolist()
+    covariates = [names[j] for j in used if j not in variants] if variants else []
+    if covariates:
+        raise ValueError(f"X lacks covariates of the model: {first_of(covariates)}; {_COVARIATES}")
     if used and bool(variants) != (X.variants is not None):
         which, remedy = ("X", "read it with open_bed") if variants else ("model", "fit it again")
         raise ValueError(f"the {which} does not record the alleles of its variants, and may count others: {remedy}")

@@ -2,7 +2,7 @@
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from .gaps import MISSING
 MISSING_CODES = " (in a .fam -9 means missing, and so does 0 beside 1 and 2: controls are 1, cases 2)"
 _NO_FAMILY = "0"
 _IDS = ("FID", "IID")
-_NAMELESS = "PHENO{}"  # as PLINK has it
 _FORMS = "expected lines of FID, IID and phenotypes, or of IID and a phenotype, or columns with names, one of them IID"
 
 Pair = tuple[str, str]  # FID and IID
@@ -45,7 +44,7 @@ def read_names(file: Path) -> list[str]:
         return list(filter(None, map(str.strip, file.read_text(encoding="utf-8-sig").splitlines())))
 
 
-def _read_records(file: Path, without_header: tuple[str, ...]) -> Records | None:
+def _read_records(file: Path, without_header: tuple[str, ...], nameless: str = "PHENO{}") -> Records | None:
     """Read rows of text, with names above them or `without_header`; None for a single column without a name."""
     with file.open(encoding="utf-8-sig", newline="") as stream:
         lines = [(number, line) for number, line in enumerate(stream, start=1) if line.strip()]
@@ -60,7 +59,7 @@ def _read_records(file: Path, without_header: tuple[str, ...]) -> Records | None
         if len(names) == 1 and len(without_header) > 1:
             return None
         ids = without_header if len(names) <= len(without_header) else _IDS
-        names = [*ids[: len(names)], *(_NAMELESS.format(k + 1) for k in range(len(names) - len(ids)))]
+        names = [*ids[: len(names)], *(nameless.format(k + 1) for k in range(len(names) - len(ids)))]
     rows = list(zip((number for number, _ in lines), cells, strict=True))[has_header:]
     for number, row in rows:
         if len(row) != len(names):
@@ -91,7 +90,7 @@ def _records(label: str, names: Sequence[str], columns: Sequence[list[Any]]) -> 
     return Records(list(zip(fids, iids, strict=True)), rest, list(range(1, len(iids) + 1)))
 
 
-def _from_frame(pheno: Any) -> Records | None:
+def _from_frame(pheno: Any, argument: str) -> Records | None:
     """Return the rows of a frame; None if it is a column without identifiers."""
     if hasattr(pheno, "reset_index"):  # pandas
         index = pheno.index
@@ -104,9 +103,9 @@ def _from_frame(pheno: Any) -> Records | None:
     if not any(map(_role, names)):
         if len(names) == 1:
             return None
-        raise ValueError(f"pheno: {_FORMS}; found {first_of(names)}")
+        raise ValueError(f"{argument}: {_FORMS}; found {first_of(names)}")
     columns = [np.asarray(column, dtype=object).tolist() for column in all_columns(pheno)]
-    return _records("pheno", names, columns)
+    return _records(argument, names, columns)
 
 
 # Finding ---------------------------------------------------------------------------------------------------------
@@ -177,41 +176,83 @@ class Phenotype(NamedTuple):
     """A number for every sample, NaN where it is missing, and where it comes from."""
 
     values: Vector
-    source: str  # a file, or pheno
+    source: str  # a file, or the name of the argument
     target: str  # for the record
     has_row: NDArray[np.bool_]
 
 
+class Joined(NamedTuple):
+    """Numbers for every sample by name, NaN where they are missing, and where they come from."""
+
+    columns: dict[str, Vector]
+    source: str  # a file, or the name of the argument
+    has_row: NDArray[np.bool_]
+
+    @property
+    def is_known(self) -> NDArray[np.bool_]:
+        """Which samples have all numbers."""
+        numbers: Any = np.stack(list(self.columns.values()))
+        return np.asarray(~np.isnan(numbers).any(axis=0))
+
+
+class Kind(NamedTuple):
+    """What is known of numbers that are joined."""
+
+    argument: str
+    choose: Callable[[Records, str], list[str]]  # the columns to take, and what stands for the whole in messages
+    clean: Callable[[Vector], Vector]  # makes NaN of codes that mean missing
+    nameless: str = "PHENO{}"  # what columns without a name are called; the first is that of PLINK
+    may_be_many: bool = False
+
+
 def read_phenotype(pheno: Any, target: str | None, samples: Samples, fam: Path) -> Phenotype:
-    """Return the phenotype of every sample in a file, a frame, a series or an array.
+    """Return the phenotype of every sample, see `join`."""
+    kind = Kind("pheno", lambda records, label: [_one_of(records, target, label)], without_codes)
+    found = join(kind, pheno, samples, fam)
+    ((name, values),) = found.columns.items()
+    file = Path(found.source).name
+    told = file if not name else f"{name} in {file}" if isinstance(pheno, str | Path) else name
+    return Phenotype(values, found.source, told, found.has_row)
+
+
+def read_covariates(covariates: Any, samples: Samples, fam: Path) -> Joined:
+    """Return all covariates of every sample, see `join`; -9 is missing, as PLINK has it."""
+    kind = Kind("covariates", _all_of, lambda values: np.where(values == -9.0, np.nan, values), "COVAR{}", True)
+    return join(kind, covariates, samples, fam)
+
+
+def read_beside(argument: str, file: Path, name: str | None, samples: Samples, fam: Path) -> Joined:
+    """Return the weights or the offset of every sample, the column of a name, or the only one; see `join`."""
+    kind = Kind(argument, lambda records, label: [_one_of(records, name, label)], lambda values: values)
+    return join(kind, file, samples, fam)
+
+
+def join(kind: Kind, given: Any, samples: Samples, fam: Path) -> Joined:
+    """Return columns of a file, a frame, a series or an array for every sample.
 
     Rows are joined by FID and IID. Numbers without any are taken in the order of the samples, with a notice.
     """
-    is_file = isinstance(pheno, str | Path)
-    label = str(pheno) if is_file else "pheno"
-    where = f" in {Path(pheno).name}" if is_file else ""
+    is_file, m = isinstance(given, str | Path), len(samples.sample_ids)
+    label = str(given) if is_file else kind.argument
     if is_file:
-        with naming(Path(pheno)):
-            is_text = Path(pheno).suffix != ".npy"
-            records = _read_records(Path(pheno), ("IID", _NAMELESS.format(1))) if is_text else None
+        with naming(Path(given)):
+            is_text = Path(given).suffix != ".npy"
+            records = _read_records(Path(given), ("IID", kind.nameless.format(1)), kind.nameless) if is_text else None
+            numbers = None if records else numbers_in(Path(given), fam.with_suffix(".bed"), is_text=is_text)
     else:
-        pheno = pheno.to_frame() if hasattr(pheno, "to_frame") and hasattr(pheno, "index") else pheno
-        records = None if frame_names(pheno) is None else _from_frame(pheno)
-    m = len(samples.sample_ids)
+        given = given.to_frame() if hasattr(given, "to_frame") and hasattr(given, "index") else given
+        records = None if frame_names(given) is None else _from_frame(given, kind.argument)
+        numbers = None if records else all_columns(given)[0] if frame_names(given) is not None else given
     if records is None:
-        pheno = all_columns(pheno)[0] if not is_file and frame_names(pheno) is not None else pheno
-        numbers = numbers_in(Path(pheno), fam.with_suffix(".bed"), is_text=is_text) if is_file else np.asarray(pheno)
-        if numbers.shape != (m,):
-            what = f"{numbers.size} numbers" if numbers.ndim == 1 else f"numbers of shape {numbers.shape},"
-            raise ValueError(f"{label}: {what} without ids cannot be told apart for the {m} samples of {fam}; {_FORMS}")
-        warn_of_doubt(f"{label} has no ids: its {m} numbers are taken for the samples by their order in {fam.name}")
-        return Phenotype(as_phenotype(numbers.tolist()), label, Path(label).name, np.ones(m, np.bool_))
-    name = _one_of(records, target, label)
+        return Joined(_without_ids(kind, np.asarray(numbers), label, m, fam), label, np.ones(m, np.bool_))
+    names = kind.choose(records, label)
     places = find_samples(records.pairs, samples, label, fam)
     _check_places(places, records, samples, label, fam)
     is_there = places >= 0
-    values = np.full(m, np.nan)
-    values[places[is_there]] = as_phenotype(records.columns[name], label, records.lines)[is_there]
+    found = {name: np.full(m, np.nan) for name in names}
+    for name, values in found.items():
+        read = kind.clean(as_numbers(records.columns[name], label, records.lines, is_file=is_file))
+        values[places[is_there]] = read[is_there]
     unknown = [_told(records.pairs[k]) for k in np.flatnonzero(~is_there)]
     if unknown:
         warn_of_doubt(
@@ -219,7 +260,25 @@ def read_phenotype(pheno: Any, target: str | None, samples: Samples, fam: Path) 
         )
     has_row = np.zeros(m, np.bool_)
     has_row[places[is_there]] = True
-    return Phenotype(values, label, f"{name}{where}", has_row)
+    return Joined(found, label, has_row)
+
+
+def _without_ids(kind: Kind, numbers: NDArray[Any], label: str, m: int, fam: Path) -> dict[str, Vector]:
+    """Return numbers that are in the order of the samples, by name; a column by itself has none."""
+    is_wide = kind.may_be_many and numbers.ndim == 2
+    if numbers.shape[:1] != (m,) or not (numbers.ndim == 1 or is_wide):
+        what = f"{numbers.size} numbers" if numbers.ndim == 1 else f"numbers of shape {numbers.shape},"
+        raise ValueError(f"{label}: {what} without ids cannot be told apart for the {m} samples of {fam}; {_FORMS}")
+    warn_of_doubt(f"{label} has no ids: its {m} numbers are taken for the samples by their order in {fam.name}")
+    columns = numbers.reshape(m, -1).T.tolist()
+    names = [kind.nameless.format(k + 1) if kind.may_be_many else "" for k in range(len(columns))]
+    return {name: kind.clean(as_numbers(cells, label)) for name, cells in zip(names, columns, strict=True)}
+
+
+def _all_of(records: Records, label: str) -> list[str]:
+    if not records.columns:
+        raise ValueError(f"{label}: there is no covariate in it, but FID and IID alone")
+    return list(records.columns)
 
 
 def _one_of(records: Records, target: str | None, label: str) -> str:
@@ -251,8 +310,10 @@ def _check_places(places: NDArray[np.int64], records: Records, samples: Samples,
         raise ValueError(f"{label}: the sample {twice} has two rows")
 
 
-def as_phenotype(cells: Sequence[Any], label: str = "pheno", lines: Sequence[int] | None = None) -> Vector:
-    """Return numbers, NaN where they are missing: NA, -9, and 0 where all are of 0, 1 and 2, cases and controls."""
+def as_numbers(
+    cells: Sequence[Any], label: str, lines: Sequence[int] | None = None, *, is_file: bool = False
+) -> Vector:
+    """Return numbers, NaN where there is none."""
     values = np.empty(len(cells))
     for k, cell in enumerate(cells):
         if cell is None or str(cell).strip().lower() in MISSING:
@@ -261,13 +322,13 @@ def as_phenotype(cells: Sequence[Any], label: str = "pheno", lines: Sequence[int
         try:
             values[k] = float(cell)
         except (TypeError, ValueError):
-            place = "" if lines is None else f", {'row' if label == 'pheno' else 'line'} {lines[k]}"
+            place = "" if lines is None else f", {'line' if is_file else 'row'} {lines[k]}"
             raise ValueError(f"{label}{place}: expected a number or NA, found {cell!r:.80}") from None
-    return without_codes(values)
+    return values
 
 
 def without_codes(values: Vector) -> Vector:
-    """Return phenotypes with NaN for the codes that mean missing."""
+    """Return phenotypes with NaN for what means missing: -9, and 0 where all are of 0, 1 and 2, cases and controls."""
     values = np.where(values == -9.0, np.nan, values)
     if np.isin(values[~np.isnan(values)], (0.0, 1.0, 2.0)).all():
         values[values == 0.0] = np.nan

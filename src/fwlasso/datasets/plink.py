@@ -10,14 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
+from ..data.cohort import Cohort
 from ..data.frames import first_of
 from ..data.genotypes import Genotypes, Samples, Variants
 from .cohorts import (
     MISSING_CODES,
+    Joined,
     Phenotype,
     choose_samples,
     choose_variants,
+    read_beside,
+    read_covariates,
     read_phenotype,
     without_codes,
 )
@@ -33,14 +38,17 @@ _LONGEST_POSITION = 18  # in signs
 class BedFile(NamedTuple):
     """What `open_bed` returns."""
 
-    X: Genotypes
+    X: Genotypes | Cohort
     sample_ids: tuple[str, ...]
     feature_names: tuple[str, ...]
     phenotype: NDArray[np.float64] | None
 
     def __repr__(self) -> str:
         known = "no phenotype" if self.phenotype is None else "a phenotype"
-        return f"<BedFile: {len(self.sample_ids):,} samples, {len(self.feature_names):,} variants, {known}>"
+        n_variants = self.X.shape[1]
+        if isinstance(self.X, Cohort):
+            n_variants, known = self.X.genotypes.shape[1], f"{known}, covariates {first_of(self.X.covariate_names)}"
+        return f"<BedFile: {len(self.sample_ids):,} samples, {n_variants:,} variants, {known}>"
 
 
 def open_bed(
@@ -52,6 +60,7 @@ def open_bed(
     remove: Any = None,
     columns: Any = None,
     exclude: Any = None,
+    covariates: Any = None,
 ) -> BedFile:
     r"""Open a PLINK .bed file, with its .bim and .fam beside it.
 
@@ -77,13 +86,18 @@ def open_bed(
     columns, exclude : path or sequence of str, optional
         Variants to take, or to leave out: a file with an identifier a line, or identifiers. Samples and variants keep
         their order. What is chosen stays packed; unless it is all, it is copied to memory.
+    covariates : path, frame or array, optional
+        Such as age, sex and principal components, joined by the ids of samples as phenotypes are: all columns besides
+        FID and IID. Paths have no penalty on them. Samples that lack one (no row, NA or -9) are left out, with a
+        warning.
 
     Returns
     -------
     BedFile
-        `X`, the genotypes for `lasso_path` and `Lasso`; `sample_ids` and `phenotype` of the .fam file;
-        `feature_names`, the identifiers of the .bim file. Missing phenotypes are NaN: -9, what is not a number, and
-        0 where all are of 0, 1 and 2, the codes of cases and controls. Where all are missing, `phenotype` is None.
+        `X`, the genotypes for `lasso_path` and `Lasso`, with covariates a `Cohort` of both; `sample_ids` and
+        `phenotype` of the .fam file; `feature_names`, those of covariates and the identifiers of the .bim file. Missing
+        phenotypes are NaN: -9, what is not a number, and 0 where all are of 0, 1 and 2, the codes of cases and
+        controls. Where all are missing, `phenotype` is None.
         With `pheno` or `target` none is missing.
 
     Examples
@@ -108,14 +122,15 @@ def open_bed(
     (<Genotypes: 2 samples, 1 variants, 1 bytes>, ('s1', 's3'), array([7., 9.]))
     """
     needs_response = pheno is not None or target is not None
-    chosen = {"pheno": pheno, "keep": keep, "remove": remove}
+    chosen = {"pheno": pheno, "keep": keep, "remove": remove, "covariates": covariates}
     return open_cohort(Path(path), Wanted(target, columns, exclude, needs_response=needs_response, **chosen))[0]
 
 
-def open_cohort(path: Path, wanted: Wanted) -> tuple[BedFile, str]:
-    """Open what is wanted of a file and of those beside it; return where the phenotype comes from, too.
+def open_cohort(path: Path, wanted: Wanted) -> tuple[BedFile, str, dict[str, Vector]]:
+    """Open what is wanted of a file and of those beside it; and where the phenotype is from, weights and offset.
 
-    If a response is needed, samples without a phenotype are left out; else they have NaN.
+    If a response is needed, samples without a phenotype are left out; else they have NaN. So are samples without a
+    covariate, a weight or an offset.
     """
     fam, bim = path.with_suffix(".fam"), path.with_suffix(".bim")
     X, ids, identifiers, in_fam = _open(path)
@@ -138,13 +153,44 @@ def open_cohort(path: Path, wanted: Wanted) -> tuple[BedFile, str]:
         warn_of_doubt(f"{of} have no row in it: {first_of(without_row)}")
     if wanted.needs_response:
         rows = _with_phenotype(path, rows, found, names)
+    beside = {role: _beside(path, role, name, wanted, ids) for role, name in wanted.beside.items()}
+    if wanted.covariates is not None:
+        beside["covariates"] = read_covariates(wanted.covariates, ids, fam)
+    for what, joined in beside.items():
+        rows = _with_all(path, rows, what.replace("_", " "), joined, names)
     y = found.values[rows]
     if not (rows.all() and columns.all()):
         X = X[slice(None) if rows.all() else rows, slice(None) if columns.all() else columns]
-    assert X.samples is not None
-    assert X.feature_names is not None
+    numbers = {what: {name: values[rows] for name, values in joined.columns.items()} for what, joined in beside.items()}
+    matrix: Genotypes | Cohort = X
+    if (own := numbers.pop("covariates", None)) is not None:
+        matrix = Cohort(X, np.stack(list(own.values()), axis=1), list(own))
+    assert matrix.samples is not None
+    assert matrix.feature_names is not None
     phenotype = None if np.isnan(y).all() else y
-    return BedFile(X, X.samples.sample_ids, X.feature_names, phenotype), found.target
+    by_sample = {role: values for role, columns in numbers.items() for values in columns.values()}
+    return BedFile(matrix, matrix.samples.sample_ids, matrix.feature_names, phenotype), found.target, by_sample
+
+
+def _beside(path: Path, role: str, name: str, wanted: Wanted, samples: Samples) -> Joined:
+    """Return weights or an offset: a file in the folder, or a column of the file of phenotypes."""
+    file, fam = path.parent / name, path.with_suffix(".fam")
+    if file.is_file():
+        return read_beside(role, file, None, samples, fam)
+    if isinstance(wanted.pheno, str | Path):
+        return read_beside(role, Path(wanted.pheno), name, samples, fam)
+    raise FileNotFoundError(f"{file}: no such file; it should hold numbers for {path.name}, by FID and IID")
+
+
+def _with_all(path: Path, kept: NDArray[np.bool_], what: str, found: Joined, names: list[str]) -> NDArray[np.bool_]:
+    """Return which of the samples that are kept have all numbers; warn of the others."""
+    known = kept & found.is_known
+    if not known.any():
+        raise ValueError(f"{found.source}: no sample has its {what} in it")
+    if without := [names[i] for i in np.flatnonzero(kept & ~known)]:
+        of = f"{path}: of the {np.count_nonzero(kept)} samples {len(without)}"
+        warn_of_doubt(f"{of} lack {what} in {found.source}, and are left out: {first_of(without)}")
+    return known
 
 
 def _phenotype(path: Path, wanted: Wanted, samples: Samples, in_fam: tuple[str, ...]) -> Phenotype:

@@ -34,6 +34,7 @@ def read_table(
     pheno: Any = None,
     keep: Any = None,
     remove: Any = None,
+    covariates: Any = None,
     drop_missing: bool = False,
     impute: str | Mapping[str, float] | None = None,
     weights: str | None = None,
@@ -63,9 +64,9 @@ def read_table(
     columns, exclude : sequences of str, optional
         Names of the features to take, or to leave out; of csv, tsv and parquet the others are not read, and need not be
         numbers.
-    pheno, keep, remove : optional
-        Of bed, phenotypes in another file, samples to take and samples to leave out, as in `open_bed`. Samples without
-        a phenotype are left out, with a warning.
+    pheno, keep, remove, covariates : optional
+        Of bed, phenotypes in another file, samples to take and samples to leave out, and covariates, as in `open_bed`.
+        Samples without a phenotype or a covariate are left out, with a warning.
     drop_missing : bool
         Of csv, tsv and parquet: leave out rows where a column that is read has no value (empty, NA, NaN, null, ...),
         with a warning that counts them.
@@ -92,7 +93,7 @@ def read_table(
     >>> table.feature_names, table.y
     (('age', 'dose'), array([3., 6.]))
     """
-    wanted = Wanted(target, columns, exclude, zero_based, pheno=pheno, keep=keep, remove=remove)
+    wanted = Wanted(target, columns, exclude, zero_based, pheno=pheno, keep=keep, remove=remove, covariates=covariates)
     wanted = wanted._replace(drop_missing=drop_missing, impute=impute, weights=weights, offset=offset)
     return read(Path(file), wanted)
 
@@ -159,9 +160,9 @@ class Reader(NamedTuple):
 def _open_bed(file: Path, wanted: Wanted, desk: Desk) -> Table:
     if desk.scratch is not None:
         raise ValueError(f"{file}: {NO_STORE}")
-    bed, target = open_cohort(file, wanted)
+    bed, target, by_sample = open_cohort(file, wanted)
     y: Any = bed.phenotype
-    return Table(bed.X, y, bed.feature_names, target)
+    return Table(bed.X, y, bed.feature_names, target, **by_sample)  # type: ignore[arg-type]
 
 
 def check_ids(file: Path, reader: "Reader", wanted: Wanted, *, is_new: bool = False) -> None:
@@ -169,7 +170,7 @@ def check_ids(file: Path, reader: "Reader", wanted: Wanted, *, is_new: bool = Fa
 
     Of new rows, the model tells which features are taken, but for variants that may be left out.
     """
-    asked = [name for name in ("pheno", "keep", "remove") if getattr(wanted, name) is not None]
+    asked = [name for name in ("pheno", "keep", "remove", "covariates") if getattr(wanted, name) is not None]
     asked += ["exclude"] if is_new and len(wanted.exclude) else []
     if asked and reader.open is not _open_bed:
         raise ValueError(f"{asked[0]} is of genotypes (.bed), whose samples and variants have ids, and not of {file}")

@@ -75,7 +75,8 @@ class Wanted(NamedTuple):
     exclude: Sequence[str] = ()
     zero_based: bool | Literal["auto"] = "auto"
     needs_response: bool = True  # rows to predict need none
-    pheno: Any = None  # of genotypes: phenotypes in another file, and lists of samples
+    pheno: Any = None  # of genotypes: phenotypes and covariates in other files, and lists of samples
+    covariates: Any = None
     keep: Any = None
     remove: Any = None
     drop_missing: bool = False  # of tables: rows with a cell without a value are left out, ...

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.beside import Beside
 from .._core.columns import (
     Columns,
     Vector,
@@ -126,7 +127,7 @@ def _counted_from_near(
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
     workers.map(lambda lo, hi: _find_origins(columns, far[lo:hi], y.size - 1, means, norms, origins), cuts)
     whole = storage_of(columns)
-    if not isinstance(whole, Dense | Csc) or not origins.any():  # genotypes are small numbers
+    if not isinstance(whole, Dense | Csc | Beside) or not origins.any():  # genotypes are small numbers
         return columns
     shifted = Shifted(whole, read_only(origins))
     near = shifted if columns is whole else columns._replace(columns=shifted)

@@ -5,12 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import count_entries
+from .._core.beside import Beside
+from .._core.columns import Columns, count_entries
 from .._core.costs import Plain
 from .._core.threads import Workers, resolve_threads
 from ..certified import BYTES_PER_COLUMN
 from ..certified.duplicates import Duplicates
 from ..data.checks import check_indices
+from ..data.design import arrays_of
 from ..data.inputs import as_data
 from ..data.store import Store
 from ..data.table import Table
@@ -53,15 +55,15 @@ def describe(table: Table | Store, n_threads: int | None = None) -> Description:
         n_distinct = Duplicates(LocalPass(problem, workers), Plain()).distinct(varying).size
     m, p = data.shape
     there = np.empty(0) if weights is None else weights[weights > 0.0]
-    columns = design.columns
+    columns, arrays = design.columns, list(arrays_of(design.columns).values())
     lengths = count_entries(columns, np.arange(p))
     return Description(
         n_samples=m,
         n_features=p,
         n_entries=int(lengths.sum()),
-        kind=type(columns).__name__.lower(),
-        dtype=str(columns[0].dtype),
-        n_bytes=sum(part.nbytes for part in columns if isinstance(part, np.ndarray)),
+        kind=_kind_of(columns),
+        dtype=str(arrays[0].dtype),
+        n_bytes=sum(array.nbytes for array in arrays),
         conversion=design.conversion,
         lengths=_histogram(lengths),
         n_constant=p - varying.size,
@@ -71,6 +73,11 @@ def describe(table: Table | Store, n_threads: int | None = None) -> Description:
         n_left_out=0 if weights is None else m - there.size,
         has_offset=data.offset is not None,
     )
+
+
+def _kind_of(columns: Columns) -> str:
+    parts = columns if isinstance(columns, Beside) else (columns,)
+    return " and ".join(type(part).__name__.lower() for part in parts)
 
 
 def _histogram(lengths: NDArray[np.int64]) -> dict[str, int]:
