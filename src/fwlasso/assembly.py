@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._core.columns import Vector
+from ._core.costs import curvatures
 from ._core.iterate import at
 from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
@@ -72,12 +73,15 @@ def assemble(
     """Put the points together, in the user's units; `grid` has them already, by its name, and gaps are relative."""
     qq, qy, l1 = path.sums.T
     loss = 0.5 * problem.yy + 0.5 * qq - qy
+    null_loss = problem.null_loss if problem.yy > 0.0 else 0.0
     ((grid_name, values),) = grid.items()
     values = values[: l1.size]
     if grid_name == "radii":
         radii = values
-        # At the solution every active column has |z_j'(y - q)| = lambda, so a'X'(y - q) = F - S = lambda ||a||_1.
-        lams = np.divide(qy - qq, l1, out=np.full(l1.size, problem.lambda_max), where=l1 > 0.0)
+        # At the solution every active column has |z_j'(y - q) - mu_j a_j| = lambda, so that a'X'(y - q) = F - S is
+        # lambda ||a||_1 + sum mu_j a_j^2.
+        squares = sp.csc_array((curvatures(problem.cost, 0.0, path.columns) * path.coefs**2, path.columns, path.indptr))
+        lams = np.divide(qy - qq - squares.sum(axis=0), l1, out=np.full(l1.size, problem.lambda_max), where=l1 > 0.0)
         alphas = user_values(problem, "alphas", lams)
     else:
         radii, alphas = user_values(problem, "radii", l1), values
@@ -94,7 +98,7 @@ def assemble(
         scaled_coefs=sp.csc_array((scaled, columns, indptr), shape=shape),
         intercepts=intercepts,
         gaps=path.gaps,
-        r2=(0.5 * problem.yy - loss) / problem.null_loss,
+        r2=(null_loss - loss) / problem.null_loss,
         statuses=path.statuses,
         ending=path.ending,
         counters=counters,

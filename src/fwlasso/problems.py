@@ -56,11 +56,11 @@ class Problems:
         self._route, *others = options.entry.routes
         self._may_change = bool(others)  # from inner products to columns, where points stay open
         self._grams: GramSubsets | None = None
+        self._terms = terms
         if isinstance(data, SummedTable):
             return
-        if terms is not PLAIN:
-            raise ValueError("terms of columns are not supported yet")
-        self._by_columns = partial(build_problem, data.design, data.response, *self._units, weights=data.weights)
+        of_data, weights = (data.design, data.response), data.weights
+        self._by_columns = partial(build_problem, *of_data, *self._units, weights=weights, terms=terms)
         if others:
             columns = data.design.columns
             m, p = shape(columns)
@@ -69,14 +69,16 @@ class Problems:
             asked = m, p, n_stored, options.n_points, options.tolerance
             room = {"memory": physical_memory(), "n_folds": len(masks) + 1}
             self._route = choose_route(*asked, eps=options.reach((m, p)), is_float64=is_float64, **room).name
+        if terms.unpenalized.size and self._route != GRAM:
+            raise ValueError("unpenalized: columns without a penalty are not supported yet by this route")
         if self._route == GRAM:
-            self._grams = GramSubsets(data, masks, *self._units, workers, weights=data.weights)
+            self._grams = GramSubsets(data, masks, *self._units, workers, weights=data.weights, terms=terms)
 
     def whole(self, workers: Workers) -> AnyProblem:
         """Return the problem on all samples, and warn if it has no model but the empty one: X'y = 0."""
         problem: AnyProblem
         if isinstance(self._data, SummedTable):
-            problem = self._data.problem(*self._units)
+            problem = self._data.problem(*self._units, self._terms)
         elif self._grams is None:
             problem = self._by_columns(workers)
         else:

@@ -19,14 +19,14 @@ class Units(NamedTuple):
     """What was done to the numbers of users: all of it exact, but for y_mean.
 
     The solver has z_j = f_j (x_j - o_j - mu_j) and 2^y_power y - y_origin - y_mean, and f_j = 2^x_power unless columns
-    are standardised. Powers are zero for numbers of any ordinary size.
+    are standardised, or divided by factors of their penalties. Powers are zero for numbers of any ordinary size.
     """
 
     x_power: int
     y_power: int
     y_origin: float
     y_mean: float
-    standardized: bool
+    n_ops: int = 0  # roundings in f_j
 
     @property
     def coef_power(self) -> int:
@@ -56,6 +56,7 @@ class Problem(NamedTuple):
     units: Units
     n_samples: int  # of which the weight is not zero
     cost: Cost = Plain()
+    l1_ratio: float = 1.0  # lambda is alpha times the total weight times that
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
+from .._core.costs import Cost, Plain
+from .._core.problem import Units
+from .._core.separable import make_cost
 from .checks import check, check_kind
 from .frames import listed
 
@@ -42,6 +45,41 @@ class Terms(NamedTuple):
     def excluded(self) -> NDArray[np.int64]:
         """The columns that are left out."""
         return np.empty(0, np.int64) if self.factors is None else np.flatnonzero(np.isinf(self.factors))
+
+    @property
+    def divisors(self) -> Vector | None:
+        """What columns are divided by, so that all penalties are alike: v_j, and one where there is no penalty."""
+        return None if self.factors is None else np.where(self.factors > 0.0, self.factors, 1.0)
+
+    @property
+    def n_ops(self) -> int:
+        """How many roundings there are in a factor f_j / v_j: none, or one, and one for the product with it."""
+        divisors = self.divisors
+        return 0 if divisors is None or (np.frexp(divisors[np.isfinite(divisors)])[0] == 0.5).all() else 2
+
+    def cost(self, factors: Vector, units: Units, total: float) -> Cost:
+        """Return the cost of columns z_j = factors_j (x_j - mean_j) in the units of a solver, for a total weight.
+
+        With b_j = 2^-y_power factors_j a_j, a user's penalty on 2^coef_power a_j is mu = 2^(2 x_power) of the user's.
+        """
+        if self is PLAIN:
+            return Plain()
+        slopes: float | Vector = 1.0
+        bent: float | Vector = 1.0
+        if self.factors is not None:
+            v = self.factors
+            slopes = np.where((factors > 0.0) & (v == 0.0), 0.0, 1.0)
+            bent = np.divide(1.0, v, out=np.zeros(v.size), where=v > 0.0)
+        lower, upper = (_within(ends, factors, units.y_power) for ends in (self.lower, self.upper))
+        return make_cost(
+            factors.size,
+            slopes,
+            bent,
+            -np.inf if lower is None else lower,
+            np.inf if upper is None else upper,
+            fixed=float(np.ldexp(total * self.ridge, 2 * units.x_power)),
+            share=float(np.ldexp((1.0 - self.l1_ratio) / self.l1_ratio, units.coef_power)),
+        )
 
     def fingerprint(self) -> dict[str, str]:
         """Return checksums of what was given by column."""
@@ -106,6 +144,17 @@ def as_terms(
             few = f"columns without a penalty have no bounds, {_shown(free, names)} among them"
             raise ValueError(f"{name}: {few}: bound the other columns by name")
     return terms
+
+
+def _within(ends: Vector | None, factors: Vector, y_power: int) -> Vector | None:
+    """Return bounds of coefficients in the units of a solver, of which those of users are never beyond the bounds."""
+    if ends is None:
+        return None
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        given = np.ldexp(ends, y_power)
+        found = np.divide(given, factors, out=given.copy(), where=factors > 0.0)
+        is_beyond = np.abs(found * factors) > np.abs(given)
+        return np.where(is_beyond, np.nextafter(found, 0.0), found)
 
 
 def _ends(lower: Any, upper: Any) -> Iterable[tuple[str, Any, float]]:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from .._core.costs import Plain
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Moments, Vector, gamma
+from .._core.problem import Units
+from ..data.terms import PLAIN, Terms
 from .blocks import Coordinates, Mask
 from .row_sums import RowSums
 
@@ -30,12 +32,23 @@ class Centre(NamedTuple):
     y_mean: float
     factors: Vector  # zero for columns that do not vary
     x_scale: float  # of all columns; one where they are standardised
-    is_standardized: bool
+    is_rounded: bool  # factors are
 
     @property
     def y_scale(self) -> float:
         """What y was multiplied by."""
         return float(self.coordinates.scales[-1])
+
+    @property
+    def units(self) -> Units:
+        """How penalties, radii and coefficients of users follow from those of z_j."""
+        x_power, y_power = (math.frexp(scale)[1] - 1 for scale in (self.x_scale, self.y_scale))
+        return Units(x_power, y_power, float(self.coordinates.shifts[-1]), self.y_mean)
+
+    @property
+    def factors_of_x(self) -> Vector:
+        """The factors f_j of z_j = f_j (x_j - mean_j) with the columns of users."""
+        return self.factors * self.coordinates.scales[1:-1]
 
     def to_user_units(
         self, indptr: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector
@@ -58,7 +71,12 @@ class Centre(NamedTuple):
 
 
 def moments(
-    sums: RowSums, fit_intercept: bool, standardize: bool, constant: Mask | None = None
+    sums: RowSums,
+    fit_intercept: bool,
+    standardize: bool,
+    constant: Mask | None = None,
+    *,
+    terms: Terms = PLAIN,
 ) -> tuple[Moments, Centre]:
     """Return the inner products of the columns that a path is computed on, and what leads back to the user's.
 
@@ -74,6 +92,8 @@ def moments(
       roundings. In d_i d_j C_ij that is gamma_N d_i d_j n_i n_j (1 + r_i / 2 + r_j / 2), r_j = n_j / c_j, up to 4 % and
       some roundings; and 1 + r_i / 2 + r_j / 2 <= 2 a_i a_j with a_j = (1 + r_j) / 2. So norms are d_j n_j a_j, and
       2.1 N + 8 operations. Where gamma_N r_j^2 is not small, nothing is known of the factor: the norm is infinite.
+    - Factors of penalties divide d_j, with up to two roundings of each; so there are four more in d_i d_j C_ij, and two
+      in these products, which powers of two have not.
     """
     rows, diagonal = sums.products[0, 0], sums.products.diagonal()[1:]
     ones_ratio = math.sqrt(sums.norms2[0] / rows)
@@ -95,13 +115,19 @@ def moments(
         x_scale = x_scale if np.isfinite(x_scale) else 1.0
         factors[:-1] = x_scale / scales
         norms[:-1] *= factors[:-1]
+    n_ops += 3 * terms.n_ops
+    if (divisors := terms.divisors) is not None:
+        constant = constant | np.append(np.isinf(divisors), False)
+        divisors = np.where(np.isinf(divisors), 1.0, divisors)
+        factors[:-1] /= divisors
+        norms[:-1] /= divisors
     np.maximum(norms, math.sqrt(rows) * _LEAST_NORM, out=norms)
     factors[constant] = norms[constant] = 0.0
     gram, xty = np.empty((diagonal.size - 1,) * 2), np.empty(diagonal.size - 1)
     yy = _eliminate(sums.products, totals, 1.0 / rows, factors, gram, xty)
     found = Moments(gram, xty, max(yy, 0.0), norms[:-1], float(norms[-1]), n_ops, cost=Plain())
-    means = totals / rows
-    centre = Centre(sums.coordinates, means[:-1], float(means[-1]), factors[:-1], x_scale, standardize)
+    means, is_rounded = totals / rows, standardize or terms.n_ops > 0
+    centre = Centre(sums.coordinates, means[:-1], float(means[-1]), factors[:-1], x_scale, is_rounded)
     return found, centre
 
 

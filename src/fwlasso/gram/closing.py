@@ -89,7 +89,7 @@ def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, w
     n_terms = np.count_nonzero(weights, axis=1).max(initial=0)
     lost = (sizes * (limits + gamma(n_terms + 2.0) * np.abs(corrs))).sum(axis=1)
     reach = sizes @ moments.norms
-    per_reach = 2.1 * gamma(n_terms + 5.0) + (gamma(float(moments.n_ops)) if centre.is_standardized else 0.0)
+    per_reach = 2.1 * gamma(n_terms + 5.0) + (gamma(float(moments.n_ops)) if centre.is_rounded else 0.0)
     errors = per_reach * (moments.y_norm + reach)
     largest = (np.abs(corrs) + limits + errors[:, None] * moments.norms).max(axis=1, initial=0.0)
     own_rounding: Any = np.full(len(weights), gamma(n_terms + 12.0))

@@ -55,10 +55,14 @@ def constant_columns(X: Columns, y: Vector, sums: RowSums, rows: Rows, fit_inter
     return constant
 
 
-def copied_columns(X: Columns, gram: Matrix, rows: Rows) -> Mask:
-    """Tell which columns of X are copies of earlier ones over some rows, with either sign."""
+def copied_columns(X: Columns, gram: Matrix, rows: Rows, divisors: Vector | None = None) -> Mask:
+    """Tell which columns of X are copies of others over some rows, with either sign.
+
+    The one that is left is the first of those that are divided by the least number.
+    """
     copies, seen = np.zeros(len(gram), np.bool_), set()
-    for j in np.flatnonzero(_have_twins(gram)):
+    alike = np.flatnonzero(_have_twins(gram))
+    for j in alike if divisors is None else alike[np.argsort(divisors[alike], kind="stable")]:
         column = _column(X, int(j), rows)
         is_turned = column[np.argmax(column != 0.0)] < 0.0
         mark = hashlib.blake2b(((-column if is_turned else column) + 0.0).tobytes()).digest()  # there is no -0.0 then

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns
+from .._core.costs import Cost, clip, is_plain
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
 from .._core.gram_targets import Targets, claim_at, fraction_inside, gap_at
 from .._core.jit import kernel
@@ -16,6 +17,7 @@ from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.samples import Mask, Samples, Weights, n_samples, rows_there
 from .._core.threads import Workers
+from ..data.terms import PLAIN, Terms
 from ..problem.certificate import altered
 from ..problem.points import NO_COUNTS, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
@@ -38,6 +40,7 @@ class GramProblem(NamedTuple):
     total_weight: float  # the sum of the weights: lambda is so many times alpha
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
     null: NullModel
+    l1_ratio: float = 1.0  # lambda is alpha times the total weight times that
     data: tuple[Columns, Vector, Samples] | None = None  # X and y on these samples, to prove gaps that products cannot
     by_columns: Callable[[Workers], Problem] | None = None  # the same problem on its columns, where points stay open
 
@@ -45,6 +48,11 @@ class GramProblem(NamedTuple):
     def shape(self) -> tuple[int, int]:
         """The number of samples and of features."""
         return self.n_samples, self.moments.xty.size
+
+    @property
+    def cost(self) -> Cost:
+        """What coefficients cost."""
+        return self.moments.cost
 
     @property
     def xty(self) -> Vector:
@@ -75,9 +83,7 @@ class GramProblem(NamedTuple):
     @property
     def units(self) -> Units:
         """How penalties, radii and coefficients of users follow from those here."""
-        centre = self.centre
-        x_power, y_power = (math.frexp(scale)[1] - 1 for scale in (centre.x_scale, centre.y_scale))
-        return Units(x_power, y_power, float(centre.coordinates.shifts[-1]), centre.y_mean, centre.is_standardized)
+        return self.centre.units
 
     def to_user_units(
         self, indptr: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector
@@ -108,15 +114,25 @@ def gram_problem(
     *,
     fit_intercept: bool,
     standardize: bool,
+    terms: Terms = PLAIN,
 ) -> GramProblem:
     """Return the problem on all samples or on those that are kept, given the sums over these."""
     rows = rows_there(samples, kept)
     total = math.fsum(samples.values[rows]) if isinstance(samples, Weights) else float(rows.size)
     constant = constant_columns(X, y, sums, rows, fit_intercept)
-    found, centre = moments(sums, fit_intercept, standardize, constant)
-    copies = copied_columns(X, found.gram, rows)
-    data = (X, y, samples) if rows.size == n_samples(samples) else None
-    return GramProblem(found, centre, rows.size, total, copies, null=null_model(found), data=data)
+    found, centre = moments(sums, fit_intercept, standardize, constant, terms=terms)
+    problem = with_terms(found, centre, rows.size, total, terms)
+    if is_plain(problem.moments.cost):  # with a ridge copies share a coefficient, with bounds they add up
+        problem = problem._replace(copies=copied_columns(X, found.gram, rows, terms.divisors))
+    return problem._replace(data=(X, y, samples)) if rows.size == n_samples(samples) else problem
+
+
+def with_terms(found: Moments, centre: Centre, n_samples: int, total_weight: float, terms: Terms) -> GramProblem:
+    """Return the problem of these moments, with what columns cost."""
+    found = found._replace(cost=terms.cost(centre.factors_of_x, centre.units, total_weight))
+    no_copies = np.zeros(found.xty.size, np.bool_)
+    null = null_model(found)
+    return GramProblem(found, centre, n_samples, total_weight, no_copies, null, l1_ratio=terms.l1_ratio)
 
 
 def solve_on_gram(
@@ -136,7 +152,7 @@ def solve_on_gram(
     found, n_points = problem.moments, len(penalties)
     targets = targets_of(penalties, found, goal)
     if start is not None and n_points == 1:
-        kept = _at(problem, targets, *start)
+        kept = _at(problem, targets, start[0], clip(found.cost, *start))
         if kept.gap <= goal:
             return solved_path([kept])
 

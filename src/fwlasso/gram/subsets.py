@@ -11,6 +11,7 @@ from .._core.moments import Vector
 from .._core.samples import as_samples
 from .._core.threads import Workers
 from ..data.inputs import Data
+from ..data.terms import PLAIN, Terms
 from .blocks import Mask
 from .centring import Centre
 from .folds import held_out_errors, total_sums, training_sums
@@ -38,11 +39,12 @@ class GramSubsets:
         workers: Workers,
         *,
         weights: NDArray[Any] | None = None,
+        terms: Terms = PLAIN,
     ) -> None:
         X, y = data.design.columns, data.response
         self._X, self._y, self._masks = X, y, masks
         self._samples = as_samples(y.size, weights)
-        self._fit_intercept, self._standardize = fit_intercept, standardize
+        self._fit_intercept, self._standardize, self._terms = fit_intercept, standardize, terms
         self._workers = workers
         self._centres: dict[int, Centre] = {}
         self._left_out: dict[int, RowSums | None] = {}
@@ -71,7 +73,7 @@ class GramSubsets:
 
     def _problem(self, sums: RowSums, kept: Mask | None) -> GramProblem:
         units = {"fit_intercept": self._fit_intercept, "standardize": self._standardize}
-        return gram_problem(sums, self._X, self._y, self._samples, kept, **units)
+        return gram_problem(sums, self._X, self._y, self._samples, kept, **units, terms=self._terms)
 
     def squared_errors(self, k: int, scaled_coefs: sp.csc_array) -> Vector | None:
         """Return mean squared errors of models on rows that a mask leaves out; None if the data tell them better."""

@@ -3,12 +3,10 @@
 import hashlib
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
-
-from .._core.moments import null_model
 from ..data.table import described
+from ..data.terms import PLAIN, Terms
 from .centring import moments
-from .problem import GramProblem
+from .problem import GramProblem, with_terms
 from .row_sums import RowSums
 
 
@@ -68,13 +66,12 @@ class SummedTable(NamedTuple):
             **{k: str(v) for k, v in self.origin.items()},
         }
 
-    def problem(self, fit_intercept: bool, standardize: bool) -> GramProblem:
+    def problem(self, fit_intercept: bool, standardize: bool, terms: Terms = PLAIN) -> GramProblem:
         """Return the least-squares problem."""
         if not fit_intercept and self.sums.coordinates.shifts.any():
             raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
-        found, centre = moments(self.sums, fit_intercept, standardize)
-        no_copies = np.zeros(self.shape[1], np.bool_)
-        return GramProblem(found, centre, self.sums.n_rows, self.sums.total_weight, no_copies, null_model(found))
+        found, centre = moments(self.sums, fit_intercept, standardize, terms=terms)
+        return with_terms(found, centre, self.sums.n_rows, self.sums.total_weight, terms)
 
     def as_design(self) -> NoReturn:
         """Refuse what needs rows."""

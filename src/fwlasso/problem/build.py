@@ -32,6 +32,7 @@ from .._core.threads import Workers, even_cuts
 from .._core.weighted import weight_of_others, weighted
 from ..data.design import Design
 from ..data.frames import columns_named, not_finite
+from ..data.terms import PLAIN, Terms
 
 # Columns whose mean is so many times larger than their spread are counted from a number of theirs, not from zero.
 _FAR = 30.0
@@ -51,18 +52,19 @@ def build_problem(
     kept: Mask | None = None,
     *,
     weights: NDArray[Any] | None = None,
+    terms: Terms = PLAIN,
 ) -> Problem:
     """Read all columns once and return the problem, on all samples or those that are kept, alike or with weights.
 
     A weight of zero leaves a sample out, and whole numbers are repetitions: lambda is alpha times the sum of weights.
     `fit_intercept` centres the columns and y. `standardize` scales every column to a mean square of one (about
-    its mean with an intercept, about zero without), so that z_j'z_j = m. Constant columns become zero columns: those
-    whose largest number is their smallest.
+    its mean with an intercept, about zero without), so that z_j'z_j = m; then columns are divided by the factors of
+    their penalties. Constant columns become zero columns: those whose largest number is their smallest.
     """
     columns = weighted(design.columns, as_samples(design.n_samples, weights, kept))
     m, p = shape(columns)
     total = total_weight(samples(columns))
-    response, y_size, units = _as_centred(y, weight_vector(samples(columns)), fit_intercept, standardize)
+    response, y_size, units = _as_centred(y, weight_vector(samples(columns)), fit_intercept)
     means, norms, xty = np.empty(p), np.empty(p), np.empty(p)
     workers.sweep(
         lambda lo, hi: _summarize(columns, np.arange(lo, hi), response, means, norms, xty), column_chunks(columns)
@@ -77,26 +79,30 @@ def build_problem(
     if ((norms > 0.0) & (norms < _LEAST_NORM)).any():
         which = columns_named(design.feature_names, (norms > 0.0) & (norms < _LEAST_NORM))
         raise ValueError(f"X varies by less than {_LEAST_NORM:g}, too little to compute with in float64, in {which}")
-    largest = float(norms.max(initial=0.0))
+    divisors = terms.divisors
+    largest = float((norms if divisors is None else norms / divisors).max(initial=0.0))
     if largest > 0.0 and not (standardize or _USUAL_X[0] < largest < _USUAL_X[1]):
         units = units._replace(x_power=-math.frexp(largest)[1])
     X: Columns = columns
     norms2 = norms  # in the same memory
-    if fit_intercept or standardize or units.x_power != 0:
-        factors = np.empty(p)
+    if fit_intercept or standardize or units.x_power != 0 or divisors is not None:
+        factors = np.ones(p) if divisors is None else divisors
         largest = _standardize(total, response[-1], standardize, 2.0**units.x_power, means, norms2, xty, factors)
         X = Standardized(columns, read_only(means), read_only(factors))
     else:
         norms2 *= norms2
     response, xty, norms2 = map(read_only, (response, xty, norms2))
     yy = inner(samples(columns), response, response)
+    units = units._replace(n_ops=(m if standardize else 0) + terms.n_ops)
+    cost = terms.cost(X.factors if isinstance(X, Standardized) else np.broadcast_to(1.0, p), units, total)
     return Problem(
         X, response, xty, norms2, yy,
-        centred=bool(fit_intercept), largest=largest, y_size=y_size, units=units, n_samples=m,
+        centred=bool(fit_intercept), largest=largest, y_size=y_size, units=units, n_samples=m, cost=cost,
+        l1_ratio=terms.l1_ratio,
     )  # fmt: skip
 
 
-def _as_centred(y: Vector, weights: Vector, fit_intercept: bool, standardize: bool) -> tuple[Vector, float, Units]:
+def _as_centred(y: Vector, weights: Vector, fit_intercept: bool) -> tuple[Vector, float, Units]:
     """Return y as the solver has it, its size before it was centred, and the units.
 
     It is counted from the number of its own that is closest to its mean: what is constant is zero then.
@@ -112,7 +118,7 @@ def _as_centred(y: Vector, weights: Vector, fit_intercept: bool, standardize: bo
     given = given - origin
     mean = float(np.sum(own * given) / total) if fit_intercept else 0.0
     response = sample_vector(np.where(is_in, weights * (y - origin - mean), 0.0))
-    return response, math.sqrt(np.sum(own * given**2)), Units(0, power, origin, mean, bool(standardize))
+    return response, math.sqrt(np.sum(own * given**2)), Units(0, power, origin, mean)
 
 
 def _counted_from_near(
@@ -211,15 +217,15 @@ def _find_origins(
 def _standardize(
     m: float, y_sum: float, unit: bool, scale: float, means: Vector, norms: Vector, xty: Vector, factors: Vector
 ) -> float:
-    """Fill f_j of z_j = f_j (x_j - mu_j 1), turn x_j'y into z_j'y and norms of x_j into squared norms of z_j.
+    """Divide f_j of z_j = f_j (x_j - mu_j 1) by the factors; turn x_j'y into z_j'y, norms of x_j into z_j'z_j.
 
-    Return the largest f_j ||x_j||. Constant columns have f_j = 0.
+    Return the largest f_j ||x_j||. Constant columns, and those of an infinite factor, have f_j = 0.
     """
     largest2 = 0.0
     for j in range(means.size):
         factor = 0.0
         if norms[j] > 0.0:
-            factor = np.sqrt(m) / norms[j] if unit else scale
+            factor = (np.sqrt(m) / norms[j] if unit else scale) / factors[j]
         factors[j] = factor
         xty[j] = factor * (xty[j] - means[j] * y_sum)
         norms[j] = (factor * norms[j]) ** 2

@@ -93,7 +93,7 @@ def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, ma
         l1, size = float(np.add.reduce(magnitudes)), float(sizes @ magnitudes)
     r_size = math.sqrt(rr) * (1.0 + 1e-8)
     n_more = n_roundings(own)
-    n_ops = coefs.size + 12 + n_more + (m if problem.units.standardized else 0)
+    n_ops = coefs.size + 12 + n_more + problem.units.n_ops
     error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8 + n_more) * r_size
     return Evidence(rr, yr, l1, error, r_size, max_corr)
 

@@ -34,6 +34,10 @@ class Scaled(Protocol):
         """The sum of the weights of the samples."""
 
     @property
+    def l1_ratio(self) -> float:
+        """Lambda is alpha times the total weight times that."""
+
+    @property
     def null_loss(self) -> float:
         """1/2 ||y||^2, the loss of the model without features."""
 
@@ -84,7 +88,7 @@ def as_grid(values: Any, name: str) -> int | Vector:
 
 
 def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
-    """Return penalties lambda = m alpha, m the total weight; automatic ones go from lambda_max to eps lambda_max.
+    """Return lambda = m alpha l1_ratio, m the total weight; automatic ones go from lambda_max to eps lambda_max.
 
     What is not a normal number in the units of the solver is zero: see `n_vanished`.
     """
@@ -92,7 +96,9 @@ def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
         values = log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
     else:
         digits, powers = np.frexp(alphas)  # m alpha may be beyond float64, where lambda in the solver's units is not
-        values = _in_solver_units(problem.total_weight * digits, powers + problem.units.penalty_power)
+        values = _in_solver_units(
+            problem.total_weight * problem.l1_ratio * digits, powers + problem.units.penalty_power
+        )
     return np.where(values < _LEAST_PENALTY, 0.0, values)
 
 
@@ -131,7 +137,7 @@ def _in_solver_units(values: Vector, power: int | NDArray[np.int32]) -> Vector:
 def user_values(problem: Scaled, grid_name: str, values: Vector) -> Vector:
     """Return alphas or radii as users have them, given penalties lambda or radii as the solver has them."""
     if grid_name == "alphas":
-        return in_user_units(values / problem.total_weight, -problem.units.penalty_power)
+        return in_user_units(values / (problem.total_weight * problem.l1_ratio), -problem.units.penalty_power)
     return in_user_units(values, problem.units.coef_power)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .._core.costs import has_ridge
 from .._core.notices import warn_of_doubt
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
@@ -37,12 +38,12 @@ class Certified:
         self, problem: AnyProblem, penalties: Sequence[Penalty], start: Guess | None, workers: Workers, tell: Tell
     ) -> SolvedPath:
         """Solve points from sparse to dense."""
-        goal = self._tol * 0.5 * problem.yy
+        goal = self._tol * problem.null_loss
         if isinstance(problem, Problem):
             return self._solve_on_columns(problem, penalties, goal, start, workers, tell)
         found = solve_on_gram(problem, penalties, goal, self._max_iter, workers, tell=tell, start=start)
         is_open = [status in (Status.STALLED, Status.PRECISION) for status in found.statuses]
-        if penalties[-1] == L1(0.0):  # least squares has no gap to reach
+        if penalties[-1] == L1(0.0) and not has_ridge(problem.cost):  # least squares has no gap to reach
             is_open = is_open[: penalties.index(L1(0.0))]
         if found.ending is not None or problem.by_columns is None or True not in is_open:
             return found
