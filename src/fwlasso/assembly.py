@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._core.columns import Vector
-from ._core.costs import curvatures
+from ._core.costs import curvatures, has_ridge
 from ._core.iterate import at
 from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
@@ -80,8 +80,8 @@ def assemble(
         radii = values
         # At the solution every active column has |z_j'(y - q) - mu_j a_j| = lambda, so that a'X'(y - q) = F - S is
         # lambda ||a||_1 + sum mu_j a_j^2.
-        squares = sp.csc_array((curvatures(problem.cost, 0.0, path.columns) * path.coefs**2, path.columns, path.indptr))
-        lams = np.divide(qy - qq - squares.sum(axis=0), l1, out=np.full(l1.size, problem.lambda_max), where=l1 > 0.0)
+        fitted = qy - qq - (_ridge_squares(problem, path) if has_ridge(problem.cost) else 0.0)
+        lams = np.divide(fitted, l1, out=np.full(l1.size, problem.lambda_max), where=l1 > 0.0)
         alphas = user_values(problem, "alphas", lams)
     else:
         radii, alphas = user_values(problem, "radii", l1), values
@@ -107,6 +107,13 @@ def assemble(
         variants={} if own is None else own.facts_of(active),
         means={} if data.means is None else {j: float(data.means[j]) for j in active},
     )
+
+
+def _ridge_squares(problem: AnyProblem, path: SolvedPath) -> Vector:
+    """Return sum mu_j a_j^2 of every point."""
+    squares = curvatures(problem.cost, 0.0, path.columns) * path.coefs**2
+    by_point = sp.csc_array((squares, path.columns, path.indptr), shape=(problem.shape[1], path.n_points))
+    return np.asarray(by_point.sum(axis=0))
 
 
 def count(
