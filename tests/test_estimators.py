@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError, UnsetMetadataPassedError
 from sklearn.linear_model import Lasso as ReferenceLasso
 from sklearn.linear_model import LassoCV as ReferenceLassoCV
 from sklearn.linear_model import LinearRegression
 from sklearn.linear_model import lasso_path as reference_path
-from sklearn.metrics import make_scorer, mean_squared_error
+from sklearn.metrics import make_scorer, mean_squared_error, r2_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,15 +23,29 @@ from fwlasso.datasets import Table
 
 # Some of the data of the checks are sorted by their response, and `LassoCV` says so.
 SORTED = pytest.mark.filterwarnings("ignore:Neighbouring responses are very similar")
+# Some are noise, where the best model of a path may be the last one.
+NOISE = pytest.mark.filterwarnings("ignore:The .* is best at the last point")
+# Some checks set `alpha` wherever there is one.
+BOTH = pytest.mark.filterwarnings("ignore:alpha=.* has no effect, as radius=")
+CHECKED = [Lasso(), Lasso(radius=50.0, warm_start=True), LassoCV(cv=3), LassoCV(rule="bic")]
+
+
+def fails(estimator):
+    """Checks of weights set `cv`, and a criterion refuses folds."""
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(names, "cv is set") if getattr(estimator, "rule", "min") == "bic" else {}
 
 
 @SORTED
-@parametrize_with_checks([Lasso(), Lasso(radius=50.0, warm_start=True), LassoCV(cv=3), LassoCV(rule="bic")])
+@NOISE
+@BOTH
+@parametrize_with_checks(CHECKED, expected_failed_checks=fails)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @SORTED
+@NOISE
 @parametrize_with_checks([Lasso(), LassoCV(cv=3)])
 def test_scikit_learn_checks_with_metadata_routing(estimator, check):
     with config_context(enable_metadata_routing=True):
@@ -56,10 +70,11 @@ def test_it_is_scikit_learns_lasso(alpha, wrap, data):
 
 
 def test_a_radius_bounds_the_l1_norm_in_place_of_alpha(data):
-    models = [Lasso(alpha, radius=3.0, random_state=0).fit(*data) for alpha in (1.0, 0.01)]
-    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
-    assert np.abs(models[0].coef_).sum() <= 3.0 * (1 + 1e-12)
-    assert models[0].relative_gap_ <= 1e-4
+    model = Lasso(radius=3.0).fit(*data)
+    assert np.abs(model.coef_).sum() <= 3.0 * (1 + 1e-12)
+    assert model.relative_gap_ <= 1e-4
+    with pytest.warns(UserWarning, match=r"alpha=0\.01 has no effect, as radius=3\.0 is given"):
+        np.testing.assert_array_equal(Lasso(0.01, radius=3.0).fit(*data).coef_, model.coef_)
 
 
 # Options are refused in test_options.py.
@@ -106,32 +121,67 @@ def test_a_pipeline_is_scored_with_metadata_routing(data):
         assert len(grouped[-1].fold_paths_) == 3
 
 
-@pytest.mark.parametrize("model", [Lasso(0.1), LassoCV(cv=2, alphas=5)])
+WEIGHED = [
+    (Lasso(0.1, tol=1e-12), ReferenceLasso(0.1)),
+    (LassoCV(cv=3, tol=1e-10), ReferenceLassoCV(cv=3, max_iter=100_000)),
+]
+
+
+@pytest.mark.parametrize(("model", "reference"), WEIGHED, ids=lambda it: type(it).__name__)
 @pytest.mark.parametrize("routing", [False, True])
-def test_weights_are_refused_by_name(model, routing, data):
+def test_weights_are_those_of_scikit_learn(model, reference, routing, data, rng):
+    X, y = data
+    w, offset = rng.integers(0, 4, 60) * 0.7, X[:, 5]
     with config_context(enable_metadata_routing=routing):
-        scorer = make_scorer(mean_squared_error).set_score_request(sample_weight=True) if routing else None
-        model = clone(model).set_params(**({"scoring": scorer} if isinstance(model, LassoCV) else {}))
-        coef = model.fit(*data, sample_weight=None).coef_
-        np.testing.assert_array_equal(clone(model).fit(*data).coef_, coef)
-        with pytest.raises(ValueError, match="sample_weight: weighted samples are not supported"):
-            model.fit(*data, sample_weight=np.ones(60))
+        plain = clone(model).fit(X, y).coef_
+        for same in (None, 1.0, 3, np.ones(60)):
+            np.testing.assert_array_equal(clone(model).fit(X, y, same).coef_, plain)
+        found = clone(model).fit(X, y, w, offset=offset)
+        other = clone(reference).set_params(tol=1e-10).fit(X, y - offset, w)
+        np.testing.assert_allclose(found.coef_, other.coef_, atol=1e-5)
+        assert getattr(found, "alpha_", 0.1) == pytest.approx(getattr(other, "alpha_", 0.1), rel=1e-9)
+        np.testing.assert_allclose(found.predict(X, offset=offset), other.predict(X) + offset, atol=1e-4)
+        r2 = r2_score(y, other.predict(X) + offset, sample_weight=w)
+        assert found.score(X, y, w, offset=offset) == pytest.approx(r2, abs=1e-6)
+        for ask in (lambda: found.predict(X), lambda: found.score(X, y), lambda: found.predict(X[:3], offset=offset)):
+            with pytest.raises(ValueError, match="offset"):
+                ask()
+        with pytest.raises(ValueError, match="offset: the model was fitted without an offset"):
+            clone(model).fit(X, y).predict(X, offset=offset)
         with pytest.raises((TypeError, ValueError), match="weights"):
-            model.fit(*data, weights=None)
+            model.fit(X, y, weights=None)
+        for bad in (w[1:], -w, 0.0 * w, np.where(w > 0, w, np.nan)):
+            with pytest.raises(ValueError, match="sample_weight"):
+                clone(model).fit(X, y, bad)
+
+
+def test_weights_reach_a_scorer_that_asks_for_them(data, rng):
+    X, y = data
+    w, asked = rng.random(60), {"cv": 3, "alphas": 10}
+    scorer = make_scorer(mean_squared_error, greater_is_better=False)
+    weighted = LassoCV(scoring=scorer, **asked).fit(X, y, w).choice_.fold_scores
+    np.testing.assert_allclose(-weighted, LassoCV(**asked).fit(X, y, w).mse_path_, rtol=1e-9)
+    with config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            LassoCV(scoring=scorer, **asked).fit(X, y, w)
+        found = LassoCV(scoring=scorer.set_score_request(sample_weight=True), **asked).fit(X, y, w)
+        np.testing.assert_array_equal(found.choice_.fold_scores, weighted)
+        without = LassoCV(scoring=scorer.set_score_request(sample_weight=False), **asked).fit(X, y, w)
+        assert not np.allclose(without.choice_.fold_scores, weighted)
+        np.testing.assert_array_equal(without.path_.coefs.data, found.path_.coefs.data)
 
 
 @pytest.mark.parametrize("model", [Lasso(0.1), LassoCV(cv=2, alphas=5)])
-def test_weights_may_be_for_other_steps_of_a_pipeline(model, data):
+def test_weights_are_for_the_steps_of_a_pipeline_that_ask(model, data):
     with config_context(enable_metadata_routing=True):
         scaler = StandardScaler().set_fit_request(sample_weight=True)
         weights = np.arange(60.0)
-        weighted = make_pipeline(scaler, clone(model).set_fit_request(sample_weight=False))
-        weighted.fit(*data, sample_weight=weights)
         scaled = StandardScaler().fit_transform(data[0], sample_weight=weights)
-        np.testing.assert_array_equal(weighted[-1].coef_, clone(model).fit(scaled, data[1]).coef_)
-        refused = make_pipeline(scaler, clone(model).set_fit_request(sample_weight=True))
-        with pytest.raises(ValueError, match="sample_weight: weighted samples are not supported"):
-            refused.fit(*data, sample_weight=weights)
+        for asks in (False, True):
+            pipeline = make_pipeline(scaler, clone(model).set_fit_request(sample_weight=asks))
+            pipeline.fit(*data, sample_weight=weights)
+            alone = clone(model).fit(scaled, data[1], weights if asks else None)
+            np.testing.assert_array_equal(pipeline[-1].coef_, alone.coef_)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(Lasso, ReferenceLasso), (LassoCV, ReferenceLassoCV)])

@@ -239,7 +239,7 @@ def test_an_interrupt_of_an_estimator_is_raised(model, monkeypatch):
 def test_an_interrupt_of_one_fold_is_raised(monkeypatch):
     found = lasso_cv(X, Y, alphas=5, cv=2)
     folds = (found.fold_paths[0], replace(found.fold_paths[1], ending=Status.INTERRUPTED))
-    monkeypatch.setattr("fwlasso.estimators.cross_validate", lambda *_: replace(found, fold_paths=folds))
+    monkeypatch.setattr("fwlasso.estimators.chosen.cross_validate", lambda *_, **__: replace(found, fold_paths=folds))
     with pytest.raises(KeyboardInterrupt):
         LassoCV(cv=2, alphas=5).fit(X, Y)
 

@@ -31,7 +31,7 @@ from .options import Options, draws_columns
 from .problem.grid import null_objective, radius_excess, user_values
 from .problem.points import zero_path
 from .problem.route import GRAM
-from .problems import Mask, Problems, as_summed, find_grid
+from .problems import Part, Problems, as_summed, find_grid
 from .result import LassoPath
 from .solvers.levels import draw_facts
 from .status import Status
@@ -214,7 +214,7 @@ class Context(NamedTuple):
     run: Checkpoint | None = None
     files: MappedFiles = MappedFiles()
 
-    def begin(self, masks: Sequence[Mask] = ()) -> "list[Context]":
+    def begin(self, masks: Sequence[Part] = ()) -> "list[Context]":
         """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
         options = self.options
         seed = int(check_random_state(options.random_state).randint(np.iinfo(np.int32).max))
@@ -235,9 +235,10 @@ class Context(NamedTuple):
         return contexts
 
 
-def _describe(kept: Mask) -> str:
+def _describe(kept: Part) -> str:
     """Return what tells a part of the samples from others."""
-    return f"{np.count_nonzero(kept)} of {kept.size}, {zlib.crc32(np.packbits(kept).data):08x}"
+    bits = np.packbits(kept) if kept.dtype == np.bool_ else kept
+    return f"{np.count_nonzero(kept)} of {kept.size}, {zlib.crc32(bits.data):08x}"
 
 
 @contextmanager

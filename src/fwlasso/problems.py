@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from .solvers.protocol import SolverSettings
 from .status import Status
 
 Mask = NDArray[np.bool_]
+Part: TypeAlias = NDArray[Any]  # the samples of a path: a mask, or how often each is taken
 
 # Rounds to find the end of an automatic grid of radii in.
 _RADIUS_ROUNDS = 1000
@@ -46,7 +47,7 @@ class Problems:
         data: Data | SummedTable,
         options: Options,
         workers: Workers,
-        masks: Sequence[Mask] = (),
+        masks: Sequence[Part] = (),
         *,
         terms: Terms = PLAIN,
     ) -> None:
@@ -108,7 +109,7 @@ class Problems:
         """Return mean squared errors on the samples that a mask leaves out, if inner products tell them well enough."""
         return None if self._grams is None else self._grams.squared_errors(number, path.scaled_coefs)
 
-    def _with_columns(self, problem: GramProblem, kept: Mask | None) -> GramProblem:
+    def _with_columns(self, problem: GramProblem, kept: Part | None) -> GramProblem:
         """Return a problem that can be turned into one on its columns, if it may."""
         return problem._replace(by_columns=partial(self._by_columns, kept=kept)) if self._may_change else problem
 

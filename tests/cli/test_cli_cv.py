@@ -49,7 +49,7 @@ def test_cv_keeps_path_choice_model_and_report(run, asked):
 
 def test_cv_with_held_out_data(run, asked):
     call("cv", "table.csv", "--alphas", 5, "--quiet", "--validation", "test.csv")
-    held_out_x, held_out_y = asked["validation"]
+    held_out_x, held_out_y, *_ = asked["validation"]
     np.testing.assert_array_equal(held_out_x, X)
     np.testing.assert_array_equal(held_out_y, Y + 0.25)
     call("cv", "table.csv", "--alphas", 5, "--quiet", "--validation", 0.25)

@@ -71,15 +71,6 @@ def test_other_samples_validate(rng):
     assert found.fold_paths == ()
 
 
-@pytest.mark.parametrize("rows", [np.r_[:40, 3], [0, 1, 2, 3, -60]])
-def test_repeated_rows_to_fit_are_refused(rows, rng):
-    X, y = dense_problem(rng)
-    splits = [(np.arange(40), np.arange(40, 60)), (rows, np.arange(40, 60))]
-    for fit in (lambda: lasso_cv(X, y, cv=splits), lambda: LassoCV(cv=splits).fit(X, y)):
-        with pytest.raises(ValueError, match="cv: fold 2 has repeated rows to fit"):
-            fit()
-
-
 def test_repeated_rows_that_are_held_out_count_as_often(rng):
     X, y = dense_problem(rng)
     train, test = np.arange(40), np.r_[40:60, 41, 41, -1]

@@ -18,7 +18,7 @@ def test_frequencies_are_those_of_the_subsamples(data):
     X, y = data
     found = stability_selection(X, y, n_subsamples=7, alphas=12, eps=0.1, random_state=4, tol=1e-8)
     counts, n_selected = 0, []
-    for mask in _subsamples(60, 7, 0.5, 4):
+    for mask in _subsamples(np.ones(60, bool), 7, 0.5, 4):
         path = lasso_path(X[mask], y[mask], alphas=found.path.alphas, tol=1e-8)
         active = path.coefs.toarray() != 0
         counts = counts + active
@@ -40,7 +40,7 @@ def test_features_that_matter_are_selected_most_often(data):
 
 @pytest.mark.parametrize("fraction", [0.5, 0.3, 0.8])
 def test_subsamples_are_of_one_size_and_pairs_are_disjoint(fraction):
-    masks = _subsamples(41, 6, fraction, 0)
+    masks = _subsamples(np.ones(41, bool), 6, fraction, 0)
     assert {int(mask.sum()) for mask in masks} == {int(fraction * 41)}
     assert len({mask.tobytes() for mask in masks}) == 6
     if fraction <= 0.5:

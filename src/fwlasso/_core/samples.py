@@ -55,8 +55,10 @@ class Weights(NamedTuple):
 Samples: TypeAlias = Unweighted | Subset | Weights
 
 
-def as_samples(n: int, weights: NDArray[Any] | None, kept: Mask | None = None) -> Samples:
+def as_samples(n: int, weights: NDArray[Any] | None, kept: NDArray[Any] | None = None) -> Samples:
     """Return n samples: with weights, a part of them, or both; equal weights of one are none.
+
+    A part is a mask, or tells how often each sample is taken.
 
     Weights may be scaled: only their ratios matter to alphas and relative gaps.
     """
@@ -65,7 +67,7 @@ def as_samples(n: int, weights: NDArray[Any] | None, kept: Mask | None = None) -
     values = np.ones(n) if weights is None else np.asarray(weights, np.float64)
     if values.shape != (n,) or not np.isfinite(values).all() or (values < 0.0).any():
         raise ValueError(f"weights must be {n} finite numbers >= 0, one for every sample")
-    values = values.copy() if kept is None else np.where(kept, values, 0.0)
+    values = values.copy() if kept is None else values * kept
     largest = float(values.max(initial=0.0))
     if largest == 0.0:
         raise ValueError(_NONE_LEFT)

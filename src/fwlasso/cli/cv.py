@@ -109,7 +109,10 @@ def cv(
         options = at_places(options, data.first_index)
     held_out: Any = None
     if validation is not None:
-        held_out = _share(validation) or read_validation(Path(validation), data, source, detail)[:2]
+        held_out = _share(validation)
+        if held_out is None:
+            rows = read_validation(Path(validation), data, source, detail)
+            held_out = rows.X, rows.y, rows.sample_weight, rows.offset
     selection = SelectionOptions(
         cv=folds.split(data.y, options.random_state), rule=rule, relax=relax, validation=held_out
     )

@@ -90,12 +90,17 @@ def as_response(y: Any, n_samples: int) -> Vector:
     return np.asarray(response)
 
 
+def count_alike(weights: Any) -> bool:
+    """Tell whether these are no weights of single samples: None, or one number for all."""
+    return weights is None or isinstance(weights, Real) or getattr(weights, "ndim", 1) == 0
+
+
 def as_weights(weights: Any, n_samples: int) -> Vector | None:
     """Return sample weights, or raise a ValueError; None for a number, since all samples count alike then.
 
     A weight that is nothing beside the largest is zero.
     """
-    if np.ndim(weights) == 0:
+    if count_alike(weights):
         is_number = isinstance(weights, Real) and 0.0 < float(weights) < np.inf
         check("sample_weight", weights, is_number, "numbers >= 0, one a sample")
         return None

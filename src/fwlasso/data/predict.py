@@ -42,17 +42,24 @@ def predict(X: Any, model: Linear, offset: Any = None) -> NDArray[np.float64]:
     container.
     """
     container = as_container(X)
-    if offset is not None and not model.has_offset:
-        raise ValueError("offset: the model was fitted without an offset")
-    if model.has_offset:
-        offset = getattr(container, "offset", None) if offset is None else offset
-        if offset is None:
-            raise ValueError("offset: the model was fitted with an offset: give that of the rows of X")
-    predicted = _predict(X if container is None else container, model)
+    X = X if container is None else container
+    offset = offset_of(X, offset, has_offset=model.has_offset)
+    predicted = _predict(X, model)
     if offset is not None:
         known = as_offset(offset, len(predicted))
         predicted = predicted + (known if predicted.ndim == 1 else known[:, np.newaxis])
     return predicted
+
+
+def offset_of(X: Any, offset: Any, *, has_offset: bool) -> Any:
+    """Return the offset of rows, by default that of their container; a ValueError if a model has none, or needs it."""
+    if offset is not None and not has_offset:
+        raise ValueError("offset: the model was fitted without an offset")
+    if has_offset and offset is None:
+        offset = getattr(as_container(X), "offset", None)
+        if offset is None:
+            raise ValueError("offset: the model was fitted with an offset: give that of the rows of X")
+    return offset
 
 
 def _predict(X: Any, model: Linear) -> NDArray[np.float64]:

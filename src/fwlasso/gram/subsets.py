@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.moments import Vector
-from .._core.samples import as_samples
+from .._core.samples import Samples, as_samples
 from .._core.threads import Workers
 from ..data.inputs import Data
 from ..data.terms import PLAIN, Terms
@@ -27,13 +27,14 @@ class GramSubsets:
     """The problem on all rows and those on some masks, in the same coordinates.
 
     Where no row is left out by two masks, as in cross-validation, one pass makes the sums of all of them, and those of
-    a mask are what the rows left out leave of the total. Otherwise every mask that leaves out any row has its own pass.
+    a mask are what the rows left out leave of the total. Otherwise every mask that leaves out any row has its own pass,
+    and so have arrays of numbers, which tell how often rows are taken.
     """
 
     def __init__(
         self,
         data: Data,
-        masks: Sequence[Mask],
+        masks: Sequence[NDArray[Any]],
         fit_intercept: bool,
         standardize: bool,
         workers: Workers,
@@ -43,7 +44,7 @@ class GramSubsets:
     ) -> None:
         X, y = data.design.columns, data.response
         self._X, self._y, self._masks = X, y, masks
-        self._samples = as_samples(y.size, weights)
+        self._weights, self._samples = weights, as_samples(y.size, weights)
         self._fit_intercept, self._standardize, self._terms = fit_intercept, standardize, terms
         self._workers = workers
         self._centres: dict[int, Centre] = {}
@@ -60,6 +61,8 @@ class GramSubsets:
         """Return the problem on the rows of a mask."""
         if self._are_folds:
             kept, left_out = training_sums(self._folds, self._total, k), self._folds[k]
+        elif self._masks[k].dtype != np.bool_:
+            return self._repeated(k)
         elif self._masks[k].all():
             kept, left_out = self._total, None
         else:
@@ -71,22 +74,32 @@ class GramSubsets:
         self._centres[k], self._left_out[k] = problem.centre, left_out
         return problem
 
-    def _problem(self, sums: RowSums, kept: Mask | None) -> GramProblem:
+    def _repeated(self, k: int) -> GramProblem:
+        """Return the problem on rows some of which are taken more than once: their weights are multiplied."""
+        samples = as_samples(self._y.size, self._weights, self._masks[k])
+        (sums,) = row_sums(self._X, self._y, self._fit_intercept, self._workers, samples=samples)
+        self._left_out[k] = None
+        return self._problem(sums, None, samples)
+
+    def _problem(self, sums: RowSums, kept: Mask | None, samples: Samples | None = None) -> GramProblem:
         units = {"fit_intercept": self._fit_intercept, "standardize": self._standardize}
-        return gram_problem(sums, self._X, self._y, self._samples, kept, **units, terms=self._terms)
+        return gram_problem(sums, self._X, self._y, samples or self._samples, kept, **units, terms=self._terms)
 
     def squared_errors(self, k: int, scaled_coefs: sp.csc_array) -> Vector | None:
         """Return mean squared errors of models on rows that a mask leaves out; None if the data tell them better."""
-        centre, left_out = self._centres[k], self._left_out[k]
+        left_out = self._left_out[k]
         if left_out is None or left_out.n_rows * scaled_coefs.shape[0] * scaled_coefs.shape[1] < _FEW_PRODUCTS:
             return None
+        centre = self._centres[k]
         weights = np.ascontiguousarray(scaled_coefs.toarray().T) * (centre.y_scale / centre.x_scale)
         errors, roundings = held_out_errors(left_out, centre, weights)
         return errors if (roundings <= _EXACT * errors).all() else None
 
 
-def _folds_of(masks: Sequence[Mask], n_rows: int) -> tuple[NDArray[np.int64] | None, bool]:
+def _folds_of(masks: Sequence[NDArray[Any]], n_rows: int) -> tuple[NDArray[np.int64] | None, bool]:
     """Return which mask leaves out each row, the number of masks for none, and whether none is left out by two."""
+    if any(kept.dtype != np.bool_ for kept in masks):
+        return None, False
     n_left_out = np.zeros(n_rows, np.int64)
     fold_of = np.full(n_rows, len(masks))
     for k, kept in enumerate(masks):

@@ -26,7 +26,7 @@ from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.problem import Problem, Units
-from .._core.samples import Mask, as_samples, inner, n_samples, sample_vector, total_weight, weight, weight_vector
+from .._core.samples import as_samples, inner, n_samples, sample_vector, total_weight, weight, weight_vector
 from .._core.standardized import Shifted, Standardized
 from .._core.threads import Workers, even_cuts
 from .._core.weighted import weight_of_others, weighted
@@ -49,12 +49,12 @@ def build_problem(
     fit_intercept: bool,
     standardize: bool,
     workers: Workers,
-    kept: Mask | None = None,
+    kept: NDArray[Any] | None = None,
     *,
     weights: NDArray[Any] | None = None,
     terms: Terms = PLAIN,
 ) -> Problem:
-    """Read all columns once and return the problem, on all samples or those that are kept, alike or with weights.
+    """Read all columns once and return the problem, on all samples or a part of them, alike or with weights.
 
     A weight of zero leaves a sample out, and whole numbers are repetitions: lambda is alpha times the sum of weights.
     `fit_intercept` centres the columns and y. `standardize` scales every column to a mean square of one (about

@@ -1,7 +1,8 @@
 """Rules that choose a point of a path: by scores on held-out samples, or by an information criterion."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -24,8 +25,10 @@ def information(path: LassoPath, rule: str) -> Vector:
 
     df is the number of active features (Zou, Hastie and Tibshirani 2007). A parameter costs 2 for "aic" and log m for
     "bic"; "ebic" adds 2 log(p choose df) (Chen and Chen 2008), which bounds false discoveries if p is far above m.
+    With sample weights m is the number of those that are positive, and RSS is weighted.
     Infinite if more than half as many features as samples are active: the residual variance goes to zero there.
     """
+    check_degrees_of_freedom(rule, path.settings)
     m, p = path.settings["n_samples"], path.coefs.shape[0]
     df = path.n_active
     with np.errstate(divide="ignore"):
@@ -34,6 +37,15 @@ def information(path: LassoPath, rule: str) -> Vector:
     if rule == "ebic":
         values = values + 2.0 * (gammaln(p + 1) - gammaln(df + 1) - gammaln(p - df + 1))
     return np.where(df <= max(1.0, _LARGEST_SHARE * m), values, np.inf)
+
+
+def check_degrees_of_freedom(rule: str, settings: Mapping[str, Any]) -> None:
+    """Raise a ValueError if the number of active features is not the degrees of freedom: a ridge leaves fewer."""
+    if settings.get("ridge", 0.0) > 0.0 or settings.get("l1_ratio", 1.0) < 1.0:
+        raise ValueError(
+            f"rule={rule!r} counts active features as degrees of freedom, and with a ridge they are fewer: take "
+            "'min' or '1se', which score held-out samples"
+        )
 
 
 def best_point(scores: Vector, greater_is_better: bool) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
 from .._core.threads import Workers, one_blas_thread, resolve_threads
-from ..data.checks import as_response, numpy_defaults
+from ..data.checks import numpy_defaults
 from ..data.inputs import Data
 from ..data.keywords import explain_unknown
 from ..data.predict import predict_rows
@@ -25,7 +25,7 @@ from .choice import Choice, choice_of_point, choose_by_information, choose_by_sc
 from .criteria import INFORMATION_RULES, SCORE_RULES, Rule, best_point
 from .folds import SelectionOptions, Split
 from .refit import relax
-from .scoring import Scoring, make_scoring
+from .scoring import HeldOut, Scoring, make_scoring
 from .together import SubsetPaths, solve_paths
 
 if TYPE_CHECKING:
@@ -80,13 +80,14 @@ class CrossValidation:
         return LinearModel.from_choice(self.choice, path=self.path)
 
     @explain_unknown()
-    def predict(self, X: Any, *, alpha: Where = None, radius: Where = None) -> Vector:
+    def predict(self, X: Any, *, alpha: Where = None, radius: Where = None, offset: Any = None) -> Vector:
         """Predict the response of every row of X by the chosen model; see `LinearModel.predict`.
 
         With `alpha` or `radius`, a number or several, by other models of the path: see `LassoPath.predict`.
         """
-        is_chosen = alpha is None and radius is None
-        return self.model.predict(X) if is_chosen else self.path.predict(X, alpha=alpha, radius=radius)
+        if alpha is None and radius is None:
+            return self.model.predict(X, offset=offset)
+        return self.path.predict(X, alpha=alpha, radius=radius, offset=offset)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the coefficients of the chosen model as a pandas frame: see `LinearModel.to_frame`."""
@@ -140,6 +141,8 @@ def lasso_cv(
     relax: bool | Sequence[float] = False,
     validation: Any = None,
     groups: Any = None,
+    sample_weight: Any = None,
+    offset: Any = None,
     **path_options: Any,
 ) -> CrossValidation:
     """Compute a path, and choose a model on it by cross-validation or by an information criterion.
@@ -152,8 +155,8 @@ def lasso_cv(
     X, y
         As in `lasso_path`.
     cv : int, splitter or iterable, optional
-        Folds as in scikit-learn: a number, any of its splitters, or pairs of index arrays. By default 5. Rows to fit
-        must differ within a fold, as weights of samples are not supported yet; held-out rows may be repeated.
+        Folds as in scikit-learn: a number, any of its splitters, or pairs of index arrays. By default 5. Rows
+        may be repeated, as in bootstrap samples: they count as often.
     rule : {"min", "1se", "aic", "bic", "ebic"} or callable, default="min"
         "min": the best mean score; "1se": the sparsest model within one standard error of it; "aic", "bic", "ebic": an
         information criterion on the path, without folds; or a function of the path and the scores, of shape
@@ -163,10 +166,13 @@ def lasso_cv(
     relax : bool or list of float, default=False
         Try mixes of the Lasso's coefficients with a least-squares fit on its support, too; see `BLENDS`. Points with
         more than 1,000 active features, or as many as samples, are not refitted.
-    validation : float or (X, y), optional
+    validation : float, (X, y), (X, y, weights) or (X, y, weights, offset), optional
         Score on a random fraction of the samples, or on other samples, instead of folds.
     groups : array, optional
         Of the samples, for splitters that ask for them.
+    sample_weight, offset
+        As in `lasso_path`. Weights are for the fits and, within a fold, for the mean of the scores; over folds the mean
+        is plain, as scikit-learn has it.
     **path_options
         Those of `lasso_path`: alphas, radii, eps, solver, standardize, ... `tol` is 1e-6 by default for gaps: scores of
         neighbouring points differ by little. The time limit is for all of the work;
@@ -190,20 +196,25 @@ def lasso_cv(
     """
     options = Options(**path_options)
     split_params = {} if groups is None else {"groups": groups}
-    return cross_validate(X, y, options, SelectionOptions(cv, rule, scoring, relax, validation, split_params))
+    selection = SelectionOptions(cv, rule, scoring, relax, validation, split_params)
+    return cross_validate(X, y, options, selection, sample_weight=sample_weight, offset=offset)
 
 
-def cross_validate(X: Any, y: Any, options: Options, selection: SelectionOptions) -> CrossValidation:
+def cross_validate(X: Any, y: Any, options: Options, selection: SelectionOptions, **samples: Any) -> CrossValidation:
     """Compute a path and the paths of its folds, and choose a model, as `selection` says; see `lasso_cv`."""
     scoring = make_scoring(selection.scoring, selection.score_params)
+    selection.check_terms(options)
     if options.tol is None and options.rule == "gap":
         options = replace(options, tol=_TOL)
     if isinstance(selection.validation, float):
         check_seeded(options, "held-out samples")
-    with solve_context(X, y, options, for_parts=True) as context:
+    with solve_context(X, y, options, for_parts=True, **samples) as context:
         data = context.data
         assert isinstance(data, Data)
-        splits = selection.splits(data.response, options.random_state)
+        if selection.weighs_scores:
+            scoring = scoring.weighted(data.weights)
+        selection.check_data(data, scoring)
+        splits = selection.splits(data, options.random_state)
         if not selection.split_params:  # of groups, those that belong together may be neighbours
             _warn_of_ordered_blocks(splits, data.response)
         paths = solve_paths(context, [split.kept for split in splits])
@@ -277,12 +288,14 @@ def _choose(
     of_fold = partial(_fold_scores, paths, selection, scoring, data, workers)
     folds = [of_fold(fold=k, split=split) for k, split in enumerate(splits)]
     whole = relax(data, path, selection.blends, workers)
-    if isinstance(selection.validation, tuple):
-        X, y = selection.validation
+    if (own := selection.samples) is not None:
         blended = whole.predict(
-            lambda coefs, b0: replace(path, coefs=coefs, intercepts=b0).predict(X), selection.blends
+            lambda coefs, b0: replace(path, coefs=coefs, intercepts=b0).predict(own.X, offset=own.offset),
+            selection.blends,
         )
-        folds.append(scoring.of(blended, as_response(y, len(blended[0])), X, None))
+        scoring = scoring.weighted(own.weights)
+        held = HeldOut(own.response, own.X, weights=own.weights, params=scoring.params)
+        folds.append(scoring.of(blended, held))
     n_points = min(len(path), *map(len, folds))
     scores = np.stack([scores[:n_points] for scores in folds], axis=2)  # points, blends, folds
     if np.isnan(scores).any(axis=2).all() and any(it.ending is not None for it in (path, *fold_paths)):
@@ -309,12 +322,13 @@ def _fold_scores(
     """Return the scores of a fold on the samples held out, of every point and blend."""
     path, (kept, rows) = paths.subset_paths[fold], split
     scores = None
-    if scoring.scorer is None and selection.blends == (1.0,) and np.array_equal(np.flatnonzero(~kept), np.sort(rows)):
+    is_rest = np.array_equal(np.flatnonzero(kept == 0), np.sort(rows))
+    if scoring.scorer is None and selection.blends == (1.0,) and is_rest:
         scores = paths.squared_errors(fold)
     if scores is None:
         relaxed = relax(data, path, selection.blends, workers, kept)
         blended = relaxed.predict(partial(predict_rows, data.design.columns, rows), selection.blends)
-        scores = scoring.of(blended, data.response, data.X, rows)
+        scores = scoring.of(blended, scoring.of_fold(data, rows))
     scores = scores.reshape(len(path), -1)
     scores[[status.ends_path for status in path.statuses]] = np.nan  # begun, and not solved
     return scores

@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit, check_cv
 
 from .._core.columns import Vector
-from ..data.checks import check, check_in_memory
-from ..problems import Mask
-from .criteria import INFORMATION_RULES, SCORE_RULES, Rule
+from ..data.checks import as_offset, as_response, as_weights, check, check_in_memory
+from ..data.inputs import Data
+from ..data.store import as_container
+from ..options import Options
+from ..problems import Part
+from .criteria import INFORMATION_RULES, SCORE_RULES, Rule, check_degrees_of_freedom
+from .scoring import Scoring
 
 #: Shares of the Lasso's coefficients that `relax=True` tries; the rest is the least-squares refit.
 BLENDS = (1.0, 0.75, 0.5, 0.25, 0.0)
@@ -19,11 +23,23 @@ BLENDS = (1.0, 0.75, 0.5, 0.25, 0.0)
 DEFAULT_FOLDS = 5
 
 
-class Split(NamedTuple):
-    """The samples that a fold is fitted on, and those that it is scored on."""
+_SETS = "(X, y), (X, y, weights) or (X, y, weights, offset)"
 
-    kept: Mask
+
+class Split(NamedTuple):
+    """The samples that a fold is fitted on, or how often it takes each, and those that it is scored on."""
+
+    kept: Part
     held_out: NDArray[np.int64]
+
+
+class Validation(NamedTuple):
+    """Samples that take no part in the fits, to score on."""
+
+    X: Any
+    response: Vector
+    weights: Vector | None = None
+    offset: Vector | None = None
 
 
 @dataclass(frozen=True)
@@ -37,16 +53,17 @@ class SelectionOptions:
     validation: Any = None
     split_params: dict[str, Any] = field(default_factory=dict)
     score_params: dict[str, Any] = field(default_factory=dict)
+    weighs_scores: bool = True  # a scorer gets the weights of the samples
 
     def __post_init__(self) -> None:
         known = (*SCORE_RULES, *INFORMATION_RULES)
         check("rule", self.rule, callable(self.rule) or self.rule in known, f"one of {', '.join(known)} or a function")
         check("relax", self.relax, self._relax_is_valid(), "True, False or numbers from 0 to 1")
         given = self.validation
-        is_pair = isinstance(given, tuple) and len(given) == 2
+        is_set = isinstance(given, tuple) and 2 <= len(given) <= 4
         is_fraction = isinstance(given, float) and 0.0 < given < 1.0
-        is_known = given is None or is_pair or is_fraction
-        check("validation", given, is_known, "a fraction of the samples or a pair (X, y)")
+        is_known = given is None or is_set or is_fraction
+        check("validation", given, is_known, f"a fraction of the samples or {_SETS}")
         if isinstance(given, tuple):
             for part in given:
                 check_in_memory("validation", part)
@@ -71,7 +88,43 @@ class SelectionOptions:
             return BLENDS if self.relax else (1.0,)
         return tuple(sorted(map(float, self.relax), reverse=True))
 
-    def splits(self, response: Vector, random_state: Any) -> list[Split]:
+    def check_terms(self, options: Options) -> None:
+        """Raise a ValueError if the rule, or refits, are not for the models that the options ask for."""
+        if self.rule in INFORMATION_RULES:
+            check_degrees_of_freedom(str(self.rule), options.record())
+        is_bounded = options.positive or options.lower is not None or options.upper is not None
+        if is_bounded and min(self.blends) < 1.0:
+            raise ValueError("relax: least squares on a support leaves bounds and signs: leave out one of both")
+
+    @property
+    def samples(self) -> Validation | None:
+        """The samples of their own to score on, if there are any."""
+        if not isinstance(self.validation, tuple):
+            return None
+        X, y, weights, offset = (*self.validation, None, None)[:4]
+        container = as_container(X)
+        weights = getattr(container, "sample_weight", None) if weights is None else weights
+        offset = getattr(container, "offset", None) if offset is None else offset
+        m = np.shape(y)[0] if np.ndim(y) else 0
+        try:
+            weights = None if weights is None else as_weights(weights, m)
+            return Validation(X, as_response(y, m), weights, None if offset is None else as_offset(offset, m))
+        except ValueError as error:
+            raise ValueError(f"validation: {error}") from None
+
+    def check_data(self, data: Data, scoring: Scoring) -> None:
+        """Raise a ValueError if the samples to score on do not go with the offset of the data, or with the scorer."""
+        own = self.samples
+        if own is None:
+            return
+        scoring.weighted(own.weights)
+        if (own.offset is None) != (data.offset is None):
+            raise ValueError(
+                "validation: there is an offset in one of both, in the data or in the samples to score on: give both, "
+                "the latter as (X, y, weights, offset), or none"
+            )
+
+    def splits(self, data: Data, random_state: Any) -> list[Split]:
         """Return the folds: none if a rule or a validation set needs none."""
         if self.rule in INFORMATION_RULES or isinstance(self.validation, tuple):
             return []
@@ -79,22 +132,20 @@ class SelectionOptions:
             splitter = ShuffleSplit(1, test_size=self.validation, random_state=random_state)
         else:
             splitter = check_cv(DEFAULT_FOLDS if self.cv is None else self.cv)
-        m = response.size
+        m, response = data.response.size, data.response if data.offset is None else data.response + data.offset
         found: list[Split] = []
         # Splitters copy sparse matrices to look at them: they get the number of samples alone.
         for train, test in splitter.split(np.zeros((m, 1)), response, **self.split_params):
-            rows, held_out = _rows(train, m), _rows(test, m)
-            kept = np.zeros(m, np.bool_)
-            kept[rows] = True
-            if np.count_nonzero(kept) < rows.size:
-                raise ValueError(
-                    f"cv: fold {len(found) + 1} has repeated rows to fit, as bootstrap samples have, and each would "
-                    "count once: weights of samples are not supported yet. Leave the repeats out, or draw without "
-                    "replacement, as ShuffleSplit does"
-                )
-            found.append(Split(kept, held_out))
+            times = np.bincount(_rows(train, m), minlength=m)  # more than once in bootstrap samples
+            kept = times > 0 if times.max() <= 1 else times.astype(np.float64)
+            found.append(Split(kept, _rows(test, m)))
         empty = not found or any(not split.kept.any() or not split.held_out.size for split in found)
         check("cv", self.cv, not empty, "folds with samples to fit and samples to score")
+        if data.weights is not None:
+            for number, (kept, held_out) in enumerate(found, 1):
+                for what, rows in (("fit", np.flatnonzero(kept)), ("score", held_out)):
+                    if not data.weights[rows].any():
+                        raise ValueError(f"sample_weight: all samples to {what} in fold {number} have weight zero")
         return found
 
 

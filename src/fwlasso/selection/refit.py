@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from .._core.columns import Columns, Matrix, Vector, add_column, dot_column, samples
 from .._core.jit import kernel
 from .._core.problem import Problem
-from .._core.samples import center, weight_vector
+from .._core.samples import Weights, center, rows_there, to_root
 from .._core.standardized import origins_of
 from .._core.threads import Workers
 from ..data.inputs import Data
 from ..data.predict import gather
 from ..problem.build import build_problem
-from ..problems import Mask
+from ..problems import Part
 from ..result import LassoPath
 
 Indices = NDArray[np.int64]
@@ -75,8 +75,8 @@ class Relaxed(NamedTuple):
         return replace(path, coefs=coefs, scaled_coefs=scaled, intercepts=intercepts, radii=radii, r2=r2, gaps=gaps)
 
 
-def relax(data: Data, path: LassoPath, blends: Sequence[float], workers: Workers, kept: Mask | None = None) -> Relaxed:
-    """Return a path and its refits on the samples that are kept; without blends that need them, only the path.
+def relax(data: Data, path: LassoPath, blends: Sequence[float], workers: Workers, kept: Part | None = None) -> Relaxed:
+    """Return a path and its refits on a part of the samples; without blends that need them, only the path.
 
     A refit is least squares on the support of a point. Points have none whose support is larger than `LARGEST_SUPPORT`,
     or not smaller than the number of samples: they keep the Lasso's. If columns depend on each other, it is the
@@ -85,7 +85,8 @@ def relax(data: Data, path: LassoPath, blends: Sequence[float], workers: Workers
     if blends == (1.0,):
         return Relaxed(path, path.coefs, path.intercepts, path.r2, np.ones(len(path), np.bool_))
     # As solvers have them: columns far from zero lose no digits, and no square of a number leaves the range of float64.
-    problem = build_problem(data.design, data.response, bool(path.settings["fit_intercept"]), True, workers, kept)
+    fit_intercept, weights = bool(path.settings["fit_intercept"]), data.weights
+    problem = build_problem(data.design, data.response, fit_intercept, True, workers, kept, weights=weights)
     has_refit = path.n_active <= min(LARGEST_SUPPORT, problem.n_samples - 1 - problem.centred)
     indptr, indices = path.coefs.indptr, path.coefs.indices
     supports = {k: slice(indptr[k], indptr[k + 1]) for k in np.flatnonzero(has_refit & (path.n_active > 0)).tolist()}
@@ -103,13 +104,13 @@ def _refits(
     columns: Columns, problem: Problem, supports: dict[int, Indices]
 ) -> Iterator[tuple[int, tuple[Vector, float]]]:
     """Yield the coefficients of z_j by least squares on every support, and their ||y - Z w||^2."""
-    used, m = _union(supports.values()), problem.n_samples
+    used, total = _union(supports.values()), problem.total_weight
     gram = np.empty((used.size, used.size))
     _fill_gram(problem.X, used, problem.centred, np.empty_like(problem.y), gram)
     unsafe = {}
     for k, support in supports.items():
         at = np.searchsorted(used, support)
-        found = _solve(gram[np.ix_(at, at)] / m, problem.xty[support] / m)
+        found = _solve(gram[np.ix_(at, at)] / total, problem.xty[support] / total)
         if found is None:
             unsafe[k] = support
         else:
@@ -152,16 +153,21 @@ def _fill_gram(X: Columns, used: Indices, centred: bool, v: Vector, gram: Matrix
 
 
 def _triangle(columns: Columns, problem: Problem, used: Indices) -> Matrix:
-    """Return R of the decomposition Q R of some columns z_j and y, block of rows by block of rows."""
+    """Return R of the decomposition Q R of some columns z_j and y, block of rows by block of rows.
+
+    With weights both are multiplied by their roots.
+    """
     X, n_rows = problem.X, max(2 * used.size, _BLOCK // (used.size + 1))
     origins, means, factors = (values[used, np.newaxis] for values in (origins_of(X), X.means, X.factors))
-    rows = np.flatnonzero(weight_vector(problem.samples))
+    rows, y = rows_there(problem.samples), to_root(problem.samples, problem.y)
     found: Matrix = np.empty((0, used.size + 1))
     for lo in range(0, rows.size, n_rows):
         part = rows[lo : lo + n_rows]
         block = np.empty((used.size + 1, part.size))
         gather(columns, used, part, block[:-1])
         block[:-1] = ((block[:-1] - origins) - means) * factors
-        block[-1] = problem.y[part]
+        if isinstance(problem.samples, Weights):
+            block[:-1] *= problem.samples.roots[part]
+        block[-1] = y[part]
         found = np.linalg.qr(np.vstack([found, block.T]), mode="r")  # type: ignore[assignment]
     return found

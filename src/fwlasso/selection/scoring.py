@@ -1,5 +1,6 @@
 """Scores of predictions: the mean squared error, or any scorer of scikit-learn."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from .._core.columns import Matrix, Vector
+from ..data.inputs import Data
 from ..data.scores import squared_errors
 
 
@@ -31,6 +33,17 @@ class _Predicted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return True
 
 
+class HeldOut(NamedTuple):
+    """Samples that predictions are judged on."""
+
+    response: Vector  # what is predicted: of a fold, less the offset
+    X: Any
+    rows: NDArray[np.int64] | None = None  # the samples in X; None for all of them
+    weights: Vector | None = None
+    offset: Vector | None = None  # what the response and the predictions are without
+    params: Mapping[str, Any] = MappingProxyType({})  # for the scorer
+
+
 class Scoring(NamedTuple):
     """How predictions are judged."""
 
@@ -39,24 +52,41 @@ class Scoring(NamedTuple):
     scorer: Any = None  # None for the mean squared error
     params: Mapping[str, Any] = MappingProxyType({})  # for the scorer, by sample
 
-    def of(self, blended: Sequence[Matrix], y: Vector, X: Any, rows: NDArray[np.int64] | None) -> Matrix:
-        """Return the scores of every point and every blend; predictions are of shape (n_samples, n_points).
+    def weighted(self, weights: Vector | None) -> "Scoring":
+        """Return the same scores, of samples with these weights, if any; a ValueError if the scorer takes none."""
+        params = {name: value for name, value in self.params.items() if name != "sample_weight"}
+        if weights is None or self.scorer is None:
+            return self._replace(params=params)
+        function = getattr(self.scorer, "_score_func", self.scorer)
+        if "sample_weight" not in inspect.signature(function).parameters:
+            raise ValueError(
+                f"scoring: {self.name} takes no sample_weight, and so cannot score weighted samples: take another "
+                "scorer, or make_scorer(function) with a function that does"
+            )
+        return self._replace(params={**params, "sample_weight": weights})
 
-        `rows` are the samples in X and y that were predicted; all of them if None.
-        """
-        return np.stack([self._of_points(predicted, y, X, rows) for predicted in blended], axis=1)
+    def of_fold(self, data: Data, rows: NDArray[np.int64]) -> HeldOut:
+        """Return the samples of a fold, with what the scorer is given of them."""
+        weights, offset = (None if given is None else given[rows] for given in (data.weights, data.offset))
+        params = _check_method_params(data.response, self.params, indices=rows)
+        return HeldOut(data.response[rows], data.X, rows, weights, offset, params)
 
-    def _of_points(self, predicted: Matrix, y: Vector, X: Any, rows: NDArray[np.int64] | None) -> Vector:
-        truth = y if rows is None else y[rows]
+    def of(self, blended: Sequence[Matrix], held: HeldOut) -> Matrix:
+        """Return the scores of every point and every blend; predictions are of shape (n_samples, n_points)."""
+        return np.stack([self._of_points(predicted, held) for predicted in blended], axis=1)
+
+    def _of_points(self, predicted: Matrix, held: HeldOut) -> Vector:
+        truth, (X, rows) = held.response, held[1:3]
         if self.scorer is None:
-            return squared_errors(predicted, truth)
+            return squared_errors(predicted, truth, held.weights)
+        if held.offset is not None:
+            truth, predicted = truth + held.offset, predicted + held.offset[:, np.newaxis]
         # scikit-learn's own scorers look at predictions only: they are spared a copy of the rows.
         looks_at_x = not hasattr(self.scorer, "_score_func")
         given = np.empty((truth.size, 0)) if not looks_at_x else X if rows is None else _safe_indexing(X, rows)
-        params = _check_method_params(y, self.params, indices=rows)
         scores = np.full(predicted.shape[1], np.nan)
         for k in np.flatnonzero(np.isfinite(predicted).all(axis=0)):
-            scores[k] = self.scorer(_Predicted(predicted[:, k]), given, truth, **params)
+            scores[k] = self.scorer(_Predicted(predicted[:, k]), given, truth, **held.params)
         return scores
 
 

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._core.columns import Vector
 from ..data.checks import check, is_count
+from ..data.inputs import Data
 from ..data.keywords import explain_unknown
 from ..options import SPECS, Options, check_seeded
 from ..path import solve_context
@@ -72,12 +73,20 @@ class Stability:
 
 @explain_unknown(SPECS)
 def stability_selection(
-    X: Any, y: Any = None, *, n_subsamples: int = 100, fraction: float = 0.5, **path_options: Any
+    X: Any,
+    y: Any = None,
+    *,
+    n_subsamples: int = 100,
+    fraction: float = 0.5,
+    sample_weight: Any = None,
+    offset: Any = None,
+    **path_options: Any,
 ) -> Stability:
     """Compute paths on random subsamples, and count how often each feature is selected.
 
     Subsamples are drawn without replacement, in pairs that have no sample in common (Shah and Samworth 2013) if
-    `fraction` is at most a half. They are masks over the same X, which is never copied.
+    `fraction` is at most a half. They are masks over the same X, which is never copied. Samples of weight zero are in
+    none of them.
 
     Parameters
     ----------
@@ -86,6 +95,8 @@ def stability_selection(
     n_subsamples : int, default=100
     fraction : float, default=0.5
         Of the samples in every subsample.
+    sample_weight, offset
+        As in `lasso_path`.
     **path_options
         Those of `lasso_path`. All subsamples follow the grid of the path on all samples.
 
@@ -113,8 +124,10 @@ def stability_selection(
     )
     check("fraction", fraction, isinstance(fraction, float) and 0.0 < fraction < 1.0, "a number in (0, 1)")
     check_seeded(options, "subsamples")
-    with solve_context(X, y, options, for_parts=True) as context:
-        masks = _subsamples(context.data.shape[0], n_subsamples, fraction, options.random_state)
+    with solve_context(X, y, options, for_parts=True, sample_weight=sample_weight, offset=offset) as context:
+        assert isinstance(context.data, Data)
+        weights = np.ones(context.data.shape[0]) if context.data.weights is None else context.data.weights
+        masks = _subsamples(weights > 0.0, n_subsamples, fraction, options.random_state)
         path, paths, _ = solve_paths(context, masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
@@ -124,18 +137,19 @@ def stability_selection(
     return Stability(path, sp.csc_array(counts / len(complete)), len(complete), float(np.mean(n_selected)))
 
 
-def _subsamples(m: int, n_subsamples: int, fraction: float, random_state: Any) -> list[Mask]:
+def _subsamples(there: Mask, n_subsamples: int, fraction: float, random_state: Any) -> list[Mask]:
     """Return masks of subsamples; one after the other they are of a permutation, until that has no more samples."""
-    size = int(fraction * m)
-    check("fraction", fraction, size >= 1, f"large enough for one of {m} samples")
+    rows = np.flatnonzero(there)
+    size = int(fraction * rows.size)
+    check("fraction", fraction, size >= 1, f"large enough for one of {rows.size} samples")
     rng = check_random_state(random_state)
     masks: list[Mask] = []
     left = np.empty(0, np.int64)
     for k in range(n_subsamples):
         if k % 2 == 0 or left.size < size:
-            left = rng.permutation(m)
-        mask = np.zeros(m, np.bool_)
-        mask[left[:size]] = True
+            left = rng.permutation(rows.size)
+        mask = np.zeros(there.size, np.bool_)
+        mask[rows[left[:size]]] = True
         left = left[size:]
         masks.append(mask)
     return masks

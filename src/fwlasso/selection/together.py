@@ -13,7 +13,7 @@ from ..data.inputs import Data
 from ..path import Context, solve
 from ..problem.grid import penalty_grid, user_values
 from ..problem.shared import solve_together
-from ..problems import Mask, Problems
+from ..problems import Part, Problems
 from ..result import LassoPath
 
 SolveOn = Callable[[Workers], LassoPath]
@@ -34,7 +34,7 @@ class SubsetPaths(NamedTuple):
         return self.problems.squared_errors(subset, self.subset_paths[subset])
 
 
-def solve_paths(context: Context, masks: Sequence[Mask]) -> SubsetPaths:
+def solve_paths(context: Context, masks: Sequence[Part]) -> SubsetPaths:
     """Compute the path on all samples, and one on the samples of every mask, on its grid."""
     assert isinstance(context.data, Data)
     options, workers = context.options, context.workers

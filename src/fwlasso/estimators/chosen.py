@@ -1,0 +1,196 @@
+"""Estimators that choose a point of a path."""
+
+from typing import Any, Self
+
+from sklearn import get_config
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+
+from ..data.checks import count_alike
+from ..data.keywords import explain_unknown
+from ..options import Options
+from ..scikit import EPS, alphas_of
+from ..selection.cross_validation import cross_validate
+from ..selection.folds import SelectionOptions
+from ..selection.scoring import make_scoring
+from .base import LinearEstimator, raise_interrupt_of
+
+
+class LassoCV(LinearEstimator):
+    """The best model of a path, chosen by cross-validation or by an information criterion.
+
+    The folds share X, and all of them are certified: the choice is that of scikit-learn's LassoCV with exact solutions.
+    The folds and the grid are its defaults, 100 alphas down to 1e-3 of the largest; `lasso_path` and `lasso_cv` end
+    a grid by shape. Two defaults differ: `tol` is 1e-6 of 1/2 ||y||^2 for 1e-4 of ||y||^2, `max_iter` 10,000 for 1,000.
+
+    Parameters
+    ----------
+    cv, rule, scoring, relax, validation
+        As in `lasso_cv`.
+    alphas, radii, solver, stop, tol
+        As in `lasso_path`.
+    eps : float or None, default=1e-3
+        Ratio of the ends of an automatic grid; None ends it by shape, as `lasso_path` does.
+    sample_size, block_size, variant, standardize, fit_intercept, random_state
+        As in `lasso_path`.
+    max_iter, time_limit, n_threads
+        As in `lasso_path`; the time limit is for all folds together.
+    positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        As in `lasso_path`.
+    n_alphas : int, optional
+        Number of alphas if these are None, as scikit-learn calls it before 1.9.
+    precompute, copy_X, selection, n_jobs, verbose
+        Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed, and
+        `n_threads` sets the number of threads.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    sparse_coef_ : scipy.sparse.csr_array of shape (1, n_features)
+    intercept_ : float
+    alpha_ : float
+        Penalty of the chosen point.
+    radius_ : float
+        l1 norm of the chosen model.
+    alphas_ : array of shape (n_points,)
+        The penalties of the path, from the largest on.
+    mse_path_ : array of shape (n_points, n_folds)
+        Mean squared errors on the held-out samples, if `scoring` is None.
+    choice_ : Choice
+        The chosen point and all scores.
+    path_ : LassoPath
+        On all samples.
+    fold_paths_ : tuple of LassoPath
+    dual_gap_, relative_gap_ : float
+        Duality gap of the chosen point over all columns, as in `Lasso`.
+    n_iter_ : int
+        The most iterations that a point of the path took, counted up to `max_iter`, as in `Lasso`.
+    n_features_in_ : int
+    feature_names_in_ : array of str, if X has names
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import LassoCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((100, 40)))
+    >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(100)
+    >>> model = LassoCV(rule="1se").fit(X, y)
+    >>> np.flatnonzero(model.coef_)[:3].tolist(), model.mse_path_.shape
+    ([0, 1, 2], (100, 5))
+    """
+
+    # Groups are a request of the splitter, not of this class.
+    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
+
+    # So many parameters: those of a path, and of a choice on it.
+    @explain_unknown()
+    def __init__(
+        self,
+        *,
+        cv: Any = None,
+        rule: Any = "min",
+        scoring: Any = None,
+        relax: Any = False,
+        validation: Any = None,
+        alphas: Any = None,
+        radii: Any = None,
+        eps: float | None = EPS,
+        solver: str = Options.solver,
+        stop: str | None = None,
+        tol: float | None = None,
+        sample_size: Any = None,
+        block_size: int | None = None,
+        variant: str = "default",
+        standardize: bool = False,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+        max_iter: int = Options.max_iter,
+        time_limit: float | None = None,
+        n_threads: int | None = None,
+        positive: bool = False,
+        lower: Any = None,
+        upper: Any = None,
+        penalty_factor: Any = None,
+        unpenalized: Any = None,
+        l1_ratio: float = Options.l1_ratio,
+        ridge: float = Options.ridge,
+        max_active: int | None = None,
+        precompute: Any = "auto",
+        copy_X: bool = True,
+        selection: str = "cyclic",
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+        n_alphas: int | None = None,
+    ) -> None:
+        self._set_arguments(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        groups: Any = None,
+        **params: Any,
+    ) -> Self:
+        """Compute the path and choose a model.
+
+        Parameters
+        ----------
+        X, y
+            As in `lasso_path`.
+        sample_weight, offset
+            As in `lasso_cv`. With scikit-learn's metadata routing, a scorer gets the weights if it requests them.
+        groups : array, optional
+            Of the samples, for splitters that ask for them.
+        **params
+            Metadata for the splitter and the scorer, if scikit-learn's metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        settings = self._settings(LassoCV)
+        selected_by = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
+        options = Options(**settings | {"alphas": alphas_of(settings["alphas"], settings.pop("n_alphas"))})
+        selection = SelectionOptions(**selected_by, **self._routed(sample_weight, groups, params))
+        samples = {"sample_weight": sample_weight, "offset": offset}
+        found = cross_validate(self._take_names(X), y, options, selection, **samples)
+        path, choice = found.path, found.choice
+        raise_interrupt_of(path, *found.fold_paths)
+        self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
+        self.alphas_, self.alpha_ = path.alphas, float(path.alphas[choice.point])
+        self.radius_ = choice.radius
+        self.__dict__.pop("mse_path_", None)  # of an earlier fit
+        if self.scoring is None and choice.fold_scores is not None:
+            self.mse_path_ = choice.fold_scores
+        self.coef_ = choice.coef.toarray()[:, 0]
+        self.intercept_ = choice.intercept
+        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[choice.point]), float(path.gaps[choice.point])
+        self.n_iter_ = min(int(path.counters.iterations.max()), self.max_iter)
+        return self
+
+    def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Return what the splitter and the scorer are given, as `SelectionOptions` has it."""
+        given = params if groups is None else {**params, "groups": groups}
+        weights = {} if count_alike(sample_weight) else {"sample_weight": sample_weight}
+        is_routed = get_config()["enable_metadata_routing"]
+        if params and not is_routed:
+            raise ValueError(f"{', '.join(params)}: metadata can only be passed if enable_metadata_routing is set")
+        if not is_routed or not params | weights:
+            return {"split_params": given}
+        routed = process_routing(self, "fit", **given, **weights)
+        of_scorer = routed.scorer.score if "scorer" in routed else weights
+        of_split = {"split_params": routed.splitter.split, "weighs_scores": "sample_weight" in of_scorer}
+        return of_split | {"score_params": of_scorer}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what metadata goes where: to the splitter and to the scorer."""
+        router = MetadataRouter(owner=self.__class__.__name__).add_self_request(self)
+        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        if self.scoring is not None:
+            scorer = make_scoring(self.scoring).scorer
+            router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router
