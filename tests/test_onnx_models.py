@@ -34,3 +34,13 @@ def test_skl2onnx_takes_our_estimators(model, dtype):
     graph = skl2onnx.to_onnx(fitted, X.astype(dtype))
     predicted = InferenceSession(graph.SerializeToString()).run(None, {"X": X.astype(dtype)})[0]
     np.testing.assert_allclose(predicted[:, 0], fitted.predict(X), rtol=1e-6 if dtype is np.float32 else 1e-12)
+
+
+def test_an_offset_is_refused_or_left_to_users(tmp_path):
+    offset = np.linspace(-1.0, 1.0, len(Y))
+    found = LinearModel.from_path(lasso_path(X, Y, offset=offset, alphas=9), -1)
+    with pytest.raises(ValueError, match="offset: the model was fitted with an offset, and ONNX has no place"):
+        save_onnx(found, tmp_path / "model.onnx")
+    save_onnx(found, tmp_path / "model.onnx", without_offset=True)
+    rest = InferenceSession(tmp_path / "model.onnx").run(None, {"X": X})[0][:, 0]
+    np.testing.assert_allclose(rest + offset, found.predict(X, offset=offset), rtol=1e-12)

@@ -179,3 +179,19 @@ def test_more_iterations_than_can_be_counted_are_no_limit(solver, rng):
     rows = rng.standard_normal((20, 5))
     path = lasso_path(rows, rows[:, 0], alphas=3, max_iter=10**30, solver=solver)
     assert path.summary_of_statuses() == "3 certified"
+
+
+TERMS = {
+    "a number": (-2, -2),
+    "a mapping": ({"b*": 2.0, 3: np.inf}, "{'b*': 2.0, 3: float('inf')}"),
+    "names": (["age", 0], "['age', 0]"),
+    "an array": (np.ones(30), "<30 values>"),
+    "a long list": ([1.0] * 30, "<30 values>"),
+}
+
+
+@pytest.mark.parametrize("what", TERMS)
+def test_terms_of_columns_are_recorded_as_text(what):
+    given, told = TERMS[what]
+    assert Options(upper=given).record()["upper"] == told
+    assert json.loads(json.dumps(Options(upper=given).run_record()))["upper"] == told

@@ -12,10 +12,11 @@ from .estimators import Lasso, LassoCV
 from .models import LinearModel
 
 
-def to_onnx(model: LinearModel) -> Any:
+def to_onnx(model: LinearModel, *, without_offset: bool = False) -> Any:
     """Return a model as an ONNX graph, in double precision: input X of n_features columns, output of one.
 
-    Coefficients are dense in it: for millions of features use the JSON of `LinearModel.save`.
+    Coefficients are dense in it: for millions of features use the JSON of `LinearModel.save`. A graph has no place for
+    the offset of new rows: a model with one needs `without_offset`, and what the graph predicts is to be added to it.
 
     Examples
     --------
@@ -30,13 +31,14 @@ def to_onnx(model: LinearModel) -> Any:
     True
     """
     skl2onnx, types = _skl2onnx()
+    _check_offset(has_offset=model.has_offset and not without_offset)
     twin = _twin(model.dense_coef(), model.intercept)
     return skl2onnx.to_onnx(twin, initial_types=[("X", types.DoubleTensorType([None, model.n_features]))])
 
 
-def save_onnx(model: LinearModel, file: str | Path) -> None:
-    """Write a model to an ``.onnx`` file."""
-    graph = to_onnx(model)
+def save_onnx(model: LinearModel, file: str | Path, *, without_offset: bool = False) -> None:
+    """Write a model to an ``.onnx`` file; see `to_onnx`."""
+    graph = to_onnx(model, without_offset=without_offset)
     with replacing(Path(file)) as stream:
         stream.write(graph.SerializeToString())
 
@@ -49,12 +51,21 @@ def register_estimators() -> None:
 
     def convert(scope: Any, operator: Any, container: Any) -> None:
         model = operator.raw_operator
+        _check_offset(has_offset=model.path_.has_offset)
         operator.raw_operator = _twin(model.coef_, model.intercept_)
         convert_sklearn_linear_regressor(scope, operator, container)
 
     for kind in (Lasso, LassoCV):
         skl2onnx.update_registered_converter(
             kind, f"Fwlasso{kind.__name__}", calculate_linear_regressor_output_shapes, convert
+        )
+
+
+def _check_offset(*, has_offset: bool) -> None:
+    if has_offset:
+        raise ValueError(
+            "offset: the model was fitted with an offset, and ONNX has no place for that of new rows: "
+            "to_onnx(LinearModel.from_estimator(model), without_offset=True) predicts the rest"
         )
 
 

@@ -6,7 +6,7 @@ them.
 """
 # ruff: noqa: RUF009 -- an option is a field with a default that never changes
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from numbers import Integral, Real
@@ -32,6 +32,8 @@ _MOST_ITERATIONS = int(np.iinfo(np.int64).max)  # that kernels count to: no limi
 _WITH_VARIANTS = [name for name, entry in SOLVERS.items() if len(entry.variants) > 1]
 _VARIANTS = tuple(SOLVERS[_WITH_VARIANTS[0]].variants)
 _FORMS = {"alphas": "penalized", "radii": "constrained"}
+# Of the terms of columns, so many are recorded, as text.
+_OF_COLUMNS, _FEW = ("lower", "upper", "penalty_factor", "unpenalized"), 20
 _TERMS = "l1_ratio", "ridge", "positive", "lower", "upper", "penalty_factor", "unpenalized"
 _BY_RADIUS = ", ".join(name for name, entry in SOLVERS.items() if entry.grids[0] == "radii")
 _BY_CHANGE = ", ".join(name for name, entry in SOLVERS.items() if entry.stops[0] == "change")
@@ -114,17 +116,14 @@ class Options:
     l1_ratio: float = _option(1.0, _L1_RATIO, help="Share of |b| in the penalty of an elastic net; the rest is b^2.")
     ridge: float = _option(0.0, _NONNEGATIVE, help="A penalty ridge/2 b^2 besides, the same for all points.")
     positive: bool = _option(False, _BOOL, help="No coefficient is negative.")
-    lower: Any = _option(
-        None, help="Lower bounds of coefficients: a number, or NAME=NUMBER,...", kind=str | None, is_recorded=False
-    )
-    upper: Any = _option(None, help="Upper bounds of coefficients, likewise.", kind=str | None, is_recorded=False)
+    lower: Any = _option(None, help="Lower bounds of coefficients: a number, or NAME=NUMBER,...", kind=str | None)
+    upper: Any = _option(None, help="Upper bounds of coefficients, likewise.", kind=str | None)
     penalty_factor: Any = _option(
         None,
         help="What penalties of columns are multiplied by, NAME=NUMBER,...: 0 is none, inf leaves a column out.",
         kind=str | None,
-        is_recorded=False,
     )
-    unpenalized: Any = _option(None, help="Columns without a penalty: NAME,...", kind=str | None, is_recorded=False)
+    unpenalized: Any = _option(None, help="Columns without a penalty: NAME,...", kind=str | None)
     max_active: int | None = _option(None, _COUNT, help="End the path at a model with more active columns.")
     max_iter: int = _option(10_000, _COUNT, help="Iterations per point.")
     time_limit: float | None = _option(
@@ -283,6 +282,7 @@ class Options:
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""
         plain = {name: _plain(getattr(self, name)) for name, spec in SPECS.items() if spec.is_recorded}
+        plain |= {name: _column_text(getattr(self, name)) for name in _OF_COLUMNS}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
         return {**plain, **settled, "grid": self.grid_name}
 
@@ -316,3 +316,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else value
+
+
+def _column_text(value: Any) -> Any:
+    """Return terms of columns as text of Python if it is short; a number is one."""
+    if value is None or isinstance(value, Real):
+        return _plain(value)
+    if not isinstance(value, Mapping | list | tuple) or len(value) > _FEW:
+        return f"<{len(value)} values>"
+    texts = [repr(it) if isinstance(it, str) else _number_text(it) for it in value]
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_number_text(it)}' for key, it in zip(texts, value.values(), strict=True))}}}"
+    return f"[{', '.join(texts)}]"
+
+
+def _number_text(value: Any) -> str:
+    number = _plain(value)
+    return repr(number) if np.isfinite(number) else f"float('{number}')"

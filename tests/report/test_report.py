@@ -135,6 +135,27 @@ def test_certified_is_said_in_plain_words(report, path):
     assert "certified:" not in report(solve(solver="sfw", stop="change", certify=False))
 
 
+WORDS = {
+    "": {},
+    "sample weights; an offset": {"is_weighted": True, "has_offset": True},
+    "an elastic net penalty (l1_ratio 0.5)": {"l1_ratio": 0.5},
+    "a ridge penalty of 0.25; penalty factors from 0.5 to 3": {"ridge": 0.25, "factors": "0.5 to 3"},
+    "no penalty on 'a1', 'a3'": {"unpenalized_columns": [1, 3], "unpenalized": "['a1', 'a3']"},
+    "excluded columns (2 columns: 'a1', 'a2')": {"excluded": "2 columns: 'a1', 'a2'"},
+    "nonnegative coefficients": {"n_bounded": 12, "positive": True},
+    "bounds on 1,200 coefficients": {"n_bounded": 1200, "lower": -1.0},
+}
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_what_is_beside_the_lasso_is_told_in_words(report, path, words):
+    names = tuple(f"a{j}" for j in range(P))
+    page = unescape(report(replace(path, settings=path.settings | WORDS[words], feature_names=names)))
+    assert (f" The problem has {words}. " in page) == bool(words)
+    assert (f'<tr><th scope="row">problem</th><td>{words}</td></tr>' in page) == bool(words)
+    assert ("that the columns without a penalty leave" in page) == ("no penalty" in words)
+
+
 GEOMETRIC = np.geomspace(2.0, 0.01, 9)
 CALLS = {
     "radii": {},
@@ -151,6 +172,7 @@ CALLS = {
     "draws, segments": {"solver": "sfw", "sample_size": 4, "random_state": 3, "checkpoint": "run"},
     "change": {"solver": "cd", "radii": None, "alphas": 4, "stop": "change", "certify": False},
     "segments": {"radii": None, "alphas": 4, "checkpoint": "run"},
+    "weights and an offset": {"sample_weight": np.arange(M) % 3.0, "offset": np.linspace(0.0, 1.0, M)},
 }
 
 
@@ -177,7 +199,7 @@ def test_call_computes_the_same_path_again(report, tmp_path, monkeypatch, case):
     path = solve(**CALLS[case])
     text = call_text(path)
     assert text in unescape(report(path))
-    names = dict(zip("Xy", make_data(), strict=True))
+    names = dict(zip("Xy", make_data(), strict=True)) | CALLS[case]
     exec(text, names)
     again = names["path"]
     np.testing.assert_array_equal(names["model"].dense_coef(), again.coef(-1))

@@ -35,6 +35,7 @@ from ..gram.summed import SummedTable
 from ..monitor import Callback, Progress
 from ..report.data import home_model
 from ..report.page import POINT_NAMES, point_rows
+from ..report.terms import terms_in_words
 from ..report.traces import ever_active, names_of
 from ..result import LassoPath
 from ..selection.choice import Choice
@@ -193,6 +194,8 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
         cells = {header.replace(" ", "\n"): column for header, column in cells.items() if header != name}
         grid = _grid(cells, marked, result.target)
     console.print(grid)
+    if terms := terms_in_words(result):
+        console.print(f"the problem has {escape('; '.join(terms))}", soft_wrap=True)
     if choice is not None:
         score = choice.scores[choice.point]
         about = f"{choice.criterion}: {score:.6g} at point {choice.point + 1}, chosen by the rule {choice.rule}"

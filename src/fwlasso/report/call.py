@@ -11,10 +11,11 @@ from ..selection.choice import Choice
 
 # Options that no path needs to be computed again: the end of a given grid, and how long it may take.
 _NOT_NEEDED = {"eps", "time_limit"}
+_OF_COLUMNS = {"lower", "upper", "penalty_factor", "unpenalized"}
 
 
 def call_text(path: LassoPath, choice: Choice | None = None) -> str:
-    """Return a program that computes `path` again from its X and y, and the chosen model, or that of the last point.
+    """Return a program that computes `path` again from its X, y and what is beside them, and the chosen model.
 
     An automatic grid is asked for as it was, even if the path was ended early: its points depend on those after
     them. One that was solved in segments is solved in segments again, by a checkpoint in a new folder: with the same
@@ -27,7 +28,9 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     known = {name: settings[name] for name in wanted}
     rule = known.pop("sample_size", None)
     grid = settings.get("grid", "alphas")
-    arguments = [f"{name}={value!r}" for name, value in known.items()]
+    arguments = [f"{name}={_text_of(name, value)}" for name, value in known.items()]
+    given = {"sample_weight": settings.get("is_weighted"), "offset": settings.get("has_offset")}
+    arguments += [f"{name}={name}" for name, is_given in given.items() if is_given]
     modules = []
     if settings.get("points") is not None:
         arguments = [f"{grid}={settings['points']}", f"eps={settings['eps']!r}", *arguments]
@@ -42,7 +45,8 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
     call = "path = lasso_path"
     model = f"model = LinearModel.from_path(path, point={point})"
     if choice is not None and choice.blend != 1.0:  # no fold is needed to make this choice once more
-        how = f"relax=[{choice.blend!r}]", f"rule=lambda path, scores: {point}", "validation=(X, y)"
+        held_out = "(X, y, None, offset)" if settings.get("has_offset") else "(X, y)"
+        how = f"relax=[{choice.blend!r}]", f"rule=lambda path, scores: {point}", f"validation={held_out}"
         arguments = [*how, *arguments]
         call = "found = lasso_cv"
         model = "path, model = found.path, LinearModel.from_choice(found.choice, path=found.path)"
@@ -55,6 +59,13 @@ def call_text(path: LassoPath, choice: Choice | None = None) -> str:
         imports += "\n# The columns were drawn without a seed: other draws give other numbers."
     lines = "".join(f"    {argument},\n" for argument in ("X", "y", *arguments))
     return f"{imports}\n{call}(\n{lines})\n{model}"
+
+
+def _text_of(name: str, value: Any) -> str:
+    """Return an argument as text; terms of columns are texts already, long ones a variable as X is."""
+    if name not in _OF_COLUMNS or not isinstance(value, str):
+        return repr(value)
+    return name if value.startswith("<") else value
 
 
 def _grid_text(grid: np.ndarray[Any, np.dtype[np.float64]]) -> str:

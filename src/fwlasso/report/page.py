@@ -14,6 +14,7 @@ from ..selection.choice import Choice, path_and_choice
 from ..status import Status
 from .call import call_text
 from .data import Model, home_model, page_data, score_name
+from .terms import terms_in_words
 from .traces import ever_active, labels_of
 
 if TYPE_CHECKING:
@@ -133,12 +134,15 @@ def _lede(path: LassoPath, choice: Choice | None) -> str:
     models = "1 model" if n_points == 1 else f"{n_points} models"
     response = "" if path.target is None else f"Response: {path.target}. "
     text = f"{response}{models} on {p:,} features, {path.settings['n_samples']:,} samples."
+    if terms := terms_in_words(path):
+        text += f" The problem has {'; '.join(terms)}."
     n_certified = path.statuses.count(Status.CERTIFIED)
     if path.gap_tolerance is not None and n_certified:
         subject = "Every model is" if n_certified == n_points else f"{n_certified} of {n_points} are"
         text += (
             f" {subject} certified: it is proved, over all features, that no other coefficients improve the objective"
-            f" (fit plus penalty) by more than {100.0 * path.gap_tolerance:.3g} % of the variation of the response."
+            f" (fit plus penalty) by more than {100.0 * path.gap_tolerance:.3g} % of the variation of the response"
+            f"{' that the columns without a penalty leave' if 'unpenalized_columns' in path.terms else ''}."
         )
     if choice is not None and choice.blend != 1.0:
         text += " The chosen model is a refit of one of them, for which no gap is known."
@@ -188,6 +192,7 @@ def _summary(path: LassoPath, choice: Choice | None) -> dict[str, str]:
         "data": f"{path.settings['n_samples']:,} samples, {p:,} features",
         **({} if path.target is None else {"response": path.target}),
         "solver": str(path.settings.get("solver")),
+        **({"problem": "; ".join(terms)} if (terms := terms_in_words(path)) else {}),
         **({} if n_drawn is None else {"columns of the first step": f"{n_drawn:,} of {p:,}"}),
         "path": f"{n_points} points; {ending}",
         **chosen,
