@@ -97,6 +97,7 @@ class Exact(NamedTuple):
     total: np.longdouble  # the sum of the weights
     loss: Loss
     fit_intercept: bool
+    n_ops: int = 0  # roundings of factors, by which bounds in units of z_j are off
 
     def eta(self, a: np.ndarray) -> np.ndarray:
         """The linear predictor with the best intercept."""
@@ -132,7 +133,7 @@ class Exact(NamedTuple):
     def inside(self, a: np.ndarray) -> np.ndarray:
         """Coefficients with the rounding of bounds taken off; what is further outside stays there."""
         near = np.clip(a, self.cost.lower, self.cost.upper)
-        return np.where(np.abs(a - near) <= 4 * U * np.abs(near), near, a)
+        return np.where(np.abs(a - near) <= (4 + self.n_ops) * U * np.abs(near), near, a)
 
     def is_outside(self, a: np.ndarray) -> bool:
         return bool(((a < self.cost.lower) | (a > self.cost.upper)).any())
@@ -199,6 +200,7 @@ def exact(
         w.sum(),
         loss or Squares(y_centre),
         fit_intercept,
+        len(y_centre) if standardize else 0,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._core.columns import Vector
-from ._core.costs import curvatures, has_ridge
+from ._core.costs import clip, curvatures, has_ridge
 from ._core.iterate import at
 from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
@@ -85,7 +85,8 @@ def assemble(
         alphas = user_values(problem, "alphas", lams)
     else:
         radii, alphas = user_values(problem, "radii", l1), values
-    indptr, columns, scaled = path.indptr, path.columns, path.coefs
+    indptr, columns = path.indptr, path.columns
+    scaled = clip(problem.cost, columns, path.coefs)  # mixes and other units may be a rounding beyond
     coefs, intercepts = problem.to_user_units(indptr, columns, scaled)
     scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size

@@ -28,6 +28,7 @@ from .gram.problem import AnyProblem, GramProblem
 from .gram.summed import SummedTable
 from .monitor import Callback, Monitor, told_of_size
 from .options import Options, draws_columns
+from .problem.certificate import is_null
 from .problem.grid import null_objective, radius_excess, user_values
 from .problem.points import zero_path
 from .problem.route import GRAM
@@ -291,7 +292,8 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         in_segments = run is not None or options.in_segments
         make, settings = options.entry.make, options.solver_settings(context.seed)
         solver = InSegments(make, settings, run) if in_segments and cut is None else make(settings)
-        if problem.yy == 0.0:  # there is nothing to explain, and no radius is too large for that
+        # There is nothing to explain, or nothing to do it with, and no radius is too large for that.
+        if problem.yy == 0.0 or (isinstance(problem, Problem) and is_null(problem)):
             path = zero_path(len(penalties))
         else:
             guess = problem.from_user_units(start) if start is not None and solver.proves else None

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
-from .._core.costs import larger
+from .._core.costs import larger, largest_pull
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import by_type, kernel
 from .._core.losses import Squared
@@ -96,6 +96,15 @@ def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, ma
     n_ops = coefs.size + 12 + n_more + problem.units.n_ops
     error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8 + n_more) * r_size
     return Evidence(rr, yr, l1, error, r_size, max_corr)
+
+
+def is_null(problem: Problem) -> bool:
+    """Tell whether a = 0 solves every lambda: with all rounding, no column is pulled to where it may go."""
+    if problem.lambda_max > 0.0:
+        return False
+    known = examine(problem, np.empty(0), np.empty(0), problem.y, 0.0)
+    blur = _corr_error(problem, known) + problem.largest * known.error
+    return all(largest_pull(problem.cost, problem.xty + off) == 0.0 for off in (blur, -blur))
 
 
 def proved_gap(problem: Problem, penalty: Penalty, known: Evidence) -> float:
