@@ -1,8 +1,12 @@
 # Every target sets up what it needs; the second time it starts at once.
 PYTHON ?= python3.11
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
 BIN := .venv/bin
+endif
 
-.PHONY: demo test test-fast test-matrix attack golden lint coverage bench paper docs clean
+.PHONY: demo test test-fast test-matrix wheel attack golden lint coverage bench paper docs clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -17,16 +21,34 @@ test: .venv/.dev
 test-fast: .venv/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --fast
 
-# The fast tests with the lowest versions that pyproject.toml allows, and with the newest that there are. Each has an
-# environment of its own, with its own cache of kernels: numba keeps that of one of its versions only.
-test-matrix: test-with-lowest-direct test-with-highest
+# The fast tests with the lowest versions that pyproject.toml allows, with the newest that there are, and on every Python
+# that is here or can be fetched. Each has an environment of its own. PYTHONS="3.12 3.13" chooses.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+test-matrix: test-with-lowest-direct test-with-highest $(PYTHONS:%=test-on-%)
 
-test-with-%:
-	$(PYTHON) -m venv .venv-$*
-	echo '*' > .venv-$*/.gitignore
-	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check uv
-	.venv-$*/bin/uv pip install --quiet --python .venv-$* --upgrade --resolution $* -e ".[dev]"
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/kernels .venv-$*/bin/python -m pytest -n 2 --dist worksteal --fast
+test-with-%: .venv-uv/bin/uv
+	$< venv --quiet --clear --python $(PYTHON) .venv-$*
+	$< pip install --quiet --python .venv-$* --resolution $* -e ".[dev]"
+	.venv-$*/bin/python -m pytest -n 2 --dist worksteal --fast
+
+test-on-%: .venv-uv/bin/uv
+	@if $< venv --quiet --clear --python $* .venv-$*; then $(MAKE) .test-on-$*; else echo "No Python $* here: left out."; fi
+
+.test-on-%:
+	.venv-uv/bin/uv pip install --quiet --python .venv-$* -e ".[dev]"
+	.venv-$*/bin/python -m pytest -n 2 --dist worksteal --fast
+
+.venv-uv/bin/uv:
+	$(PYTHON) -m venv .venv-uv
+	echo '*' > .venv-uv/.gitignore
+	.venv-uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+
+# A wheel with compiled kernels for this system, Python and numba, and the source distribution, in dist/: minutes.
+wheel: .venv/.dev
+	rm -rf dist build
+	$(BIN)/python -m hatchling build -t sdist -d dist
+	$(BIN)/python -m hatchling build -t wheel -d build
+	$(BIN)/python .ci/wheel.py build dist
 
 # Data that break arithmetic: every claim of 10,000 cases computed again in exact numbers. Faults are counted, none may be.
 attack: .venv/.dev
@@ -71,7 +93,7 @@ docs: .venv/.docs
 	rm -rf docs/api/generated # pages of names that are gone
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-.venv/bin/python:
+$(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 # The peers have an environment of their own: adelie needs numpy below 2. R's glmnet is used where it is installed.
@@ -81,19 +103,19 @@ docs: .venv/.docs
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-.venv/.demo: .venv/bin/python pyproject.toml
+.venv/.demo: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,plot]"
 	touch $@
 
-.venv/.dev: .venv/bin/python pyproject.toml
+.venv/.dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@ .venv/.demo
 
-.venv/.docs: .venv/bin/python pyproject.toml
+.venv/.docs: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	touch $@ .venv/.demo
 
 clean:
-	rm -rf .venv .venv-* fwlasso-demo fwlasso-paper bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv .venv-* build dist fwlasso-demo fwlasso-paper bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		docs/_build docs/tutorials docs/api/generated docs/api/examples
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

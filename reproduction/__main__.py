@@ -13,8 +13,8 @@ from rich.progress import Progress as Bar
 from rich.progress import Task as RichTask
 from rich.text import Text
 
-from fwlasso.cli.options import EXIT_INCOMPLETE
-from fwlasso.cli.show import Detail, say_fault, show_log
+from fwlasso.cli.ending import EXIT_INCOMPLETE, say_fault
+from fwlasso.cli.show import Detail, show_log
 from fwlasso.monitor import terminating
 
 from .main import Done, all_parts, choose_sets, run_study

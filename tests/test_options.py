@@ -5,10 +5,9 @@ import json
 
 import numpy as np
 import pytest
-import typer
 
 from fwlasso import AdaptiveRule, Lasso, LassoCV, lasso_path
-from fwlasso.cli.app import app
+from fwlasso.cli.app import command as command_of
 from fwlasso.options import SPECS, Options
 from fwlasso.solvers.registry import SOLVERS, STOPS
 from fwlasso.solvers.sample_size import DEFAULT_SAMPLE_SIZE
@@ -37,7 +36,7 @@ def test_signatures_have_every_option_with_its_default(function, without, other)
 
 @pytest.mark.parametrize("command", ["path", "cv"])
 def test_commands_have_every_option_with_its_default(command):
-    called = typer.main.get_command(app).commands[command]
+    called = command_of(command)
     flags = {it.name: it for it in called.params if it.name in SPECS}
     assert list(flags) == [name for name, spec in SPECS.items() if spec.help]
     assert {name: flag.help for name, flag in flags.items()} == {name: SPECS[name].help for name in flags}

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ._core.columns import Vector
 from ._core.notices import warn_of_old_name
-from .data.checks import check, is_count
+from .data.checks import as_random_state, check, is_count
 from .data.design import described
 from .data.terms import Terms, as_terms
 from .monitor import Callback
@@ -169,7 +168,7 @@ class Options:
             fits = self.eps < MOST_EPS_OF_RADII
             check("eps", self.eps, fits, f"below {MOST_EPS_OF_RADII:g} for an automatic grid of radii, or give radii")
         try:
-            check_random_state(self.random_state)
+            as_random_state(self.random_state)
         except ValueError as error:
             raise ValueError(f"random_state: {error}") from None
 

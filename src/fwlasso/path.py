@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ._core.columns import Vector
 from ._core.compiling import timed
@@ -18,7 +17,7 @@ from ._core.threads import Workers, resolve_threads
 from .assembly import assemble, beyond_float64, certify, count, up_to, warn_unless_converged
 from .checkpoints.folder import Checkpoint, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
-from .data.checks import numpy_defaults
+from .data.checks import as_random_state, numpy_defaults
 from .data.design import arrays_of
 from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
@@ -218,7 +217,7 @@ class Context(NamedTuple):
     def begin(self, masks: Sequence[Part] = ()) -> "list[Context]":
         """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
         options = self.options
-        seed = int(check_random_state(options.random_state).randint(np.iinfo(np.int32).max))
+        seed = int(as_random_state(options.random_state).randint(np.iinfo(np.int32).max))
         contexts = [self._replace(seed=seed)]
         contexts += [self._replace(seed=seed, seconds={}, number=k) for k in range(1, 1 + len(masks))]
         if options.checkpoint is not None:

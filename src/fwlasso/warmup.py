@@ -168,13 +168,20 @@ def _compile_all(kinds: Sequence[Kind]) -> None:
         compile_kind(kind)
 
 
-def main() -> None:
+def compile_table(jobs: int, storages: Sequence[str] = tuple(STORAGES)) -> None:
     """Compile the table, whole storages per process: they have the kernels without X in common."""
+    of_storages = [[kind for kind in TABLE if kind.storage == storage] for storage in storages]
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        list(pool.map(_compile_all, of_storages))
+
+
+def main() -> None:
+    """Compile the table, or the part of it for some storages."""
     parser = argparse.ArgumentParser(prog="python -m fwlasso.warmup", description="Compile the kernels ahead of time.")
     parser.add_argument("--jobs", type=int, default=1, help="Number of processes that compile.")
-    of_storages = [[kind for kind in TABLE if kind.storage == storage] for storage in STORAGES]
-    with ProcessPoolExecutor(parser.parse_args().jobs, get_context("spawn")) as pool:
-        list(pool.map(_compile_all, of_storages))
+    parser.add_argument("--storages", nargs="+", choices=STORAGES, default=list(STORAGES))
+    given = parser.parse_args()
+    compile_table(given.jobs, given.storages)
 
 
 if __name__ == "__main__":

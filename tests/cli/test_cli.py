@@ -11,7 +11,7 @@ import pytest
 import fwlasso
 from cli_cases import BAD_INPUT, COMPLETE, INCOMPLETE, NAMES, M, P, X, Y, call, call_json, plain, saved_in, write_csv
 from fwlasso import Status, lasso_path
-from fwlasso.cli.options import EXIT_UNMET
+from fwlasso.cli.ending import EXIT_UNMET
 from run_cases import assert_same_bits
 
 SETTINGS = {
@@ -171,18 +171,20 @@ import importlib.abc, signal, sys
 
 class Interrupted(importlib.abc.MetaPathFinder):
     def find_spec(self, name, *_):
-        if name == "sklearn":
+        if name == "numba":
             signal.raise_signal(signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupted())
 try:
-    import fwlasso
+    import fwlasso.path
 except KeyboardInterrupt:
     pass
 else:
     sys.exit("nothing was raised")
 sys.argv[0], sys.orig_argv[1:] = {name!r}, [{name!r}, {argument!r}]
 from fwlasso.cli import main
+sys.argv[1:] = ["path", "--help"]
+main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "fwlasso: interrupted\n")

@@ -7,7 +7,7 @@ import pytest
 from cli_cases import BAD_INPUT, COMPLETE, INCOMPLETE, call, call_json, plain
 from fwlasso import LassoPath, LinearModel
 from fwlasso.cli import read
-from fwlasso.cli.options import EXIT_UNMET
+from fwlasso.cli.ending import EXIT_UNMET
 
 M = 153
 

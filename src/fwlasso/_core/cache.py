@@ -18,6 +18,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.compiler import CompileResult
 from numba.misc.appdirs import AppDirs
 
+from . import shipped
 from .notices import say_compiling, say_damaged_cache, say_shared_cache
 from .threads import lazy
 
@@ -158,7 +159,7 @@ def _remove_old(base: Path) -> None:
 
 
 class Kernels(NullCache):  # type: ignore[misc]
-    """Where the compiled forms of a function are kept, looked for when the first of them is asked for."""
+    """The compiled forms of a function: those that came with a wheel, then those that this user's machine has made."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._py_func = function
@@ -169,29 +170,41 @@ class Kernels(NullCache):  # type: ignore[misc]
         return None if self._own is None else self._own._cache_path
 
     @lazy
+    def _shipped(self) -> SealedFiles | None:
+        return None if shipped.BUILT or shipped.why_not() else self._files(shipped.FOLDER)
+
+    @lazy
     def _own(self) -> SealedFiles | None:
-        function, folder = self._py_func, own_folder()
-        file = Path(function.__code__.co_filename)
+        return self._files(shipped.BUILT or own_folder())
+
+    def _files(self, folder: Path | None) -> SealedFiles | None:
+        code = self._py_func.__code__
+        file = Path(code.co_filename)
         if folder is None or not file.is_file():  # it may have been typed into a notebook
             return None
         stamp = stamp_of(file)
-        name = f"{function.__module__}.{function.__qualname__}-{function.__code__.co_firstlineno}.{stamp[:12]}"
+        name = f"{self._py_func.__module__}.{self._py_func.__qualname__}-{code.co_firstlineno}.{stamp[:12]}"
         return SealedFiles(str(folder), name.replace("<", "").replace(">", ""), stamp)
+
+    def _key(self, sig: Any, codegen: Any, files: SealedFiles | None) -> Any:
+        """Return the types of the arguments and the bytecode; in one's own cache also the processor."""
+        types, processor, code = FunctionCache._index_key(self, sig, codegen)
+        return (types, code) if files is self._shipped or shipped.BUILT else (types, processor, code)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled form for these types of arguments; None if there is none."""
-        found, files = None, self._own
-        if files is not None:
+        for files in (self._shipped, self._own):
+            if files is None:
+                continue
             try:
                 target_context.refresh()
-                found = files.load(FunctionCache._index_key(self, sig, target_context.codegen()))
-                found = found and CompileResult._rebuild(target_context, *found)
+                found = files.load(self._key(sig, target_context.codegen(), files))
+                if found is not None:
+                    return CompileResult._rebuild(target_context, *found)
             except Exception as error:  # whatever it is, compiling goes without the cache
-                found = None
                 say_damaged_cache(files._cache_path, error)
-        if found is None:
-            say_compiling(cached=files is not None)
-        return found
+        say_compiling(cached=self._own is not None)
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled form, unless another process may not know its types, or know them by other functions."""
@@ -199,7 +212,7 @@ class Kernels(NullCache):  # type: ignore[misc]
         is_ours = not _is_foreign(sig, {_ROOT.name, self._py_func.__module__})
         if files is not None and is_ours and not data.library.has_dynamic_globals:
             try:
-                files.save(FunctionCache._index_key(self, sig, data.codegen), data._reduce())
+                files.save(self._key(sig, data.codegen, files), data._reduce())
             except OSError as error:  # a full disk, say
                 say_damaged_cache(files._cache_path, error)
 

@@ -16,6 +16,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 
 from .cache import Kernels
+from .parts import Parts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,13 +39,14 @@ INLINE: dict[str, Any] = _VECTORISED | {"forceinline": True, "_nrt": False}
 INNER: dict[str, Any] = _VECTORISED | {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # For sums over gathered numbers: vectorised gathers are twice as slow as scalar loads.
 IN_ORDER: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_wrapper": True}
+# A kernel within kernels has no way in from Python, with arrays to unpack and count, and is no machine code by itself.
+_AS_PART: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": Parts}
 
 
 def kernel(function: F, **options: Any) -> F:
     """Compile `function`: no Python objects, no GIL, cached on disk if a cache can be written.
 
-    For kernels that call it, it is compiled without a way in from Python, with arrays to unpack and count: that is half
-    of what many take to compile.
+    For kernels that call it, it is compiled once more as a part of them.
     """
     if numba.config.DISABLE_JIT:
         # Compiled numbers overflow, wrap around and become NaN silently; numpy's scalars do so with a warning.
@@ -54,7 +56,7 @@ def kernel(function: F, **options: Any) -> F:
 
     @functools.cache
     def inner() -> Any:
-        return numba.njit(**(_VECTORISED | options | {"no_cpython_wrapper": True}))(function)
+        return numba.njit(**(_VECTORISED | options | _AS_PART))(function)
 
     dispatcher.get_call_template = lambda *types: inner().get_call_template(*types)
     dispatcher.get_overload = lambda types: inner().get_overload(types)
@@ -99,7 +101,7 @@ def by_type(function: Callable[..., Any]) -> Any:
         def add(implementation: F) -> F:
             implementations[kind] = implementation
 
-            @overload(dispatch, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+            @overload(dispatch, strict=False, jit_options=options | _AS_PART)  # type: ignore[untyped-decorator]
             def choose(first: Any, *_rest: Any) -> Callable[..., Any] | None:
                 return implementation if chosen(getattr(first, "instance_class", type(first))) is kind else None
 

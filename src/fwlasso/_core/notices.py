@@ -6,8 +6,6 @@ import sys
 import warnings
 from pathlib import Path
 
-from sklearn.exceptions import ConvergenceWarning
-
 _log = logging.getLogger("fwlasso")
 _HOME = f"{Path(__file__).parents[1]}{os.sep}"
 
@@ -59,6 +57,8 @@ def say_no_locks(place: Path, error: OSError) -> None:
 
 def warn_of_ending(text: str) -> None:
     """Warn that a path did not come to its end."""
+    from sklearn.exceptions import ConvergenceWarning
+
     warnings.warn(text, ConvergenceWarning, stacklevel=_level_of_user())
 
 

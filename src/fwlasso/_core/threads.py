@@ -206,4 +206,10 @@ class Workers:
 
 def physical_memory() -> int:
     """Return the bytes of memory that this machine has."""
+    if not hasattr(os, "sysconf"):  # Windows: a record of 64 bytes, its own length first, the memory at byte 8
+        import ctypes
+
+        record = (ctypes.c_uint64 * 8)(64)
+        ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(record))  # type: ignore[attr-defined]
+        return int(record[1])
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

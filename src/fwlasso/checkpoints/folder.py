@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .. import __version__
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
+from .._version import __version__
 from ..data.files import locked, naming, sync
 from ..datasets.sealed import (
     Arrays,

@@ -6,7 +6,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
 from .._core.columns import Vector
 from ..checkpoints.folder import read_checkpoint
@@ -44,6 +43,8 @@ class Folds(NamedTuple):
         """Return the rows of every fold that are fitted, and those that are held out; or the number of folds."""
         if not (self.shuffle or self.stratify or self.groups):
             return self.folds
+        from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
+
         n_folds, m = self.folds or DEFAULT_FOLDS, len(y)
         # Strata are runs of the sorted responses, as many as give each fold a part of every one; classes are, too.
         ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")

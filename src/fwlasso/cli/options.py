@@ -1,4 +1,4 @@
-"""Options that several commands have, by themselves and in records, and the codes they end with."""
+"""Options that several commands have, by themselves and in records."""
 
 import inspect
 from collections.abc import Callable
@@ -10,15 +10,10 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from ..monitor import terminating
 from ..options import SPECS, Options
 from .names import with_columns
 
-EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_UNMET, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 3, 4, 130, 143
-EXIT_CODES = (
-    "Exit codes: 0 the path is complete; 2 bad input; 3 the path ended early, and what is solved is saved; "
-    "4 the path is complete and saved, but some points do not meet --tol; "
-    "130 Ctrl-C, or 143 SIGTERM, before there was anything to save."
-)
 KINDS = "LIBSVM, npz, npy, csv, tsv, parquet, mtx, h5ad, bed or a store; - is a csv from standard input"
 
 Target = Annotated[
@@ -119,9 +114,10 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def called(**values: Any) -> None:
-        for name, (make, names) in records.items():
-            values[name] = make(**{each: values.pop(each) for each in names})
-        command(**values)
+        with terminating():
+            for name, (make, names) in records.items():
+                values[name] = make(**{each: values.pop(each) for each in names})
+            command(**values)
 
     called.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     return called

@@ -23,11 +23,12 @@ from ..result import LassoPath
 from ..selection.choice import Choice, choice_of_point
 from ..selection.cross_validation import warn_at_end_of_grid
 from ..status import Status, unfinished_points
+from .ending import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, say_fault
 from .names import at_places
-from .options import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, Input, RunFolder, Threads
+from .options import Input, RunFolder, Threads
 from .read import read_data, read_sums, read_validation
 from .save import check_folder, clear_folder, save
-from .show import Detail, as_records, noting_warnings, put_json, say_fault, show_path, solving
+from .show import Detail, as_records, noting_warnings, put_json, show_path, solving
 
 
 class Scored(NamedTuple):

@@ -85,11 +85,6 @@ def put_json(record: Any) -> None:
     put(json_text(record) + "\n")
 
 
-def say_fault(text: str) -> None:
-    """Say in a line what is wrong."""
-    Detail().aside().print(f"[red]fwlasso:[/red] {escape(' '.join(text.split()))}", soft_wrap=True)
-
-
 def show_log(*, errors_only: bool) -> None:
     """Show what the package logs, such as that it compiles, beside the result."""
     logging.basicConfig(format="%(message)s", level=logging.ERROR if errors_only else logging.WARNING)

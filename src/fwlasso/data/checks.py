@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
@@ -77,12 +76,13 @@ def as_response(y: Any, n_samples: int) -> Vector:
     y = np.asarray(y) if isinstance(y, list | tuple) else y
     check_kind("y", y)
     try:
-        response = column_or_1d(y, dtype=np.float64, warn=True)
+        response = _column(y, warn=True)
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
         raise ValueError(f"y must be numbers: {error}") from None
-    check_consistent_length(np.empty(n_samples), response)
+    if response.size != n_samples:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: {[n_samples, response.size]}")
     if not np.isfinite(response).all():
         raise ValueError("y contains NaN or infinity")
     if any(map(is_wide, _dtypes(y))) and bool((np.abs(response) >= LARGEST_EXACT).any()):
@@ -93,6 +93,26 @@ def as_response(y: Any, n_samples: int) -> Vector:
 def count_alike(weights: Any) -> bool:
     """Tell whether these are no weights of single samples: None, or one number for all."""
     return weights is None or isinstance(weights, Real) or getattr(weights, "ndim", 1) == 0
+
+
+def _column(given: Any, *, warn: bool = False) -> Vector:
+    """Return what scikit-learn's `column_or_1d` does, which takes a second to import and most vectors do not need."""
+    if type(given) is np.ndarray and given.ndim == 1 and given.dtype in (np.float64, np.float32, np.int64):
+        return np.ascontiguousarray(given, np.float64)
+    from sklearn.utils import column_or_1d
+
+    return np.asarray(column_or_1d(given, dtype=np.float64, warn=warn))
+
+
+def as_random_state(given: Any) -> np.random.RandomState:
+    """Return what scikit-learn's `check_random_state` does, which takes a second to import."""
+    if given is None:
+        return np.random.mtrand._rand  # type: ignore[attr-defined,no-any-return]
+    if type(given) is int:
+        return np.random.RandomState(given)
+    from sklearn.utils import check_random_state
+
+    return check_random_state(given)  # type: ignore[no-any-return]
 
 
 def as_weights(weights: Any, n_samples: int) -> Vector | None:
@@ -121,7 +141,7 @@ def _by_sample(name: str, given: Any, n_samples: int) -> Vector:
     given = np.asarray(given) if isinstance(given, list | tuple) else given
     check_kind(name, given)
     try:
-        values = column_or_1d(given, dtype=np.float64)
+        values = _column(given)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers, one a sample: {error}") from None
     if values.size != n_samples:

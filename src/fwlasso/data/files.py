@@ -9,7 +9,6 @@ whatever drafts the next writer finds are those of the dead.
 """
 
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -22,6 +21,7 @@ from pathlib import Path
 from .._core.notices import say_no_locks
 
 _NEW, _OLD = "part", "old"
+_POSIX = os.name == "posix"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _OF_FILES = (OSError, EOFError, ValueError, zipfile.BadZipFile)
 
@@ -67,12 +67,22 @@ def locked(file: Path, taken: str) -> Iterator[None]:
                 file.unlink()  # while it is locked: nobody else has a lock on it that would go with it
     finally:
         os.close(number)
+        if not _POSIX:
+            with suppress(OSError):
+                file.unlink()  # only once it is closed; nobody can remove one that others have open
 
 
 def _take_lock(number: int, file: Path) -> bool:
     """Lock an open file; return whether nobody else has it, or had it until just now and has removed the file."""
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _POSIX:
+            import fcntl
+
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import msvcrt
+
+            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
@@ -111,8 +121,10 @@ def is_full(error: BaseException) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or the entries of a folder are on the disk."""
-    number = os.open(path, os.O_RDONLY)
+    """Wait until a file or, where folders can be opened, the entries of one are on the disk."""
+    if not _POSIX and path.is_dir():
+        return
+    number = os.open(path, os.O_RDONLY if _POSIX else os.O_RDWR)  # Windows writes through what is open for writing
     try:
         os.fsync(number)
     finally:

@@ -1,8 +1,5 @@
 """The embedded demonstration set: scikit-learn's diabetes patients with product features."""
 
-from sklearn.datasets import load_diabetes
-from sklearn.preprocessing import minmax_scale
-
 from ..data.table import Table
 from .products import product_features, product_names
 
@@ -17,6 +14,9 @@ def load_diabetes_products(order: int = 8) -> Table:
     >>> load_diabetes_products(order=3).X.shape
     (442, 286)
     """
+    from sklearn.datasets import load_diabetes
+    from sklearn.preprocessing import minmax_scale
+
     raw = load_diabetes()
     measurements = minmax_scale(raw.data, feature_range=(-1.0, 1.0))
     names = tuple(product_names(raw.feature_names, order))

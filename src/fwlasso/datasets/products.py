@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils import check_array
 
 from ..data.checks import check_in_memory, check_kind
 
@@ -36,6 +34,9 @@ def product_features(X: Any, order: int, *, dtype: Any = np.float64) -> NDArray[
     """
     if not isinstance(order, Integral) or order < 0:
         raise ValueError(f"order must be an integer of at least 0, got {order}")
+    from sklearn.preprocessing import PolynomialFeatures
+    from sklearn.utils import check_array
+
     check_in_memory("X", X)
     check_kind("X", X)
     X = check_array(X, dtype=dtype, input_name="X")

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import ShuffleSplit, check_cv
 
 from .._core.columns import Vector
 from ..data.checks import as_offset, as_response, as_weights, check, check_in_memory
@@ -128,6 +127,8 @@ class SelectionOptions:
         """Return the folds: none if a rule or a validation set needs none."""
         if self.rule in INFORMATION_RULES or isinstance(self.validation, tuple):
             return []
+        from sklearn.model_selection import ShuffleSplit, check_cv
+
         if self.validation is not None:
             splitter = ShuffleSplit(1, test_size=self.validation, random_state=random_state)
         else:

@@ -7,30 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import get_scorer
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params
 
 from .._core.columns import Matrix, Vector
 from ..data.inputs import Data
 from ..data.scores import squared_errors
-
-
-class _Predicted(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator whose predictions are made already: what a scorer asks for."""
-
-    def __init__(self, values: Vector | None = None) -> None:
-        self.values = values
-
-    def fit(self, _X: Any, _y: Any) -> "_Predicted":
-        return self
-
-    def predict(self, _X: Any) -> Vector | None:
-        return self.values
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 class HeldOut(NamedTuple):
@@ -68,7 +48,11 @@ class Scoring(NamedTuple):
     def of_fold(self, data: Data, rows: NDArray[np.int64]) -> HeldOut:
         """Return the samples of a fold, with what the scorer is given of them."""
         weights, offset = (None if given is None else given[rows] for given in (data.weights, data.offset))
-        params = _check_method_params(data.response, self.params, indices=rows)
+        params = {}
+        if self.params:
+            from sklearn.utils.validation import _check_method_params
+
+            params = _check_method_params(data.response, self.params, indices=rows)
         return HeldOut(data.response[rows], data.X, rows, weights, offset, params)
 
     def of(self, blended: Sequence[Matrix], held: HeldOut) -> Matrix:
@@ -81,12 +65,16 @@ class Scoring(NamedTuple):
             return squared_errors(predicted, truth, held.weights)
         if held.offset is not None:
             truth, predicted = truth + held.offset, predicted + held.offset[:, np.newaxis]
+        from sklearn.utils import _safe_indexing
+
+        from .predicted import Predicted
+
         # scikit-learn's own scorers look at predictions only: they are spared a copy of the rows.
         looks_at_x = not hasattr(self.scorer, "_score_func")
         given = np.empty((truth.size, 0)) if not looks_at_x else X if rows is None else _safe_indexing(X, rows)
         scores = np.full(predicted.shape[1], np.nan)
         for k in np.flatnonzero(np.isfinite(predicted).all(axis=0)):
-            scores[k] = self.scorer(_Predicted(predicted[:, k]), given, truth, **held.params)
+            scores[k] = self.scorer(Predicted(predicted[:, k]), given, truth, **held.params)
         return scores
 
 
@@ -94,6 +82,8 @@ def make_scoring(scoring: Any, params: dict[str, Any] | None = None) -> Scoring:
     """Return how predictions are judged by a scorer or by its name; None is the mean squared error."""
     if scoring is None:
         return Scoring("mean squared error", greater_is_better=False)
+    from sklearn.metrics import get_scorer
+
     try:
         scorer = get_scorer(scoring)
     except (ValueError, TypeError) as error:
@@ -111,9 +101,11 @@ def _check_for_predictions(scoring: Any, scorer: Any) -> None:
     """Raise a ValueError if a scorer of scikit-learn's own wants classes, by a trial on some positive numbers."""
     if not getattr(getattr(scorer, "_score_func", None), "__module__", "").startswith("sklearn."):
         return
+    from .predicted import Predicted
+
     truth = np.array([0.5, 1.5, 1.0])
     try:
-        scorer(_Predicted(truth[::-1]), np.empty((3, 0)), truth)
+        scorer(Predicted(truth[::-1]), np.empty((3, 0)), truth)
     except (ValueError, AttributeError):
         raise ValueError(
             f"scoring={scoring!r} is for the classes or the probabilities of a classifier. Regressors predict numbers: "

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from .._core.columns import Vector
-from ..data.checks import check, is_count
+from ..data.checks import as_random_state, check, is_count
 from ..data.inputs import Data
 from ..data.keywords import explain_unknown
 from ..options import SPECS, Options, check_seeded
@@ -142,7 +141,7 @@ def _subsamples(there: Mask, n_subsamples: int, fraction: float, random_state: A
     rows = np.flatnonzero(there)
     size = int(fraction * rows.size)
     check("fraction", fraction, size >= 1, f"large enough for one of {rows.size} samples")
-    rng = check_random_state(random_state)
+    rng = as_random_state(random_state)
     masks: list[Mask] = []
     left = np.empty(0, np.int64)
     for k in range(n_subsamples):

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from .._core import iterate as iterates
 from .._core.columns import Vector, read_only, shape
@@ -25,7 +24,7 @@ from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1Ball
 from .._core.problem import Problem
 from .._core.threads import Workers, resolve_threads
-from ..data.checks import check, is_count
+from ..data.checks import as_random_state, check, is_count
 from ..data.design import as_design
 from ..problem.build import build_problem
 from ..problem.certificate import Claim, examine, proved_gap, residual
@@ -140,7 +139,7 @@ def minimise_on_simplices(
     if solver == "sfw" or (solver != "fw" and sample_size is not None):
         rule = as_sample_size(sample_size)
     try:
-        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        seed = int(as_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError as error:
         raise ValueError(f"random_state: {error}") from None
     with Workers(resolve_threads(n_threads)) as workers:
