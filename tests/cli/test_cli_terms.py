@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from cli_cases import BAD_INPUT, NAMES, M, X, Y, call, call_json, predictions
-from fwlasso import LassoPath, lasso_path
+from cli_cases import BAD_INPUT, NAMES, M, X, Y, call, call_json, plain, predictions
+from fwlasso import LassoPath, LinearModel, lasso_path
 from fwlasso.cli.names import at_places, numbers_in
 from fwlasso.options import Options
 from run_cases import assert_same_bits
@@ -100,3 +100,58 @@ def test_columns_without_names_are_called_as_their_file_does(first_index, place)
     options = at_places(Options(penalty_factor={"3": 2.0}, unpenalized=["3"], lower=-1.0), first_index)
     assert (options.penalty_factor, options.unpenalized, options.lower) == ({place: 2.0}, [place], -1.0)
     assert at_places(Options(), first_index) == Options()
+
+
+TERMS = {
+    "--penalty-factor f0=2,f[1-3]=inf": (
+        {"penalty_factor": {"f0": 2.0, "f[1-3]": math.inf}},
+        "penalty factors from 1 to 2; excluded columns (3 columns: 'f1', 'f2', 'f3')",
+    ),
+    "--unpenalized f1,f5": ({"unpenalized": ["f1", "f5"]}, "no penalty on 'f1', 'f5'"),
+    "--lower -0.5 --upper f0=1": ({"lower": -0.5, "upper": {"f0": 1.0}}, "bounds on 8 coefficients"),
+    "--positive": ({"positive": True}, "nonnegative coefficients"),
+    "--l1-ratio 0.5": ({"l1_ratio": 0.5}, "an elastic net penalty (l1_ratio 0.5)"),
+    "--ridge 0.1 --max-active 3": ({"ridge": 0.1, "max_active": 3}, "a ridge penalty of 0.1"),
+}
+
+
+@pytest.mark.parametrize("options", TERMS)
+def test_terms_of_columns_are_those_of_the_library(options, call_main):
+    asked, words = TERMS[options]
+    given = ["path", "table.csv", "--target", "y", "--exclude", "w,o", *options.split(), "--alphas", 9, "--out", "out"]
+    shown = call(*given).stdout
+    assert f"the problem has {words}" in plain(shown)
+    path = LassoPath.load("out/path.npz")
+    expected = lasso_path(
+        np.asfortranarray(X), Y, **asked, alphas=9, checkpoint="again", random_state=0, feature_names=NAMES
+    )
+    assert path.terms == expected.terms
+    for one in (path, expected):
+        one.settings.update(conversion=None, target=None)
+    assert_same_bits(path, expected)
+    model = LinearModel.from_path(path, -1)
+    assert LinearModel.from_json(model.to_json()).about["terms"] == path.terms
+    # Another run in the folder is refused by name; the same one is there.
+    name = next(iter(asked))
+    changed = {"max_active": "2", "lower": "-0.25", "unpenalized": "f1", "penalty_factor": "f0=3"}.get(name, "0.75")
+    flag = f"--{name.replace('_', '-')}"
+    if name != "positive":
+        code, _, line = call_main(*given, flag, changed, "--resume")
+        assert (code, "out holds another run" in line, name in line) == (BAD_INPUT, True, True)
+    assert "it is complete: nothing to do" in call(*given, "--resume").stderr
+
+
+def test_files_without_names_have_terms_by_number():
+    record = call_json("path", "data.svm", "--penalty-factor", "3=inf", "--unpenalized", "1", "--alphas", 5)
+    assert record["settings"]["excluded"] == "2"  # from 0, as in Python
+    assert record["settings"]["unpenalized_columns"] == [0]
+
+
+def test_changed_weights_are_another_run(call_main):
+    given = ["path", "data.svm", "--alphas", 3, "--quiet", "--out", "out"]
+    call(*given, *ASKED["data.svm"])
+    np.savetxt("w.txt", WEIGHTS[::-1])
+    code, _, line = call_main(*given, *ASKED["data.svm"], "--resume")
+    assert (code, "sample weights" in line) == (BAD_INPUT, True)
+    code, _, line = call_main(*given, "--resume")
+    assert (code, "out holds another run" in line) == (BAD_INPUT, True)
