@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from cli_cases import BAD_INPUT, NAMES, M, X, Y, call, call_json, plain, predictions
-from fwlasso import LassoPath, LinearModel, lasso_path
+from fwlasso import LassoPath, LinearModel, lasso_cv, lasso_path
 from fwlasso.cli.names import at_places, numbers_in
 from fwlasso.options import Options
 from run_cases import assert_same_bits
@@ -155,3 +155,17 @@ def test_changed_weights_are_another_run(call_main):
     assert (code, "sample weights" in line) == (BAD_INPUT, True)
     code, _, line = call_main(*given, "--resume")
     assert (code, "out holds another run" in line) == (BAD_INPUT, True)
+
+
+@pytest.mark.parametrize("file", ASKED)
+def test_cross_validation_has_weights_and_an_offset(file):
+    given = ["cv", file, *ASKED[file], "--alphas", 9, "--folds", 3]
+    found = lasso_cv(X, Y, **BOTH, alphas=9, cv=3)
+    np.testing.assert_allclose(scores_of(call_json(*given)), found.choice.scores, rtol=1e-4)
+    held_out = lasso_cv(X, Y, **BOTH, alphas=9, validation=(X, Y, WEIGHTS, OFFSET))
+    record = call_json("cv", file, *ASKED[file], "--alphas", 9, "--validation", file)
+    np.testing.assert_allclose(scores_of(record), held_out.choice.scores, rtol=1e-4)
+
+
+def scores_of(record):
+    return [point["mean_squared_error"] for point in record["points"]]

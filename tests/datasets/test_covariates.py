@@ -5,14 +5,18 @@ import pandas as pd
 import pytest
 from bed_reader import to_bed
 
+from attack.duality import General
 from attack.storages import impute, pack
+from cli_cases import BAD_INPUT, call, call_json, plain
 from conftest import formed
+from fwlasso import LassoPath, LinearModel, lasso_path
 from fwlasso._core.beside import Beside
 from fwlasso._core.columns import add_column, column_moments, dot_column, shape
 from fwlasso.bed import Cohort, Genotypes
 from fwlasso.data.design import as_design
 from fwlasso.datasets import open_bed, read_table
 from fwlasso.report.describe import describe
+from judge import judge, solve
 
 M, P = 45, 12
 _RNG = np.random.default_rng(6)
@@ -31,9 +35,11 @@ def frame():
 
 def write(folder, rows=slice(None), columns=slice(None), name="cohort"):
     """Genotypes with phenotypes in the .fam, and covariates in another order beside them."""
-    ids = {"fid": FIDS[rows], "iid": IIDS[rows], "sid": [f"rs{j}" for j in range(P)][columns]}
+    ids = {"fid": FIDS[rows], "iid": IIDS[rows], "sid": np.array([f"rs{j}" for j in range(P)])[columns].tolist()}
     variants = {"chromosome": ["1"] * P, "bp_position": list(range(P)), "allele_1": ["A"] * P, "allele_2": ["C"] * P}
-    properties = ids | {key: it[columns] for key, it in variants.items()} | {"pheno": list(map(str, Y[rows]))}
+    properties = (
+        ids | {key: np.array(it)[columns].tolist() for key, it in variants.items()} | {"pheno": list(map(str, Y[rows]))}
+    )
     to_bed(folder / f"{name}.bed", np.asfortranarray(X[rows, columns]), properties=properties)
     frame().to_csv(folder / "covar.txt", sep=" ", index=False)
     return folder / f"{name}.bed"
@@ -129,3 +135,76 @@ def test_wrong_covariates_are_refused(what):
 def test_a_cohort_is_described(tmp_path):
     found = describe(read_table(write(tmp_path), covariates=tmp_path / "covar.txt"))
     assert (found.kind, found.n_features, found.n_samples) == ("dense and bed", P + 2, M)
+
+
+ROUTES = ["gram"]
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("standardize", [False, True])
+def test_paths_have_no_penalty_on_covariates_and_are_judged(route, standardize):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        m, p, k = int(rng.integers(20, 60)), int(rng.integers(3, 15)), int(rng.integers(1, 4))
+        calls = rng.binomial(2, rng.uniform(0.1, 0.9, p), (m, p)).astype(float)
+        calls[rng.random((m, p)) < 0.03] = np.nan
+        covariates = 10.0 ** rng.uniform(-2, 2, k) * (rng.standard_normal((m, k)) + rng.uniform(-50.0, 50.0, k))
+        values = np.column_stack([covariates, impute(calls)])
+        y = values @ (rng.standard_normal(p + k) * (rng.random(p + k) < 0.6)) + rng.standard_normal(m)
+        X = Cohort(Genotypes(pack(calls), m), covariates)
+        asked = {"alphas": 6, "tol": 1e-7, "solver": route, "standardize": standardize, "random_state": 0}
+        path = solve(X, y, **asked)
+        judge(path, values, y, General(penalty_factor=np.append(np.zeros(k), np.ones(p))))
+        assert path.settings["unpenalized_columns"] == list(range(k))
+        assert (path.coefs[:k].toarray() != 0.0).all()
+        same = solve(np.asfortranarray(values), y, unpenalized=range(k), **asked)
+        np.testing.assert_allclose(path.scaled_coefs.toarray(), same.scaled_coefs.toarray(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.* are of no sample of")
+@pytest.mark.parametrize("rows", [slice(10, 25), slice(0, 3)])
+def test_models_find_covariates_and_variants_elsewhere(tmp_path, rows):
+    bed = open_bed(write(tmp_path), covariates=tmp_path / "covar.txt")
+    path = lasso_path(bed.X, bed.phenotype, alphas=[0.3, 0.25], solver="gram")
+    values = np.column_stack([COVARIATES, impute(X)])
+    expected = values[rows] @ path.coefs.toarray()[:, 1] + path.intercepts[1]
+    used = {int(j) - 2 for j in path.coefs[:, [1]].indices if j > 1}
+    there = [*range(P - 1, -1, -1)]
+    file = write(tmp_path, rows, there, "other")
+    other = open_bed(file, covariates=frame()[["sex", "age", "IID"]])
+    model = LinearModel.from_path(path, 1)
+    models = model, LinearModel.from_json(model.to_json())
+    assert models[0] == models[1]
+    assert model.variants[:2] == (None, None)
+    assert len(used) == len(model.variants) - 2
+    for one in models:
+        np.testing.assert_allclose(one.predict(other.X), expected, rtol=1e-12)
+    np.testing.assert_allclose(path.predict(other.X, 1), expected, rtol=1e-12)
+    frames = model.to_frame(), path.to_frame("coefs")
+    assert [frame["chromosome"].notna().sum() > 0 for frame in frames] == [True, True]
+    with pytest.raises(ValueError, match="X lacks covariates of the model: age, sex; read the genotypes with them"):
+        model.predict(open_bed(file).X)
+    with pytest.raises(ValueError, match="X lacks covariates of the model: sex"):
+        model.predict(open_bed(file, covariates=frame()[["age", "IID"]]).X)
+
+
+def test_commands_have_covariates(tmp_path, monkeypatch, call_main):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    write(tmp_path, slice(10, 30), name="new")
+    asked = ["--covariates", "covar.txt"]
+    given = ["path", "cohort.bed", *asked, "--alphas", 5, "--validation", "new.bed", "--out", "run"]
+    assert "the problem has no penalty on 'age', 'sex'" in plain(call(*given).stdout)
+    record = call_json("predict", "run", "new.bed", *asked)
+    assert record["r2"] > 0.99
+    assert LassoPath.load(tmp_path / "run" / "path.npz").settings["unpenalized"] == "[0, 1]"
+    code, _, line = call_main("predict", "run", "new.bed")
+    assert (code, "X lacks covariates of the model: age, sex" in line) == (BAD_INPUT, True)
+    code, _, line = call_main("path", "cohort.bed", *asked, "--solver", "sfw")
+    assert (code, "unpenalized, penalty_factor: a vertex of the ball" in line) == (BAD_INPUT, True)
+    frame().assign(age="old").to_csv("text.csv", index=False)
+    code, _, line = call_main("path", "cohort.bed", "--covariates", "text.csv")
+    assert line.endswith("text.csv, line 2: expected a number or NA, found 'old'")
+    np.savetxt("w.txt", X, delimiter=",")
+    code, _, line = call_main("path", "covar.txt", *asked)
+    assert line.startswith("fwlasso: --covariates is of genotypes (.bed)")
