@@ -169,8 +169,8 @@ def warn_unless_converged(path: LassoPath, options: Options) -> None:
         what = f"The path has {len(path)} of {options.n_points} points. {path.ending.sentence}"
     else:
         asked = f"stop={options.rule!r}, tol={options.tolerance:g}"
-        least_squares = options.grid_name == "alphas" and path.alphas[unfinished[0]] == 0.0
-        why = _LEAST_SQUARES if least_squares else path.statuses[unfinished[0]].sentence
+        is_least_squares = options.grid_name == "alphas" and path.alphas[unfinished[0]] == options.ridge == 0.0
+        why = _LEAST_SQUARES if is_least_squares else path.statuses[unfinished[0]].sentence
         what = f"{len(unfinished)} of {len(path)} points did not meet {asked}. {why}"
     warn_of_ending(what + _largest_gap(path))
 

@@ -50,20 +50,20 @@ class LassoPath:
     ----------
     alphas : array of shape (n_points,)
         Penalty of every point in scikit-learn's units, lambda / m: those that were given, to the bit. On a path over
-        radii: the penalty that the point belongs to, a'X'(y - X a) / (m ||a||_1).
+        radii: the penalty that the point belongs to, a'X'(y - X a) / (m ||a||_1), less what a ridge has of it.
     radii : array of shape (n_points,)
-        l1 norm of every point, in the units of the standardised columns if ``standardize=True``. On a path over
-        radii: the constraint.
+        Norm sum v_j |b_j| of every point, v_j the penalty factors, in the units of the standardised columns if
+        ``standardize=True``; columns without a penalty do not count. On a path over radii: the constraint.
     coefs : scipy.sparse.csc_array of shape (n_features, n_points)
         Coefficients for the columns as given.
     scaled_coefs : scipy.sparse.csc_array of shape (n_features, n_points)
-        Coefficients of the columns as the solver sees them, scaled if ``standardize=True``: comparable with each
-        other, and what the l1 norm is of.
+        Coefficients of the columns as the solver sees them, scaled if ``standardize=True`` and divided by their
+        penalty factors: comparable with each other, and what the l1 norm is of.
     intercepts : array of shape (n_points,)
     gaps : array of shape (n_points,)
-        Duality gap over all columns divided by 1/2 ||y||^2 (y centred if there is an intercept): how far the
-        objective can be above its minimum. NaN for points whose gaps were not computed: with ``certify=False`` or after
-        Ctrl-C, unless the solver has certified them.
+        Duality gap over all columns divided by 1/2 ||y||^2 (y centred if there is an intercept, and less what columns
+        without a penalty explain): how far the objective can be above its minimum. NaN for points whose gaps were not
+        computed: with ``certify=False`` or after Ctrl-C, unless the solver has certified them.
     r2 : array of shape (n_points,)
         Share of the variation of y explained on the training data.
     statuses : tuple of Status
