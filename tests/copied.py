@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from fwlasso._core.losses import Squared
 from fwlasso._core.problem import Problem
 from fwlasso._core.subproblem.copies import Copies
 from fwlasso._core.subproblem.descent import SubIterate, correlate
@@ -16,7 +15,7 @@ from fwlasso.problem.passes import LocalPass
 
 def least_squares(problem: Problem) -> Objective:
     """Return least squares, whose columns are in memory."""
-    return make_objective(problem, Squared(), LocalPass(problem, Workers(1)))
+    return make_objective(problem, LocalPass(problem, Workers(1)))
 
 
 def working_set(problem: Problem, workers: Workers) -> WorkingSet:

@@ -85,6 +85,47 @@ class Squares(Loss):
         return np.longdouble(0.0)
 
 
+class Logistic(Loss):
+    """log(1 + exp(eta + o)) - y (eta + o), times weights."""
+
+    def __init__(self, y: np.ndarray, weights: np.ndarray, offset: np.ndarray | float = 0.0) -> None:
+        self.y, self.weights, self.offset = wide(y), wide(weights), wide(offset)
+
+    def values(self, eta: np.ndarray) -> np.ndarray:
+        eta = eta + self.offset
+        return self.weights * (np.logaddexp(0, eta) - self.y * eta)
+
+    def residual(self, eta: np.ndarray) -> np.ndarray:
+        return self.weights * (self.y - 1 / (1 + np.exp(-eta - self.offset)))
+
+    def conjugates(self, theta: np.ndarray) -> np.ndarray:
+        q = self.y - theta / self.weights
+        entropy = xlogx(q) + xlogx(1 - q)
+        return np.where((q >= 0) & (q <= 1), self.weights * entropy + theta * self.offset, np.inf)
+
+
+class Poisson(Loss):
+    """exp(eta + o) - y (eta + o), times weights."""
+
+    def __init__(self, y: np.ndarray, weights: np.ndarray, offset: np.ndarray | float = 0.0) -> None:
+        self.y, self.weights, self.offset = wide(y), wide(weights), wide(offset)
+
+    def values(self, eta: np.ndarray) -> np.ndarray:
+        eta = eta + self.offset
+        return self.weights * (np.exp(eta) - self.y * eta)
+
+    def residual(self, eta: np.ndarray) -> np.ndarray:
+        return self.weights * (self.y - np.exp(eta + self.offset))
+
+    def conjugates(self, theta: np.ndarray) -> np.ndarray:
+        q = self.y - theta / self.weights
+        return np.where(q >= 0, self.weights * (xlogx(q) - q) + theta * self.offset, np.inf)
+
+
+def xlogx(x: np.ndarray) -> np.ndarray:
+    return np.where(x > 0, x * np.log(np.where(x > 0, x, 1)), 0)
+
+
 class Exact(NamedTuple):
     """The problem in long double. For least squares rows are multiplied by roots of the weights, and are centred."""
 
@@ -331,6 +372,42 @@ def judge(path: LassoPath, values: Any, y: Any, asked: General = PLAIN, *, certi
             blurred = min(1e-7, 1e-15 * (1 + given.norms @ np.abs(a) / np.sqrt(2 * given.half_yy)) ** 2 * given.y.size)
             assert path.r2[k] == pytest.approx(float(r2), abs=1e-9 + float(blurred) + rounding(given, penalty, a))
     assert_same_in_user_units(path, given, values, y, asked)
+    assert path.ending is None
+    return gaps
+
+
+#: By the name that users give a loss.
+LOSSES: dict[str, type[Loss]] = {"logistic": Logistic, "poisson": Poisson}
+
+
+def judge_loss(path: LassoPath, values: Any, y: Any, asked: General = PLAIN) -> np.ndarray:
+    """Check all that a path of another loss than least squares claims; return the recomputed gaps."""
+    fit_intercept, standardize = path.settings["fit_intercept"], path.settings["standardize"]
+    y = np.asarray(y)
+    numbers = np.asarray(y == path.classes[1], float) if path.classes else np.asarray(y, float)
+    weights = np.ones(len(y)) if asked.sample_weight is None else asked.sample_weight
+    there, offset = weights > 0.0, np.zeros(len(y)) if asked.offset is None else asked.offset
+    loss = LOSSES[path.loss](numbers[there], weights[there], offset[there])
+    given = exact(values, numbers, fit_intercept, standardize, asked, loss)
+    dense = wide(values.toarray() if sp.issparse(values) else values)[there]
+    scaled, gaps = wide(path.scaled_coefs.toarray()), np.zeros(len(path), np.longdouble)
+    for k, penalty in enumerate(forms_of(path, asked)):
+        a = scaled[:, k]
+        gaps[k], claimed = recomputed_gap(given, penalty, a), path.gaps[k]
+        values_at, sizes = loss.values(given.eta(a)), given.sizes @ np.abs(a) + 1
+        slack = U_JUDGE * len(y) * (np.abs(values_at).sum() + sizes * given.y_size) / given.half_yy
+        assert claimed >= gaps[k] - slack, f"point {k}: claimed {claimed:.3e}, is {gaps[k]:.3e}, slack {slack:.1e}"
+        assert (path.statuses[k] is Status.CERTIFIED) == (claimed <= path.settings["tol"])
+        assert path.statuses[k] in (Status.CERTIFIED, Status.PRECISION), (
+            f"point {k}: {path.statuses[k]} at {claimed:.3e}"
+        )
+        eta = dense @ path.coefs.toarray()[:, k] + path.intercepts[k]
+        off = np.abs(eta - given.eta(a))
+        blur = 1e-14 * (np.abs(dense) @ np.abs(path.coefs.toarray()[:, k]) + np.abs(eta) + np.abs(path.intercepts[k]))
+        if (np.abs(loss.residual(given.eta(a))) > 0).any() and path.r2[k] < 1 - 1e-6:
+            assert (off <= blur + 1e-5).all(), f"point {k}: intercept {off.max():.1e}"
+        explained = 1 - loss.fenchel(eta, 0 * eta) / given.half_yy
+        assert path.r2[k] == pytest.approx(float(explained), abs=1e-8 + 1e-14 * float(sizes))
     assert path.ending is None
     return gaps
 

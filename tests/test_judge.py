@@ -22,7 +22,7 @@ from attack.storages import held
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso.solvers.registry import SOLVERS
-from judge import Exact, Loss, exact, objective, ray_of, recomputed_gap, wide
+from judge import Exact, Logistic, exact, objective, ray_of, recomputed_gap, wide
 
 INF = np.inf
 
@@ -477,25 +477,6 @@ def test_the_plain_lasso_asks_for_nothing():
 
 
 # Another loss ------------------------------------------------------------------------------------------------------
-
-
-class Logistic(Loss):
-    """log(1 + exp(eta)) - y eta, times weights."""
-
-    def __init__(self, y: np.ndarray, weights: np.ndarray) -> None:
-        self.y, self.weights = wide(y), wide(weights)
-
-    def values(self, eta: np.ndarray) -> np.ndarray:
-        return self.weights * (np.logaddexp(0, eta) - self.y * eta)
-
-    def residual(self, eta: np.ndarray) -> np.ndarray:
-        return self.weights * (self.y - 1 / (1 + np.exp(-eta)))
-
-    def conjugates(self, theta: np.ndarray) -> np.ndarray:
-        p = self.y - theta / self.weights
-        with np.errstate(all="ignore"):
-            terms = [np.where(q > 0, q * np.log(q), 0) for q in (p, 1 - p)]
-        return np.where((p >= 0) & (p <= 1), self.weights * sum(terms), INF)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

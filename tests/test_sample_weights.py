@@ -13,7 +13,6 @@ from fwlasso import LassoPath, Status
 from fwlasso._core.moments import gamma
 from fwlasso._core.samples import as_samples
 from fwlasso._core.threads import Workers
-from fwlasso.certified.objectives import make_objective
 from fwlasso.data.design import as_design
 from fwlasso.gram.centring import moments
 from fwlasso.gram.closing import sums_on_data
@@ -23,8 +22,6 @@ from fwlasso.gram.subsets import GramSubsets
 from fwlasso.options import Options
 from fwlasso.path import Context, solve, solve_context
 from fwlasso.problem.build import build_problem
-from fwlasso.problem.passes import LocalPass
-from toys import Huber
 
 #: How weights are made: three decades with zeros, whole numbers, a few that count, all sizes.
 WEIGHTS = ["decades", "integers", "few", "sevens", "huge", "tiny"]
@@ -285,11 +282,3 @@ def test_a_column_that_is_constant_where_there_is_weight_stays_out(way, some_sto
     path = solve_weighted(way, STORAGES[some_storage](values), made.y, made.w, "standardized")
     assert not path.coefs.toarray()[0].any()
     judged(path, values.astype(np.float32).astype(float) if some_storage.endswith("32") else values, made.y, made.w)
-
-
-def test_other_losses_refuse_weights_by_name(rng):
-    X, y = rng.standard_normal((10, 3)), rng.standard_normal(10)
-    with Workers(1) as workers:
-        problem = build_problem(as_design(np.asfortranarray(X)), y, True, False, workers, weights=np.arange(10.0))
-    with pytest.raises(TypeError, match="Huber: only least squares supports sample weights"):
-        make_objective(problem, Huber(1.0), LocalPass(problem, Workers(1)))

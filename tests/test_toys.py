@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from attack.duality import General
 from fwlasso import Status
 from fwlasso._core.dense import Dense
-from fwlasso._core.losses import Squared
 from fwlasso._core.penalties import L1
 from fwlasso._core.problem import Problem
 from fwlasso._core.threads import Workers
@@ -24,20 +23,22 @@ from toys import ForkedPass, Huber, elastic_net
 TOL = 1e-7
 # A loss, and the parts of a ridge: as it is, and of lambda.
 OBJECTIVES = {
-    "huber": (Huber(1.0), 0.0, 0.0),
-    "a ridge": (Squared(), 3.0, 0.0),
-    "elastic net": (Squared(), 0.0, 1.0),
+    "huber": (Huber, 0.0, 0.0),
+    "a ridge": (None, 3.0, 0.0),
+    "elastic net": (None, 0.0, 1.0),
 }
 
 
-def make_problem(storage: str, fit_intercept: bool, workers: Workers) -> tuple[Problem, np.ndarray, np.ndarray]:
+def make_problem(
+    storage: str, fit_intercept: bool, workers: Workers, loss: Any = None
+) -> tuple[Problem, np.ndarray, np.ndarray]:
     """Sixty samples of 500 columns, of which some are outliers; far more columns than the working set has."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((60, 500)) * (rng.random((60, 500)) < (1.0 if storage == "dense" else 0.2))
     y = X[:, :8] @ rng.standard_normal(8) + 0.5 * rng.standard_normal(60) + 2.0
     y[::7] += 20.0 * rng.standard_normal(9)
     design = as_design(sp.csc_array(X) if storage == "csc" else np.asfortranarray(X))
-    return build_problem(design, y, fit_intercept, False, workers), X, y
+    return build_problem(design, y, fit_intercept, False, workers, loss=loss), X, y
 
 
 def tell(*_: Any, **__: Any) -> None:
@@ -73,15 +74,15 @@ def coefs_of(path: SolvedPath, p: int) -> np.ndarray:
 def test_another_loss_and_another_cost_are_certified(name, storage, fit_intercept):
     loss, fixed, share = OBJECTIVES[name]
     with Workers(1) as workers:
-        problem, X, y = make_problem(storage, fit_intercept, workers)
+        problem, X, y = make_problem(storage, fit_intercept, workers, loss)
         asked = General(ridge=fixed / 60.0, l1_ratio=1.0 / (1.0 + share))
-        huber = HuberLoss(wide(y), loss.delta) if isinstance(loss, Huber) else None
+        huber = None if loss is None else HuberLoss(wide(y), 1.0)
         given = exact(X, y, fit_intercept, False, asked, huber)
         largest = float(np.abs(ray_of(given, np.zeros(500, np.longdouble)).c).max())
         penalties = [L1(lam) for lam in largest * np.geomspace(1.1, 0.03, 14)]
         goal, problem = TOL * float(given.half_yy), problem._replace(cost=elastic_net(500, fixed, share))
-        path = follow(problem, penalties, goal, 10_000, workers, tell, loss=loss)
-        best = follow(problem, penalties, 1e-2 * goal, 10_000, workers, tell, loss=loss)
+        path = follow(problem, penalties, goal, 10_000, workers, tell, polish=loss is not None)
+        best = follow(problem, penalties, 1e-2 * goal, 10_000, workers, tell, polish=loss is not None)
     assert set(path.statuses) == {Status.CERTIFIED}
     assert path.columns[: path.indptr[1]].size == 0
     assert np.diff(path.indptr)[-1] > 20

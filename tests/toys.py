@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from fwlasso._core.columns import read_only
+from fwlasso._core.columns import Vector, read_only
 from fwlasso._core.costs import Cost, at_columns
 from fwlasso._core.csc import Csc
 from fwlasso._core.dense import Dense
-from fwlasso._core.losses import conjugate, curvature, dual_range, residual, smoothness, value
+from fwlasso._core.losses import fenchel_term, reach, terms
 from fwlasso._core.problem import Problem
 from fwlasso._core.separable import Separable, make_cost
 from fwlasso._core.standardized import Standardized
@@ -23,38 +23,33 @@ from fwlasso.problem.passes import Correlated, LocalPass, Probe, Summary, Taken
 class Huber(NamedTuple):
     """1/2 (y - eta)^2 up to a distance of delta, and linear beyond it."""
 
-    delta: float
+    y: Vector
+    weights: Vector
+    offset: Vector
+    delta: float = 1.0
 
 
-@value.register(Huber)
+@terms.register(Huber)
 def _(loss, y, eta):
-    distance = abs(y - eta)
-    return 0.5 * distance**2 if distance <= loss.delta else loss.delta * (distance - 0.5 * loss.delta)
+    r = y - eta
+    inside = max(-loss.delta, min(loss.delta, r))
+    return inside * (r - 0.5 * inside), inside, 1.0 if r == inside else 1e-8
 
 
-@residual.register(Huber)
-def _(loss, y, eta):
-    return max(-loss.delta, min(loss.delta, y - eta))
+@fenchel_term.register(Huber)
+def _(loss, y, eta, theta):
+    r = y - eta
+    inside = max(-loss.delta, min(loss.delta, r))
+    if abs(theta) > loss.delta * (1.0 + 1e-13):
+        return np.inf, np.inf, inside, 1.0
+    # Of f(eta) + f*(-theta) + theta eta what is beyond delta is linear.
+    term = 0.5 * (inside - theta) ** 2 + (r - inside) * (inside - theta)
+    return term, term + (abs(y) + abs(eta)) * (abs(inside) + abs(theta)), inside, 1.0
 
 
-@curvature.register(Huber)
-def _(loss, y, eta):
-    return 1.0 if abs(y - eta) <= loss.delta else 0.0
-
-
-@conjugate.register(Huber)
-def _(loss, y, theta):
-    return 0.5 * theta**2 - theta * y
-
-
-@dual_range.register(Huber)
-def _(loss, y):
-    return -loss.delta, loss.delta
-
-
-@smoothness.register(Huber)
-def _(loss):
-    return 1.0
+@reach.register(Huber)
+def _(loss, d):
+    return 0.0
 
 
 def elastic_net(p: int, fixed: float = 0.0, share: float = 0.0) -> Cost:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from ._core.columns import Vector
 from ._core.costs import clip, curvatures, has_ridge
 from ._core.iterate import at
+from ._core.losses import is_quadratic
 from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
 from ._core.problem import Problem, in_user_units
@@ -71,9 +72,10 @@ def assemble(
     data: Data | SummedTable,
 ) -> LassoPath:
     """Put the points together, in the user's units; `grid` has them already, by its name, and gaps are relative."""
-    qq, qy, l1 = path.sums.T
-    loss = 0.5 * problem.yy + 0.5 * qq - qy
+    qq, qy, l1, constants = path.sums.T
     null_loss = problem.null_loss if problem.yy > 0.0 else 0.0
+    is_squared = not isinstance(problem, Problem) or is_quadratic(problem.loss)
+    loss = 0.5 * problem.yy + 0.5 * qq - qy if is_squared else qq
     ((grid_name, values),) = grid.items()
     values = values[: l1.size]
     if grid_name == "radii":
@@ -88,6 +90,7 @@ def assemble(
     indptr, columns = path.indptr, path.columns
     scaled = clip(problem.cost, columns, path.coefs)  # mixes and other units may be a rounding beyond
     coefs, intercepts = problem.to_user_units(indptr, columns, scaled)
+    intercepts = intercepts if is_squared else intercepts + constants
     scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size
     own = described(data.X) if isinstance(data, Data) else None
@@ -107,6 +110,7 @@ def assemble(
         feature_names=data.feature_names,
         variants={} if own is None else own.facts_of(active),
         means={} if data.means is None else {j: float(data.means[j]) for j in active},
+        classes=data.classes if isinstance(data, Data) else None,
     )
 
 

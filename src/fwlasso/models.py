@@ -9,13 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._core.columns import Vector
+from ._core.columns import Matrix, Vector
 from .data.checks import check
 from .data.files import naming
 from .data.genotypes import NO_VARIANT, Variant
+from .data.labels import Classes, as_classes
+from .data.links import from_link
 from .data.predict import Linear, predict
 from .datasets.compressed import write_text
 from .datasets.sealed import is_number, is_variant, seal, unseal
+from .problem.build import LOSSES
 from .result import LassoPath
 from .selection.choice import Choice
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
     from .estimators import Lasso, LassoCV
 
-_FORMAT, _VERSION = "fwlasso-model", 2
+_FORMAT, _VERSION, _OF_LOSSES = "fwlasso-model", 2, 3
 _IN_A_REPR = 3  # coefficients
 
 
@@ -53,6 +56,10 @@ class LinearModel:
     means : tuple of float or None
         Of data whose missing values were imputed: the means of these features. `fwlasso predict` fills new rows with
         them, and so does ``read_table(file, impute=dict(zip(model.feature_names, model.means)))``.
+    loss : str
+        "squared", "logistic" or "poisson".
+    classes : tuple or None
+        Of the logistic loss: the two labels, the second of which has a positive linear predictor.
 
     Examples
     --------
@@ -76,6 +83,8 @@ class LinearModel:
     variants: tuple[Variant | None, ...] | None = None
     first_index: int | None = None
     means: tuple[float, ...] | None = None
+    loss: str = "squared"
+    classes: Classes = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LinearModel) and self._record() == other._record()
@@ -125,8 +134,8 @@ class LinearModel:
         names = names.tolist() if names is not None else getattr(path, "feature_names", None)
         return _of_column(coef, float(model.intercept_), names, about, path)
 
-    def predict(self, X: Any, *, missing: str = "error", offset: Any = None) -> Vector:
-        """Predict the response of every row.
+    def predict(self, X: Any, *, missing: str = "error", offset: Any = None) -> NDArray[Any]:
+        """Predict the response of every row: numbers, labels of classes, or rates, by the loss.
 
         Parameters
         ----------
@@ -144,6 +153,18 @@ class LinearModel:
         -------
         array of shape (n_samples,)
         """
+        eta = self.decision_function(X, missing=missing, offset=offset)
+        return from_link(self.loss, eta, "mean" if self.classes is None else "class", self.classes)
+
+    def predict_proba(self, X: Any, *, missing: str = "error", offset: Any = None) -> Matrix:
+        """Return the probabilities of both classes for every row; arguments as in `predict`."""
+        if self.classes is None:
+            raise ValueError(f"a model of loss={self.loss!r} has no classes")
+        eta = self.decision_function(X, missing=missing, offset=offset)
+        return from_link(self.loss, np.column_stack([-eta, eta]), "mean", self.classes)
+
+    def decision_function(self, X: Any, *, missing: str = "error", offset: Any = None) -> Vector:
+        """Return the linear predictor of every row; arguments as in `predict`."""
         used = self.indices.tolist()
         names = None if self.feature_names is None else dict(zip(used, self.feature_names, strict=True))
         variants = {j: it for j, it in zip(used, self.variants or (), strict=False) if it is not None}
@@ -200,7 +221,7 @@ class LinearModel:
     @classmethod
     def from_json(cls, text: str) -> "LinearModel":
         """Return the model that `to_json` wrote; raise a ValueError that says what is wrong with any other text."""
-        record = unseal(text, _FORMAT, _VERSION)
+        record = unseal(text, _FORMAT, _VERSION, _OF_LOSSES)
         _check_record(record)
         features = record["features"]
         named = all("name" in feature for feature in features)  # a model without features needs none by name
@@ -216,6 +237,8 @@ class LinearModel:
             if is_genetic
             else None,
             first_index=record.get("first_index"),
+            loss=record.get("loss", "squared"),
+            classes=as_classes(record.get("classes")),
             means=tuple(float(f["mean"]) for f in features)
             if "mean" in (features or [{}])[0] and not is_genetic
             else None,
@@ -243,6 +266,10 @@ class LinearModel:
         head = {"format": _FORMAT, "version": _VERSION, "n_features": self.n_features, "intercept": self.intercept}
         if self.first_index is not None:
             head["first_index"] = self.first_index
+        if self.loss != "squared":
+            head |= {"version": _OF_LOSSES, "loss": self.loss}
+        if self.classes is not None:
+            head["classes"] = self.classes
         return {**head, "features": features, "about": self.about}
 
 
@@ -265,6 +292,8 @@ def _of_column(
         variants=tuple(map(known.get, indices.tolist())) if known else None,
         first_index=None if path is None else path.first_index,
         means=tuple(path.means[j] for j in indices.tolist()) if path is not None and path.means else None,
+        loss="squared" if path is None else path.loss,
+        classes=None if path is None else path.classes,
     )
 
 
@@ -293,6 +322,8 @@ def _check_record(record: dict[str, Any]) -> None:
         raise ValueError("not a model: n_features, intercept or features are missing or of a wrong type")
     if not isinstance(record.get("about"), dict):
         raise ValueError("not a model: about is missing")
+    if record.get("loss", "squared") not in LOSSES:
+        raise ValueError(f"not a model: its loss is {record['loss']!r}")
     if record.get("first_index") not in (None, 0, 1):
         raise ValueError(f"not a model: first_index is neither 0 nor 1, but {record['first_index']!r}")
     last, is_genetic = -1, any(_is_variant(feature) for feature in features if isinstance(feature, dict))

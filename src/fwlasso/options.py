@@ -21,6 +21,7 @@ from .data.checks import as_random_state, check, is_count
 from .data.design import described
 from .data.terms import Terms, as_terms
 from .monitor import Callback
+from .problem.build import LOSSES
 from .problem.grid import MOST_EPS_OF_RADII, as_grid
 from .solvers.protocol import SolverSettings
 from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_name
@@ -79,6 +80,7 @@ _L1_RATIO = Check("a number in (0, 1]", lambda value: _is_real(value) and 0.0 < 
 _TEXTS = Check("a sequence of texts", lambda value: np.ndim(value) == 1 and all(isinstance(it, str) for it in value))
 _SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, str) and current_name(value) in SOLVERS)
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
+_LOSS = Check(f"one of {', '.join(LOSSES)}", lambda value: isinstance(value, str) and value in LOSSES)
 _VARIANT = Check(f"one of {', '.join(_VARIANTS)}", lambda value: isinstance(value, str) and value in _VARIANTS)
 _EPS = "Ratio of the ends of the grid. Default: 0.01 with more features than samples, else 0.0001."
 _TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, else 1e-3."
@@ -94,6 +96,9 @@ class Options:
     alphas: Any = _grid_option(help="Points on a grid of penalties. Default: 100.")
     radii: Any = _grid_option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")
     eps: float | None = _option(None, _SHARE, help=_EPS)
+    loss: str = _option(
+        "squared", _LOSS, help="squared, logistic for two classes, or poisson for counts.", values=LOSSES
+    )
     solver: str = _option(DEFAULT_SOLVER, _SOLVER, help=f"One of {', '.join(SOLVERS)}.", values=SOLVERS)
     stop: str | None = _option(
         None, _STOP, help=f"gap, change or paper. Default: gap; change for {_BY_CHANGE}.", values=STOPS
@@ -162,6 +167,8 @@ class Options:
             raise ValueError(f"variant: the paper's method is that of {which} over radii, got {got}")
         if self.asked_of_columns:
             self._check_terms()
+        if self.loss != "squared":
+            self._check_loss()
         # The grid, the rule and the seed are checked before any work starts, too.
         _ = self.grid, self.size_rule
         if self.grid_name == "radii" and isinstance(self.grid, int) and self.eps is not None:
@@ -193,6 +200,19 @@ class Options:
         asked = {"bounds": is_bounded, "unpenalized": self.unpenalized is not None}
         for name in (name for name, given in asked.items() if given and name not in self.entry.takes):
             raise ValueError(self.refusal(name))
+
+    def _check_loss(self) -> None:
+        """Raise a ValueError for what other losses than least squares do not have."""
+        what = f"loss={self.loss!r}"
+        if "losses" not in self.entry.takes:
+            raise ValueError(f"{what}: solver={self.solver!r} solves least squares alone, take 'certified'")
+        if self.grid_name == "radii":
+            raise ValueError(f"radii: {what} is solved over alphas alone: give alphas")
+        for name in self.asked_of_columns:
+            if name != "penalty_factor":
+                raise ValueError(f"{name}: {what} has penalty factors above zero alone: leave it out")
+        if not isinstance(self.grid, int) and self.grid[-1] == 0.0:
+            raise ValueError(f"alphas: {what} may have no solution for alpha=0: give small alphas")
 
     def refusal(self, terms: str) -> str:
         """Return why the solver takes no bounds, or no columns without a penalty, and which does."""
@@ -257,6 +277,8 @@ class Options:
         found = as_terms(p, names, **self.asked_of_columns)
         if found.unpenalized.size and "unpenalized" not in self.entry.takes:
             raise ValueError(self.refusal("unpenalized"))
+        if found.unpenalized.size and self.loss != "squared":
+            raise ValueError(f"penalty_factor: loss={self.loss!r} has factors above zero alone")
         return found
 
     def on_grid(self, values: Vector) -> "Options":
@@ -273,10 +295,11 @@ class Options:
         """The rule for the number of columns a step looks at."""
         return as_sample_size(self.sample_size, self.entry.sample_size or DEFAULT_SAMPLE_SIZE)
 
-    def solver_settings(self, seed: int) -> SolverSettings:
+    def solver_settings(self, seed: int, *, polish: bool = True) -> SolverSettings:
         """Return what a solver is told."""
         rule = SolverSettings(self.rule, self.tolerance, min(self.max_iter, _MOST_ITERATIONS), seed)
-        return rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
+        rule = rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
+        return rule._replace(polish=polish)
 
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""

@@ -46,6 +46,7 @@ def lasso_path(
     alphas: Any = None,
     radii: Any = None,
     eps: float | None = None,
+    loss: str = Options.loss,
     sample_weight: Any = None,
     offset: Any = None,
     l1_ratio: float = Options.l1_ratio,
@@ -82,6 +83,8 @@ def lasso_path(
         min 1/(2W) sum_i w_i (y_i - o_i - x_i'b - b0)^2
             + sum_j v_j (alpha l1_ratio |b_j| + 1/2 (alpha (1 - l1_ratio) + ridge) b_j^2),   lower_j <= b_j <= upper_j.
 
+    With ``loss="logistic"`` or ``"poisson"``, the terms of samples are log(1 + e^eta_i) - y_i eta_i, or
+    e^eta_i - y_i eta_i, with eta_i = o_i + x_i'b + b0, in place of squares.
     Points are solved from the sparsest on, each from the one before.
     Unlike scikit-learn's function of this name it fits an intercept, and returns an object in place of a tuple; that is
     `Lasso.path`.
@@ -93,11 +96,11 @@ def lasso_path(
         `fwlasso.datasets.open_bed`, are used in place, without a copy; anything else is copied once. A store, open or
         as the path of its folder, is read from the disk and may be larger than memory. For tall files: `sum_table`.
     y : array of shape (n_samples,)
-        By default that of the store, or of the `fwlasso.datasets.Table` that X is.
+        By default that of the store, or of the `fwlasso.datasets.Table` that X is. For two classes any labels.
     sample_weight : array of shape (n_samples,), optional
         Weights >= 0: whole numbers are repetitions, zero leaves a sample out. Only their ratios matter.
     offset : array of shape (n_samples,), optional
-        A part of every prediction that is known, and taken off y. `predict` then needs the offset of new rows.
+        A part of every linear predictor that is known. `predict` then needs the offset of new rows.
     alphas, radii : int or array, optional
         The grid, one of the two: a number of points, or values. An automatic alpha grid goes from the smallest
         alpha with a zero solution down to `eps` times that. An automatic radius grid ends at the l1 norm of the
@@ -105,6 +108,9 @@ def lasso_path(
         solvers, else alphas.
     eps : float, optional
         Ratio of the ends of an automatic grid. By default 1e-2 if there are more features than samples, else 1e-4.
+    loss : {"squared", "logistic", "poisson"}, default="squared"
+        "logistic" is for two classes, "poisson" for counts: over alphas, on the working-set route of "certified", with
+        weights, an offset and positive penalty factors. Gaps are relative to half the null deviance.
     l1_ratio : float, default=1.0
         Of an elastic net over alphas, as in scikit-learn: 1 is the Lasso; the rest of the penalty is quadratic.
     ridge : float, default=0.0
@@ -258,7 +264,7 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False, 
             if isinstance(X, SummedTable) and not for_parts:
                 data = as_summed(X, y, options, **samples)
             else:
-                data = as_data(X, y, workers, options.feature_names, **samples)
+                data = as_data(X, y, workers, options.feature_names, loss=options.loss, **samples)
             if isinstance(data, Data):
                 options = options.beside(data.X)
             terms = options.terms(data.shape[1], data.feature_names) if options.asked_of_columns else PLAIN
@@ -289,7 +295,8 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         values = user_values(problem, options.grid_name, grid.values) if isinstance(asked, int) else asked
     with timed(context.seconds, "solve"):
         in_segments = run is not None or options.in_segments
-        make, settings = options.entry.make, options.solver_settings(context.seed)
+        # Nobody recomputes the gaps of a fold: its points may be proved by dual points that are not kept.
+        make, settings = options.entry.make, options.solver_settings(context.seed, polish=context.number == 0)
         solver = InSegments(make, settings, run) if in_segments and cut is None else make(settings)
         # There is nothing to explain, or nothing to do it with, and no radius is too large for that.
         if problem.yy == 0.0 or (isinstance(problem, Problem) and is_null(problem)):

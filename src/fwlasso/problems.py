@@ -21,9 +21,9 @@ from .gram.subsets import GramSubsets
 from .gram.summed import SummedTable
 from .monitor import Monitor
 from .options import Options
-from .problem.build import build_problem
+from .problem.build import LOSSES, build_problem
 from .problem.grid import RADIUS_GAP, log_grid, n_vanished, penalty_grid, radius_grid
-from .problem.route import GRAM, POINTWISE, choose_route
+from .problem.route import GRAM, POINTWISE, WORKING_SET, choose_route
 from .result import LassoPath
 from .solvers.certified import Certified
 from .solvers.protocol import SolverSettings
@@ -54,7 +54,7 @@ class Problems:
         self._data, self._masks = data, masks
         self._units = options.fit_intercept, options.standardize
         self._alphas = options.grid if options.grid_name == "alphas" and not isinstance(options.grid, int) else None
-        self._route, *others = options.entry.routes
+        self._route, *others = options.entry.routes if options.loss == "squared" else (WORKING_SET,)
         self._may_change = bool(others)  # from inner products to columns, where points stay open
         self._grams: GramSubsets | None = None
         self._terms = terms
@@ -62,6 +62,8 @@ class Problems:
             return
         of_data, weights = (data.design, data.response), data.weights
         self._by_columns = partial(build_problem, *of_data, *self._units, weights=weights, terms=terms)
+        if options.loss != "squared":
+            self._by_columns = partial(self._by_columns, loss=LOSSES[options.loss], offset=data.offset)
         if others:
             columns = data.design.columns
             m, p = shape(columns)
@@ -118,6 +120,8 @@ class Problems:
 
 def as_summed(table: SummedTable, y: Any, options: Options, **samples: Any) -> SummedTable:
     """Check that a table without rows does for what is asked."""
+    if options.loss != "squared":
+        raise ValueError(f"loss: X was summed for least squares; loss={options.loss!r} needs its rows")
     for name in (name for name, given in samples.items() if given is not None):
         raise ValueError(f"{name}: X was summed as it was read: give sum_table the weights, or the response less them")
     if y is not None:

@@ -12,9 +12,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._core.columns import Vector
-from .data.checks import as_response, check
+from .data.checks import check
 from .data.genotypes import NO_VARIANT, Variant
 from .data.keywords import explain_unknown
+from .data.labels import Classes, as_classes, encoded
+from .data.links import explained_shares, from_link
 from .data.predict import Linear, predict
 from .data.scores import r2_scores
 from .data.store import as_container
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from .selection.cross_validation import CrossValidation
 
 Where = float | Sequence[float] | None  # a place on a path, or several
-_FORMAT, _VERSION = "fwlasso-path", 2  # of saved paths
+_FORMAT, _VERSION, _OF_LOSSES = "fwlasso-path", 2, 3  # of saved paths, and of those of other losses
 _OF_POINTS, _MAY_BE_NAN = ("alphas", "radii", "intercepts", "gaps", "r2"), ("gaps", "r2")
 _MOST = np.iinfo(np.int64).max  # features, or points, that an index can count
 
@@ -62,10 +64,11 @@ class LassoPath:
     intercepts : array of shape (n_points,)
     gaps : array of shape (n_points,)
         Duality gap over all columns divided by 1/2 ||y||^2 (y centred if there is an intercept, and less what columns
-        without a penalty explain): how far the objective can be above its minimum. NaN for points whose gaps were not
-        computed: with ``certify=False`` or after Ctrl-C, unless the solver has certified them.
+        without a penalty explain), or by half the null deviance: how far the objective can be above its minimum. NaN
+        for points whose gaps were not computed: with ``certify=False`` or after Ctrl-C, unless the solver has certified
+        them.
     r2 : array of shape (n_points,)
-        Share of the variation of y explained on the training data.
+        Share of the variation of y explained on the training data; of another loss than least squares, of the deviance.
     statuses : tuple of Status
         How the work on every point ended.
     ending : Status or None
@@ -79,6 +82,8 @@ class LassoPath:
         Of genotypes: chromosome, position, effect allele, other allele and mean of every feature that was ever active.
     means : dict of int to float
         Where means of columns stand for missing values: those of every feature that was ever active.
+    classes : tuple or None
+        Of the logistic loss: the two labels, the second of which predictions are the probability of.
 
     Examples
     --------
@@ -108,6 +113,7 @@ class LassoPath:
     settings: dict[str, Any] = field(default_factory=dict)
     variants: dict[int, Variant] = field(default_factory=dict)
     means: dict[int, float] = field(default_factory=dict)
+    classes: Classes = None
 
     def __len__(self) -> int:
         return len(self.statuses)
@@ -180,6 +186,11 @@ class LassoPath:
         return found
 
     @property
+    def loss(self) -> str:
+        """The loss: squared, logistic or poisson."""
+        return str(self.settings.get("loss", "squared"))
+
+    @property
     def has_offset(self) -> bool:
         """Whether a part of the response was known for every sample: predictions ask for that of new rows."""
         return bool(self.settings.get("has_offset"))
@@ -239,7 +250,8 @@ class LassoPath:
         alpha: Where = None,
         radius: Where = None,
         offset: Any = None,
-    ) -> Vector:
+        kind: Literal["mean", "link", "class"] = "mean",
+    ) -> NDArray[Any]:
         """Predict by every point, or by some models.
 
         Parameters
@@ -251,6 +263,9 @@ class LassoPath:
             One of the three, or none of them for all points.
         offset : array of shape (n_samples,), optional
             Of a path with an offset, that of these rows; by default that of the store or the table that X is.
+        kind : {"mean", "link", "class"}, default="mean"
+            "mean": numbers, probabilities of ``classes[1]``, or rates, by the loss; "link": the linear predictor;
+            "class": labels.
 
         Returns
         -------
@@ -270,17 +285,19 @@ class LassoPath:
             if np.ndim(asked) == 0:
                 coefs, intercepts = coefs.toarray()[:, 0], np.ravel(intercepts)[0]
             model = model._replace(coefs=coefs, intercepts=intercepts)
-        return predict(X, model, offset)
+        return from_link(self.loss, predict(X, model, offset), kind, self.classes)
 
     def score(self, X: Any, y: Any = None, point: int | Sequence[int] | None = None, **where: Any) -> Vector | float:
         """Return the coefficient of determination R^2 on (X, y) of every point, or of some models, as in `predict`.
 
-        By default y is that of the store or the table that X is.
+        Of another loss than least squares it is D^2, the share of the deviance. By default y is that of the store or
+        the table that X is.
         """
-        predicted = self.predict(X, point, **where)
+        predicted = self.predict(X, point, kind="link", **where)
         container = as_container(X)
         y = container.y if y is None and container is not None else y
-        scores = r2_scores(predicted.reshape(len(predicted), -1), as_response(y, len(predicted)))
+        truth, table = encoded(self.loss, y, self.classes, len(predicted)), predicted.reshape(len(predicted), -1)
+        scores = r2_scores(table, truth) if self.loss == "squared" else explained_shares(self.loss, table, truth)
         return scores if predicted.ndim > 1 else float(scores[0])
 
     def coef(self, point: int, *, scaled: bool = False) -> Vector:
@@ -366,7 +383,7 @@ class LassoPath:
         """
         record = {
             "format": _FORMAT,
-            "version": _VERSION,
+            "version": _VERSION if self.loss == "squared" else _OF_LOSSES,
             "shape": self.coefs.shape,
             "statuses": [status.value for status in self.statuses],
             "ending": self.ending.value if self.ending else None,
@@ -374,6 +391,7 @@ class LassoPath:
             "settings": self.settings,
             "variants": {str(j): list(variant) for j, variant in self.variants.items()},
             **({"means": {str(j): mean for j, mean in self.means.items()}} if self.means else {}),
+            **({"classes": self.classes} if self.classes else {}),
             "counters": {k: v for k, v in asdict(self.counters).items() if k != "iterations"},
         }
         arrays = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in _OF_POINTS} | {
@@ -388,7 +406,7 @@ class LassoPath:
     @classmethod
     def load(cls, file: str | Path) -> "LassoPath":
         """Read a path that `save` wrote; a damaged or modified file is rejected with an error that names it."""
-        with open_arrays(Path(file), _FORMAT, _VERSION) as arrays:
+        with open_arrays(Path(file), _FORMAT, _VERSION, _OF_LOSSES) as arrays:
             record = arrays.record
             _check_record(record)
             p, n = shape = tuple(record["shape"])
@@ -411,6 +429,7 @@ class LassoPath:
                 settings=_current(record["settings"]),
                 variants={int(j): Variant(*known) for j, known in record["variants"].items()},
                 means={int(j): float(mean) for j, mean in record.get("means", {}).items()},
+                classes=as_classes(record.get("classes")),
             )
 
 

@@ -26,6 +26,7 @@ class Status(Enum):
     ALTERED = "altered"
     STOPPED = "stopped"
     MAX_ACTIVE = "max_active"
+    NO_ROOM = "no_room"
 
     @property
     def sentence(self) -> str:
@@ -66,6 +67,7 @@ _SENTENCES = {
     ),
     Status.INTERRUPTED: "Interrupted: the points solved so far are returned.",
     Status.MAX_ACTIVE: "The path ends where models have more features than max_active.",
+    Status.NO_ROOM: "Larger models have no room in memory: the points solved so far are returned.",
     Status.STOPPED: "The callback asked to stop: the points solved so far are returned.",
 }
 

@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from ._core.columns import Matrix
 from ._core.draws import draw, make_sampler
 from ._core.iterate import zero
-from ._core.losses import Squared
 from ._core.oracle import parallel_scan
 from ._core.penalties import L1, L1Ball
 from ._core.problem import Problem
@@ -151,7 +150,7 @@ def _large_working_set(problem: Problem, workers: Workers) -> None:
 
 def _working_set(problem: Problem, workers: Workers) -> WorkingSet:
     columns = LocalPass(problem, workers)
-    return WorkingSet(make_objective(problem, Squared(), columns), columns, workers)
+    return WorkingSet(make_objective(problem, columns), columns, workers)
 
 
 def _large_samples(problem: Problem, workers: Workers) -> None:

@@ -4,10 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fwlasso._core.losses import Squared, conjugate_value, fill_curvature, fill_residual, loss_value, range_scale
-from fwlasso._core.objective import duality_gap
-from fwlasso._core.penalties import L1, L1Ball, Sums, quadratic_step, warm_scale
-from fwlasso._core.samples import sample_vector
+from fwlasso._core.penalties import L1, L1Ball, Sums, quadratic_gap, quadratic_step, warm_scale
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.floats(0.01, 10.0)
@@ -73,8 +70,8 @@ def test_the_penalty_step_is_the_best_of_its_quadrant(seed, weight):
 def test_no_penalty_ever_reports_a_gap_below_the_true_suboptimality(seed, size):
     now = Setting(seed)
     radius = max(size, now.l1)
-    gap_penalty = duality_gap(Squared(), L1(size), now.sums, np.abs(now.corr).max())
-    gap_ball = duality_gap(Squared(), L1Ball(radius), now.sums, np.abs(now.corr).max())
+    gap_penalty = quadratic_gap(L1(size), now.sums, np.abs(now.corr).max())
+    gap_ball = quadratic_gap(L1Ball(radius), now.sums, np.abs(now.corr).max())
     rng = np.random.default_rng(seed)
     for trial in rng.standard_normal((200, 4)) * rng.random((200, 1)):
         objective = now.loss(now.a) + size * now.l1
@@ -88,7 +85,7 @@ def test_no_penalty_ever_reports_a_gap_below_the_true_suboptimality(seed, size):
 def test_a_bound_on_the_correlations_only_makes_the_gap_larger(penalty, seed):
     now = Setting(seed)
     true = np.abs(now.corr).max()
-    gaps = [duality_gap(Squared(), penalty, now.sums, factor * true) for factor in (1.0, 1.5, 10.0)]
+    gaps = [quadratic_gap(penalty, now.sums, factor * true) for factor in (1.0, 1.5, 10.0)]
     assert gaps == sorted(gaps)
 
 
@@ -106,31 +103,10 @@ def test_the_warm_scale_is_feasible_and_never_raises_the_objective(seed, size):
 @pytest.mark.parametrize("penalty", [L1Ball(1.0), L1(0.1), L1Ball(0.0)])
 def test_at_zero_the_warm_scale_is_one_and_the_gap_is_finite(penalty):
     assert warm_scale(penalty, Sums(1.0, 0.0, 0.0, 0.0)) == 1.0
-    assert np.isfinite(duality_gap(Squared(), penalty, Sums(1.0, 0.0, 0.0, 0.0), 0.5))
-    assert duality_gap(Squared(), penalty, Sums(0.0, 0.0, 0.0, 0.0), 0.0) == 0.0
+    assert np.isfinite(quadratic_gap(penalty, Sums(1.0, 0.0, 0.0, 0.0), 0.5))
+    assert quadratic_gap(penalty, Sums(0.0, 0.0, 0.0, 0.0), 0.0) == 0.0
 
 
 def test_where_the_vertex_is_the_point_itself_there_is_no_step():
     # a = 2 e_1, and the vertex of the ball of radius 2 is a again.
     assert quadratic_step(L1Ball(2.0), Sums(16.0, 4.0, 8.0, 2.0), 2.0, 4.0, 1.0) == (1.0, 0.0)
-
-
-def plain_squared(y, eta):
-    """The functions of `Squared` over all samples, that least squares needs for nothing else."""
-    theta, weights = np.empty(y.size), np.empty(y.size - 1)
-    fill_residual(Squared(), y, eta, theta)
-    fill_curvature(Squared(), y, eta, weights)
-    return loss_value(Squared(), y, eta), theta, weights, conjugate_value(Squared(), y, theta, 0.5)
-
-
-@given(seeds)
-def test_a_loss_over_all_samples_is_the_sum_of_its_values(seed):
-    now = Setting(seed)
-    y, eta = sample_vector(now.y), sample_vector(now.Z @ now.a)
-    value, theta, weights, conjugate = plain_squared(y, eta)
-    assert value == pytest.approx(now.loss(now.a))
-    np.testing.assert_allclose(theta, y - eta, atol=1e-12)
-    assert (weights == 1.0).all()
-    half = 0.5 * theta[:-1]
-    assert conjugate == pytest.approx(0.5 * half @ half - half @ now.y)
-    assert range_scale(Squared(), y, theta) == 1.0

@@ -1,18 +1,42 @@
-"""The losses: a NamedTuple of its parameters each, and functions of one sample; eta is the linear predictor.
+"""The losses: a NamedTuple of its samples each, and functions of these; eta is the linear predictor, less the offset.
 
-Another loss is another NamedTuple that is registered with the first five functions and its smoothness. What goes over
-all samples is a loop over these, unless a loss has a way of its own.
+A loss is a sum over samples, sum_i w_i f(y_i, eta_i + o_i). Another one is another NamedTuple with the fields `y`,
+`weights` and `offset` that is registered with `terms`, `fenchel_term` and `reach`: what goes over all samples is made
+of these. Its slopes theta = -F'(eta) carry the weights, as residuals do. None of this sees a column.
 """
 
 import math
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from .columns import Vector
-from .jit import by_type
+from .jit import by_type, kernel, part_of_kernel
+
+# What is outside of the domain of the conjugate by so little is on its boundary.
+_ON_BOUNDARY = 1e-13
+# A constant is found by so many steps at most; the first is at most one, and others twice the one before.
+_MOST_STEPS = 200
 
 
 class Squared(NamedTuple):
-    """1/2 (y - eta)^2."""
+    """1/2 (y - eta)^2: sums tell all of it, and no samples are held."""
+
+
+class Logistic(NamedTuple):
+    """log(1 + e^eta) - y eta, for y in [0, 1]."""
+
+    y: Vector
+    weights: Vector
+    offset: Vector
+
+
+class Poisson(NamedTuple):
+    """e^eta - y eta, for y >= 0."""
+
+    y: Vector
+    weights: Vector
+    offset: Vector
 
 
 #: Squared, or whatever is registered with the functions below.
@@ -20,88 +44,29 @@ Loss: TypeAlias = Any
 
 
 @by_type
-def value(loss: Loss, y: float, eta: float) -> float:
-    """Return f(eta)."""
-
-
-@by_type
-def residual(loss: Loss, y: float, eta: float) -> float:
-    """Return -f'(eta); y - eta for least squares."""
-
-
-@by_type
-def curvature(loss: Loss, y: float, eta: float) -> float:
-    """Return f''(eta)."""
-
-
-@by_type
-def conjugate(loss: Loss, y: float, theta: float) -> float:
-    """Return f*(-theta)."""
-
-
-@by_type
-def dual_range(loss: Loss, y: float) -> tuple[float, float]:
-    """Return the ends of the thetas with a finite conjugate; zero is one of these."""
-
-
-@by_type
 def is_quadratic(loss: Loss) -> bool:
-    """Tell whether the curvature is one everywhere: sums tell the objective then."""
+    """Tell whether it is `Squared`, which has ways of its own."""
 
 
 @by_type
-def smoothness(loss: Loss) -> float:
-    """Return the largest curvature that there is."""
+def terms(loss: Loss, y: float, eta: float) -> tuple[float, float, float]:
+    """Return f, -f' and f'' of a sample."""
 
 
 @by_type
-def loss_value(loss: Loss, y: Vector, eta: Vector) -> float:
-    """Return the sum of f(eta) over the samples."""
+def fenchel_term(loss: Loss, y: float, eta: float, theta: float) -> tuple[float, float, float, float]:
+    """Return f(eta) + f*(-theta) + theta eta, what its rounding is relative to, -f'(eta) and f''(eta).
+
+    The first is infinite outside of the domain, never negative, and computed as such a number: nothing large cancels.
+    """
 
 
 @by_type
-def fill_residual(loss: Loss, y: Vector, eta: Vector, out: Vector) -> None:
-    """Fill -f'(eta), a sample vector."""
+def reach(loss: Loss, d: Vector) -> float:
+    """Return delta for which f'' changes along the direction d by a factor between e^-delta and e^delta.
 
-
-@by_type
-def fill_curvature(loss: Loss, y: Vector, eta: Vector, out: Vector) -> None:
-    """Fill f''(eta) for every sample."""
-
-
-@by_type
-def conjugate_value(loss: Loss, y: Vector, theta: Vector, scale: float) -> float:
-    """Return the sum of f*(-scale theta) over the samples."""
-
-
-@by_type
-def range_scale(loss: Loss, y: Vector, theta: Vector) -> float:
-    """Return the largest s of at most one for which s theta has a finite conjugate."""
-
-
-@value.register(Squared)
-def _(loss, y, eta):
-    return 0.5 * (y - eta) ** 2
-
-
-@residual.register(Squared)
-def _(loss, y, eta):
-    return y - eta
-
-
-@curvature.register(Squared)
-def _(loss, y, eta):
-    return 1.0
-
-
-@conjugate.register(Squared)
-def _(loss, y, theta):
-    return 0.5 * theta**2 - theta * y
-
-
-@dual_range.register(Squared)
-def _(loss, y):
-    return -math.inf, math.inf
+    Zero of a loss for which there is none: steps are then tried.
+    """
 
 
 @is_quadratic.register(Squared)
@@ -109,54 +74,147 @@ def _(loss):
     return True
 
 
-@smoothness.register(Squared)
-def _(loss):
-    return 1.0
-
-
 @is_quadratic.otherwise
 def _(loss):
     return False
 
 
-@loss_value.otherwise
+@part_of_kernel
+def _divergence(base: float, e: float) -> tuple[float, float]:
+    """Return (base + e) log(1 + e / base) - e, and the size of that logarithm."""
+    z = e / base
+    if abs(z) < 1e-4:
+        return e * z * (0.5 - z * (1.0 / 6.0 - z * (1.0 / 12.0 - z / 20.0))), abs(z)
+    if z <= -1.0:
+        return (-e if z >= -1.0 - _ON_BOUNDARY else np.inf), 40.0
+    log = math.log1p(z)
+    return (base + e) * log - e, abs(log)
+
+
+@part_of_kernel
+def _chances(eta: float) -> tuple[float, float]:
+    """Return 1 / (1 + e^-eta) and 1 / (1 + e^eta), both to all digits."""
+    z = math.exp(-abs(eta))
+    large = 1.0 / (1.0 + z)
+    return (large, z * large) if eta >= 0.0 else (z * large, large)
+
+
+@terms.register(Logistic)
 def _(loss, y, eta):
+    p, n = _chances(eta)
+    return math.log1p(math.exp(-abs(eta))) + (max(eta, 0.0) - y * eta), y * n - (1.0 - y) * p, p * n
+
+
+@fenchel_term.register(Logistic)
+def _(loss, y, eta, theta):
+    # With q = y - theta and e = q - p it is p phi(e / p) + n phi(-e / n), phi(z) = (1 + z) log(1 + z) - z.
+    p, n = _chances(eta)
+    r = y * n - (1.0 - y) * p
+    first, log_p = _divergence(p, r - theta)
+    second, log_n = _divergence(n, theta - r)
+    size = first + second + (abs(r) + abs(theta)) * (1.0 + abs(eta)) * (1.0 + log_p + log_n)
+    return first + second, size, r, p * n
+
+
+@reach.register(Logistic)
+@reach.register(Poisson)
+def _(loss, d):
+    return largest_size(loss.weights, d)
+
+
+@terms.register(Poisson)
+def _(loss, y, eta):
+    mean = np.exp(eta)
+    return mean - y * eta, y - mean, mean
+
+
+@fenchel_term.register(Poisson)
+def _(loss, y, eta, theta):
+    mean = np.exp(eta)
+    term, log = _divergence(mean, (y - mean) - theta)
+    return term, term + (y + mean + abs(theta)) * (1.0 + abs(eta)) * log, y - mean, mean
+
+
+# Over all samples; vectors may have their sum in a last place, which nobody looks at. ---------------------------------
+
+
+@kernel
+def largest_size(weights: Vector, d: Vector) -> float:
+    """Return the largest |d_i| of samples with a weight."""
+    largest = 0.0
+    for i in range(weights.size):
+        if weights[i] > 0.0:
+            largest = max(largest, abs(d[i]))
+    return largest
+
+
+@kernel
+def loss_value(loss: Loss, eta: Vector) -> float:
+    """Return F(eta)."""
     total = 0.0
-    for i in range(y.size - 1):
-        total += value(loss, y[i], eta[i])
+    for i in range(loss.y.size):
+        if loss.weights[i] > 0.0:
+            total += loss.weights[i] * terms(loss, loss.y[i], eta[i] + loss.offset[i])[0]
     return total
 
 
-@fill_residual.otherwise
-def _(loss, y, eta, out):
-    total = 0.0
-    for i in range(y.size - 1):
-        out[i] = residual(loss, y[i], eta[i])
-        total += out[i]
-    out[y.size - 1] = total
+@kernel
+def fill_slopes(loss: Loss, eta: Vector, theta: Vector, curvatures: Vector) -> tuple[float, float]:
+    """Fill theta = -F'(eta) and the diagonal of F''(eta), both zero where samples have no weight; return their sums."""
+    slopes = bends = 0.0
+    for i in range(loss.y.size):
+        theta[i] = curvatures[i] = 0.0
+        if loss.weights[i] > 0.0:
+            _, slope, bend = terms(loss, loss.y[i], eta[i] + loss.offset[i])
+            theta[i], curvatures[i] = loss.weights[i] * slope, loss.weights[i] * bend
+        slopes += theta[i]
+        bends += curvatures[i]
+    return slopes, bends
 
 
-@fill_curvature.otherwise
-def _(loss, y, eta, out):
-    for i in range(y.size - 1):
-        out[i] = curvature(loss, y[i], eta[i])
+@kernel
+def fenchel(loss: Loss, eta: Vector, theta: Vector, s: float) -> tuple[float, float, float, float]:
+    """Return F(eta) + F*(-s theta) + s theta'(eta + o), and what its rounding is relative to.
+
+    The last two are sum w f'^2 and the largest f''.
+    """
+    total = size = slopes2 = top = 0.0
+    for i in range(loss.y.size):
+        w = loss.weights[i]
+        if w > 0.0:
+            term, own, slope, bend = fenchel_term(loss, loss.y[i], eta[i] + loss.offset[i], s * theta[i] / w)
+            total += w * term
+            size += w * own
+            slopes2 += w * slope * slope
+            top = max(top, bend)
+    return total, size, slopes2, top
 
 
-@conjugate_value.otherwise
-def _(loss, y, theta, scale):
-    total = 0.0
-    for i in range(y.size - 1):
-        total += conjugate(loss, y[i], scale * theta[i])
-    return total
+@kernel
+def add_best_constant(loss: Loss, eta: Vector, enough: float) -> float:
+    """Add to eta the constant for which slopes add up to zero, to `enough` of its digits; return it.
 
-
-@range_scale.otherwise
-def _(loss, y, theta):
-    scale = 1.0
-    for i in range(y.size - 1):
-        low, high = dual_range(loss, y[i])
-        if theta[i] > 0.0:
-            scale = min(scale, high / theta[i])
-        elif theta[i] < 0.0:
-            scale = min(scale, low / theta[i])
-    return scale
+    By Newton's method, between the numbers that it is known to be between.
+    """
+    theta, curvatures = np.empty(loss.y.size), np.empty(loss.y.size)
+    low, high, most, constant = -np.inf, np.inf, 1.0, 0.0
+    for _ in range(_MOST_STEPS):
+        slopes, bends = fill_slopes(loss, eta, theta, curvatures)
+        if slopes > 0.0:
+            low = constant
+        elif slopes < 0.0:
+            high = constant
+        else:
+            break
+        step = slopes / bends if bends > 0.0 else np.inf * slopes
+        step = max(-most, min(most, step))
+        is_last = abs(step) <= enough * (1.0 + abs(constant))
+        if not (is_last or low < constant + step < high):
+            step = 0.5 * (low + high) - constant if high - low < np.inf else most * np.sign(slopes)
+        most *= 2.0
+        constant += step
+        for i in range(loss.y.size):
+            eta[i] += step
+        if is_last:
+            break
+    return constant

@@ -45,18 +45,8 @@ ROUNDING = 1e-14
 
 
 @by_type
-def penalty_value(penalty: Penalty, sums: Sums) -> float:
-    """Return what it adds to the objective."""
-
-
-@by_type
 def minimise_1d(penalty: Penalty, aim: float, norm2: float) -> float:
     """Return the minimiser of 1/2 norm2 a^2 - aim a plus the penalty of one coefficient."""
-
-
-@by_type
-def dual_scale(penalty: Penalty, max_corr: float) -> float:
-    """Return the largest s for which s r is dual feasible, where max_corr is ||X'r||_inf."""
 
 
 @by_type
@@ -81,19 +71,9 @@ def warm_scale(penalty: Penalty, sums: Sums) -> float:
 # rho a + tau sign(corr) e_j with the best rho, tau >= 0: it contains the Frank-Wolfe step for every radius. ---------
 
 
-@penalty_value.register(L1)
-def _(penalty, sums):
-    return penalty.lam * sums.l1
-
-
 @minimise_1d.register(L1)
 def _(penalty, aim, norm2):
     return soft_threshold(aim, penalty.lam) / norm2
-
-
-@dual_scale.register(L1)
-def _(penalty, max_corr):
-    return penalty.lam / max_corr  # infinite for a residual that no column explains
 
 
 @quadratic_gap.register(L1)
@@ -138,11 +118,6 @@ def _(penalty, sums):
 
 
 # L1Ball: the vertex is d e_j with d = radius sign(corr). -------------------------------------------------------------
-
-
-@penalty_value.register(L1Ball)
-def _(penalty, sums):
-    return 0.0
 
 
 @quadratic_gap.register(L1Ball)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .columns import Columns, Vector, nbytes, samples, storage_of
 from .costs import Cost, Plain, largest_pull
 from .csc import Csc
+from .losses import Loss, Squared
 from .samples import Samples, total_weight
 from .standardized import Standardized, origins_of
 
@@ -42,7 +43,8 @@ class Units(NamedTuple):
 class Problem(NamedTuple):
     """Least squares of `y` on the columns z_j of `X`: built once per path, never changed.
 
-    With an intercept the columns and `y` are centred, and the intercept follows from their means.
+    With an intercept the columns and `y` are centred, and the intercept follows from their means. For another loss,
+    which has its samples, `y` are the slopes of the null model.
     """
 
     X: Columns
@@ -57,6 +59,8 @@ class Problem(NamedTuple):
     n_samples: int  # of which the weight is not zero
     cost: Cost = Plain()
     l1_ratio: float = 1.0  # lambda is alpha times the total weight times that
+    loss: Loss = Squared()
+    loss_of_null: float = 0.0  # of another loss than least squares, above the least there can be
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -87,7 +91,7 @@ class Problem(NamedTuple):
     @property
     def null_loss(self) -> float:
         """1/2 y'y, the loss of a = 0 and what relative gaps are relative to; one where y is zero."""
-        return 0.5 * self.yy or 1.0
+        return self.loss_of_null or 0.5 * self.yy or 1.0
 
     @property
     def lambda_max(self) -> float:

@@ -23,7 +23,7 @@ class Node(NamedTuple):
     lam: float
     columns: Indices  # with a nonzero coefficient, in increasing order
     coefs: Vector
-    residual: Vector  # of the loss, y - X a for least squares: a sample vector without a constant part
+    residual: Vector  # y - X a, or a dual point of another loss: a sample vector without a constant part
     known: Any  # by the objective; has `l1`, `blur` and `bounded_by`
 
     def bounded_by(self, tops: Vector) -> "Node":
@@ -96,17 +96,20 @@ def mix_coefs(left: Node, right: Node, t: float) -> tuple[Indices, Vector]:
     return columns[:n], coefs[:n]
 
 
-def start_between(columns: ColumnPass, left: Node, right: Node, t: float) -> Start:
-    """Return (1 - t) left + t right to start from; where t > 1, without changes of sign."""
+def start_between(columns: ColumnPass | None, left: Node, right: Node, t: float) -> Start:
+    """Return (1 - t) left + t right to start from; where t > 1, without changes of sign.
+
+    Residuals follow coefficients, if there is a pass to read columns with; dual points of other losses do not.
+    """
     mixed, coefs, n, n_in = _mix_coefs(left.columns, left.coefs, right.columns, right.coefs, t)
     residual = (1.0 - t) * left.residual + t * right.residual
-    if n_in < mixed.size:
+    if n_in < mixed.size and columns is not None:
         taken = columns.take(mixed[n_in:])
         take_out(taken.X, taken.at, coefs[n_in:], residual)
     return Start(mixed[:n], coefs[:n], residual)
 
 
-def extend(columns: ColumnPass, before: Node | None, last: Node, lam: float) -> Start:
+def extend(columns: ColumnPass | None, before: Node | None, last: Node, lam: float) -> Start:
     """Return the guess for a smaller penalty: the line through two nodes, without changes of sign."""
     if before is None:
         return Start(last.columns, last.coefs, last.residual)

@@ -18,7 +18,7 @@ is convex in c and lam together. The union of both active sets is A.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class SeparableSquares:
         """Return y, the residual of a = 0."""
         return np.array(self.problem.y), None
 
-    def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Vector, max_corr: float) -> Node:
+    def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Any, max_corr: float) -> Node:
         """Return a solved lambda; `fit` is its residual."""
         found, taken = examine(self.problem, sizes, coefs, fit, max_corr), self._columns.take(columns)
         blur = gamma(4 * self.problem.n_samples + 32) * self.problem.largest * found.r_size

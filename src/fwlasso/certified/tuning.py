@@ -1,6 +1,7 @@
 """What the certified path is tuned by, and how far it goes at a time."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 
@@ -68,8 +69,9 @@ class Survived(NamedTuple):
 class Pace:
     """How far the path goes at a time, which it learns as it goes."""
 
-    def __init__(self, tuning: Tuning, n_columns: int) -> None:
+    def __init__(self, tuning: Tuning, n_columns: int, root: Callable[[float], float]) -> None:
         self._tuning = tuning
+        self._root = root  # of the gap of an interpolation: it grows with that power of the distance
         self._n_columns = n_columns
         self.stride = tuning.stride
         self.step = tuning.first_step
@@ -78,10 +80,10 @@ class Pace:
         self._was_easy = False
 
     def learn_step(self, distance: float, gap: float, goal: float) -> None:
-        """Note the gap of interpolation over a distance: it is about quadratic in it."""
+        """Note the gap of interpolation over a distance: it is about quadratic in it, for other losses cubic."""
         tuning, longest = self._tuning, math.inf
         if gap > 0.0:
-            longest = distance * max(tuning.shrink_step, math.sqrt(tuning.gap_of_step * goal / gap))
+            longest = distance * max(tuning.shrink_step, self._root(tuning.gap_of_step * goal / gap))
         self.step = max(tuning.shortest_step, min(longest, tuning.grow_step * self.step, tuning.longest_stride))
 
     def learn_survivors(self, survived: Survived, n_solved: int) -> None:

@@ -1,4 +1,4 @@
-"""The penalized problem on a few columns: their copies, and one loop of Newton's method for all losses."""
+"""The penalized problem on a few columns: their copies, and who solves it on these, by the loss."""
 
 from typing import NamedTuple
 
@@ -16,10 +16,11 @@ from ..problem.certificate import altered
 from ..problem.passes import ColumnPass
 from ..problem.points import BURST_BYTES
 from ..status import Status
+from .convex import ConvexLoss
 from .copier import Copier, NoRoom
+from .newton import Newton
 from .nodes import Node, Start
-from .objectives import ConvexLoss, Objective
-from .turns import Turns
+from .objectives import Objective
 
 # Columns that were asked for in so many strides before this one stay.
 _KEPT_STRIDES = 2
@@ -41,7 +42,7 @@ class WorkingSet:
     time is a list of places, the members.
     """
 
-    def __init__(self, objective: Objective, columns: ColumnPass, workers: Workers) -> None:
+    def __init__(self, objective: Objective, columns: ColumnPass, workers: Workers, *, polish: bool = False) -> None:
         problem, summary = objective.problem, columns.summary
         self._objective = objective
         self._source = columns
@@ -57,7 +58,9 @@ class WorkingSet:
         start = SubIterate(np.empty(0), np.empty(0), self._copier.copies.y.copy())
         self.subproblem = Subproblem(self._copier.copies, start, workers)
         self._knows_residual = True
-        self._turns = Turns(objective, self.subproblem, workers) if isinstance(objective, ConvexLoss) else None
+        self._newton: Newton | None = None
+        if isinstance(objective, ConvexLoss):
+            self._newton = Newton(objective, self.subproblem, workers, polish=polish)
 
     def places(self, columns: Indices) -> Indices:
         """Return the places of `columns`, new ones for those that have none; raises `NoRoom`."""
@@ -132,17 +135,15 @@ class WorkingSet:
 
     def solve(self, members: Indices, aim: Aim, look: Look) -> Solved:
         """Minimise over `members` from where we stand."""
-        if self._turns is not None:
-            reached = self._turns.solve(members, aim, look)
-        else:
-            reached = self.subproblem.solve(members, aim, look, knows_residual=self._knows_residual)
+        solver = self.subproblem if self._newton is None else self._newton
+        reached = solver.solve(members, aim, look, knows_residual=self._knows_residual)
         self._knows_residual = True
         status = Status.CERTIFIED
         if not reached.gap <= aim.goal:
             status = Status.STALLED
             if reached.n_rounds >= aim.max_rounds:
                 status = Status.MAX_ITER
-            elif self.subproblem.is_rounding(reached.gap, members, aim):
+            elif self._newton is None and self.subproblem.is_rounding(reached.gap, members, aim):
                 status = Status.PRECISION
         return Solved(status, *reached)
 
@@ -152,7 +153,7 @@ class WorkingSet:
         _, _, _, max_corr = totals(self.subproblem.copies, iterate, members, lam)
         active = active_places(iterate, members)
         active = active[np.argsort(self._columns[active])]
-        fit = from_root(self._samples, iterate.residual).copy() if self._turns is None else self._turns.eta
+        fit = from_root(self._samples, iterate.residual).copy() if self._newton is None else self._newton.fit
         return self._objective.node(
             lam, self._columns[active], iterate.coefs[active], self._sizes[active], fit, max_corr=max_corr
         )

@@ -38,7 +38,7 @@ from .code import changes, code_record
 # The files of a run. Those of its results are written by the command line.
 SETTINGS, SEGMENTS, SUBSETS = "settings.json", "segments", "subsets"
 PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
-_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 5
+_FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 6
 
 
 class Grid(NamedTuple):
@@ -262,5 +262,5 @@ def _unpack(arrays: Arrays, n_points: int, p: int) -> SolvedPath:
     counts, statuses = arrays.take("counts", np.int64, n_points, 4), tuple(map(Status, arrays.record["statuses"]))
     require(bool((counts >= 0).all()), "a count is negative")
     require(len(statuses) == n_points, "there is not a status for every point")
-    sums, gaps = arrays.take("sums", np.float64, n_points, 3), arrays.take("gaps", np.float64, n_points, finite=False)
+    sums, gaps = arrays.take("sums", np.float64, n_points, 4), arrays.take("gaps", np.float64, n_points, finite=False)
     return SolvedPath(indptr, columns, coefs, sums, gaps, counts=counts, statuses=statuses, ending=None)

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector, shape
 from .._core.threads import Workers
-from .checks import as_offset, as_response, as_weights, check_indices
+from .checks import as_offset, as_weights, check_indices
 from .design import Design, as_design, described
 from .fingerprint import checksum, fingerprint
+from .labels import Classes, as_target
 from .store import Store, as_container
 
 
@@ -24,7 +25,8 @@ class Data(NamedTuple):
     origin: dict[str, Any]  # what a store or a table tells of its response and its columns
     means: NDArray[np.float64] | None = None  # of the columns, where they stand for missing values
     weights: Vector | None = None  # of the samples, if they do not count alike
-    offset: Vector | None = None  # what was taken off the response
+    offset: Vector | None = None  # what was taken off the response; of other losses than least squares it is beside it
+    classes: Classes = None  # the labels of a response of two classes, which has zeros and ones for them
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -52,6 +54,7 @@ def as_data(
     workers: Workers | None = None,
     feature_names: Any = None,
     *,
+    loss: str = "squared",
     sample_weight: Any = None,
     offset: Any = None,
 ) -> Data:
@@ -59,7 +62,8 @@ def as_data(
 
     So it is with weights and an offset.
 
-    Names that are given take the place of those that X has. The response is that of users less the offset.
+    Names that are given take the place of those that X has. The response is that of users less the offset, for
+    least squares.
     """
     container, origin = as_container(X), {}
     X = X if container is None else container.X
@@ -83,9 +87,10 @@ def as_data(
         design = design._replace(feature_names=tuple(map(str, feature_names)))
     store = container if isinstance(container, Store) else None
     means = None if container is None else container.means
-    response, m = as_response(y, design.n_samples), design.n_samples
+    m = design.n_samples
     weights = None if sample_weight is None else as_weights(sample_weight, m)
+    response, classes = as_target(loss, y, m, weights)
     if offset is not None:
         offset = as_offset(offset, m)
-        response = response - offset
-    return Data(design, response, store, X, origin, means, weights=weights, offset=offset)
+        response = response - offset if loss == "squared" else response
+    return Data(design, response, store, X, origin, means, weights=weights, offset=offset, classes=classes)

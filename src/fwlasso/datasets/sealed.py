@@ -44,15 +44,18 @@ def seal(record: Mapping[str, Any]) -> str:
     return json_text({**plain, _CHECKSUM: _digest(json_text(plain).encode())}, indent=1) + "\n"
 
 
-def unseal(text: str | bytes, kind: str, version: int) -> dict[str, Any]:
-    """Return the record that `seal` made a text of; raise a ValueError if it is another one, or was altered."""
+def unseal(text: str | bytes, kind: str, version: int, newest: int | None = None) -> dict[str, Any]:
+    """Return the record that `seal` made a text of; raise a ValueError if it is another one, or was altered.
+
+    It is of a version, or of one up to the newest.
+    """
     try:
         record = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not a {kind}: {error}") from None
     require(isinstance(record, dict) and record.get("format") == kind, f"not a {kind}: it has another format")
     found = record.get("version")
-    if found != version:
+    if type(found) is not int or not version <= found <= (newest or version):
         age = "an earlier" if type(found) is int and found < version else "another"
         remedy = f"(format {found!r}; this one reads {version}): make it again"
         raise ValueError(f"the {kind} was written by {age} version of fwlasso {remedy}")
@@ -108,7 +111,7 @@ class Arrays:
 
 
 @contextmanager
-def open_arrays(file: Path, kind: str, version: int) -> Iterator[Arrays]:
+def open_arrays(file: Path, kind: str, version: int, newest: int | None = None) -> Iterator[Arrays]:
     """Open a file that `write_arrays` wrote; within this context every error names it."""
     with naming(file, Exception), file.open("rb") as stream:
         require(zipfile.is_zipfile(stream), f"not a {kind}, or a part of one")
@@ -119,7 +122,7 @@ def open_arrays(file: Path, kind: str, version: int) -> Iterator[Arrays]:
             n_bytes = sum(member.file_size for member in members)
             fits = is_plain and n_bytes <= os.fstat(stream.fileno()).st_size
             require(fits, f"not a {kind}: its {n_bytes:,} bytes are packed, or more than the file has")
-            yield Arrays(archive, unseal(archive.read(_RECORD), kind, version))
+            yield Arrays(archive, unseal(archive.read(_RECORD), kind, version, newest))
 
 
 def check_supports(indptr: NDArray[np.int64], columns: NDArray[np.int64], p: int) -> None:

@@ -181,7 +181,7 @@ def _solved_path(path: GramPath) -> SolvedPath:
         indptr=path.indptr,
         columns=path.columns,
         coefs=path.coefs,
-        sums=np.stack([path.answers[name] for name in ("qq", "qy", "l1")], axis=1),
+        sums=np.stack([*(path.answers[name] for name in ("qq", "qy", "l1")), np.zeros(path.answers.size)], axis=1),
         gaps=path.answers["gap"].copy(),
         counts=counts,
         statuses=path.statuses,

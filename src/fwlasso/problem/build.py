@@ -1,7 +1,8 @@
 """What is given: the design, the response and what one pass over them tells."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,9 @@ from .._core.columns import (
 from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
+from .._core.losses import Logistic, Loss, Poisson, add_best_constant, fenchel, fill_slopes
 from .._core.problem import Problem, Units
-from .._core.samples import as_samples, inner, n_samples, sample_vector, total_weight, weight, weight_vector
+from .._core.samples import as_samples, inner, n_samples, norm, sample_vector, total_weight, weight, weight_vector
 from .._core.standardized import Shifted, Standardized
 from .._core.threads import Workers, even_cuts
 from .._core.weighted import weight_of_others, weighted
@@ -53,18 +55,27 @@ def build_problem(
     *,
     weights: NDArray[Any] | None = None,
     terms: Terms = PLAIN,
+    loss: Callable[[Vector, Vector, Vector], Loss] | None = None,
+    offset: Vector | None = None,
 ) -> Problem:
     """Read all columns once and return the problem, on all samples or a part of them, alike or with weights.
 
     A weight of zero leaves a sample out, and whole numbers are repetitions: lambda is alpha times the sum of weights.
     `fit_intercept` centres the columns and y. `standardize` scales every column to a mean square of one (about
     its mean with an intercept, about zero without), so that z_j'z_j = m; then columns are divided by the factors of
-    their penalties. Constant columns become zero columns: those whose largest number is their smallest.
+    their penalties. Constant columns become zero columns: those whose largest number is their smallest. Another `loss`
+    than least squares is made of y, weights and offset.
     """
     columns = weighted(design.columns, as_samples(design.n_samples, weights, kept))
     m, p = shape(columns)
     total = total_weight(samples(columns))
-    response, y_size, units = _as_centred(y, weight_vector(samples(columns)), fit_intercept)
+    own, offset = weight_vector(samples(columns)), np.zeros(y.size) if offset is None else offset
+    null = None if loss is None else null_model(loss(y, own, offset), fit_intercept)
+    if null is None:
+        response, y_size, units = _as_centred(y, own, fit_intercept)
+    else:
+        response, units = null.slopes, Units(0, 0, 0.0, 0.0)
+        y_size = norm(samples(columns), response)
     means, norms, xty = np.empty(p), np.empty(p), np.empty(p)
     workers.sweep(
         lambda lo, hi: _summarize(columns, np.arange(lo, hi), response, means, norms, xty), column_chunks(columns)
@@ -99,7 +110,33 @@ def build_problem(
         X, response, xty, norms2, yy,
         centred=bool(fit_intercept), largest=largest, y_size=y_size, units=units, n_samples=m, cost=cost,
         l1_ratio=terms.l1_ratio,
+        **({} if null is None else {"loss": null.loss, "loss_of_null": null.value}),
     )  # fmt: skip
+
+
+#: The losses by name: what makes one of y, weights and offset.
+LOSSES: dict[str, Callable[[Vector, Vector, Vector], Loss] | None] = {
+    "squared": None,
+    "logistic": Logistic,
+    "poisson": Poisson,
+}
+
+
+class NullModel(NamedTuple):
+    """The model without columns, for another loss than least squares."""
+
+    loss: Loss
+    slopes: Vector  # a sample vector
+    value: float  # the loss, above the least there can be
+
+
+def null_model(loss: Loss, fit_intercept: bool) -> NullModel:
+    """Return the model of the best constant, or of none."""
+    eta, slopes, curvatures = (np.zeros(loss.y.size) for _ in range(3))
+    if fit_intercept:
+        add_best_constant(loss, eta, 1e-15)
+    fill_slopes(loss, eta, slopes, curvatures)
+    return NullModel(loss, sample_vector(slopes), fenchel(loss, eta, slopes, 0.0)[0])
 
 
 def _as_centred(y: Vector, weights: Vector, fit_intercept: bool) -> tuple[Vector, float, Units]:

@@ -32,10 +32,8 @@ from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, s
 from .._core.costs import larger, largest_pull
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import by_type, kernel
-from .._core.losses import Squared
 from .._core.moments import rounding_bound as gamma
-from .._core.objective import duality_gap
-from .._core.penalties import L1, L1Ball, Penalty
+from .._core.penalties import L1, L1Ball, Penalty, quadratic_gap
 from .._core.problem import Problem
 from .._core.samples import inner, n_roundings, sample_vector
 from .._core.threads import Workers
@@ -224,7 +222,7 @@ def residual(problem: Problem, iterate: Iterate) -> Vector:
 @np.errstate(over="ignore")
 def estimate_gap(problem: Problem, penalty: Penalty, iterate: Iterate, max_corr: float) -> float:
     """Return the gap of `iterate` by its own numbers S and F, which a solver goes by: no claim, as these may drift."""
-    gap = float(duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), max_corr))
+    gap = float(quadratic_gap(penalty, sums_at(problem.yy, iterate), max_corr))
     return max(0.0, gap) if math.isfinite(gap + iterate.l1 + max_corr) else math.inf
 
 

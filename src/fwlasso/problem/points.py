@@ -34,13 +34,14 @@ class Tell(Protocol):
 
 
 class Solution(NamedTuple):
-    """Coefficients a, and the sums that follow from them and q = X a."""
+    """Coefficients a, and the sums that follow from them and q = X a; of another loss, with its slopes theta."""
 
     columns: Indices
     coefs: Vector
-    qq: float  # q'q
-    qy: float  # q'y
+    qq: float  # q'q; the loss, above the least there can be
+    qy: float  # q'y; q'theta
     l1: float  # ||a||_1
+    intercept: float = 0.0  # of the columns as the solver has them, beside what the means of y and X make
 
 
 class SolvedPoint(NamedTuple):
@@ -65,7 +66,7 @@ class SolvedPath(NamedTuple):
     indptr: Indices
     columns: Indices
     coefs: Vector
-    sums: Matrix  # q'q, q'y and ||a||_1 of every point
+    sums: Matrix  # q'q, q'y, ||a||_1 and the intercept of every point, see `Solution`
     gaps: Vector
     counts: NDArray[np.int64]  # n_iter, n_dots, n_read and n_multiplied of every point
     statuses: tuple[Status, ...]
@@ -129,7 +130,7 @@ def joined(paths: Sequence[SolvedPath], ending: Status | None = None) -> SolvedP
 def zero_path(n_points: int) -> SolvedPath:
     """Return a = 0 for every point: there is nothing to explain."""
     support = np.zeros(n_points + 1, np.int64), np.empty(0, np.int64), np.empty(0)
-    numbers = np.zeros((n_points, 3)), np.zeros(n_points), np.zeros((n_points, 4), np.int64)
+    numbers = np.zeros((n_points, 4)), np.zeros(n_points), np.zeros((n_points, 4), np.int64)
     return SolvedPath(*support, *numbers, statuses=(Status.CERTIFIED,) * n_points, ending=None)
 
 

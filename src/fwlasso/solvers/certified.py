@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .._core.costs import has_ridge
+from .._core.losses import is_quadratic
 from .._core.notices import warn_of_doubt
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
@@ -32,7 +33,7 @@ class Certified:
     proves, overlap = True, 1
 
     def __init__(self, settings: SolverSettings) -> None:
-        self._tol, self._max_iter = settings.tol, settings.max_iter
+        self._tol, self._max_iter, self._polish = settings.tol, settings.max_iter, settings.polish
 
     def solve(
         self, problem: AnyProblem, penalties: Sequence[Penalty], start: Guess | None, workers: Workers, tell: Tell
@@ -61,7 +62,7 @@ class Certified:
         with np.errstate(over="ignore"):
             again = again._replace(
                 coefs=np.ldexp(again.coefs, of_coefs),
-                sums=np.ldexp(again.sums, [2 * of_y, 2 * of_y, of_coefs]),
+                sums=np.ldexp(again.sums, [2 * of_y, 2 * of_y, of_coefs, 0]),
                 gaps=np.ldexp(again.gaps, 2 * of_y),
             )
         n = min(found.n_points, again.n_points)
@@ -79,9 +80,14 @@ class Certified:
         tell: Tell,
     ) -> SolvedPath:
         """Solve points by a working set; from the storage, once its columns do not fit into memory."""
+        polish = self._polish and not is_quadratic(problem.loss)
         try:
-            return follow(problem, penalties, goal, self._max_iter, workers, tell=tell, guess=start)
+            return follow(problem, penalties, goal, self._max_iter, workers, tell=tell, guess=start, polish=polish)
         except NoRoom as full:
+            if not is_quadratic(problem.loss):
+                if not full.points:
+                    raise MemoryError(str(full)) from None
+                return solved_path(full.points, Status.NO_ROOM)
             warn_of_doubt(f"{full} The rest of the path is solved on the data in place, which takes longer.")
             solved = [solved_path(full.points)] if full.points else []
             n = len(full.points)

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler
 from .._core.iterate import Iterate, move, refresh, rescale, sums_at
 from .._core.jit import kernel
-from .._core.losses import Squared
-from .._core.objective import duality_gap
 from .._core.oracle import parallel_scan, scan, scan_active
-from .._core.penalties import Penalty, quadratic_step
+from .._core.penalties import Penalty, quadratic_gap, quadratic_step
 from .._core.problem import Problem
 from .._core.threads import n_chunks
 from ..problem.points import BURST_BYTES, burst_steps
@@ -304,7 +302,7 @@ def take_step(
         if not abs(active_corr) <= abs(corr):
             j, corr = active_j, active_corr
             shrink, push = _search(problem, penalty, iterate, j, corr)
-    gap = duality_gap(Squared(), penalty, sums_at(problem.yy, iterate), abs(corr))
+    gap = quadratic_gap(penalty, sums_at(problem.yy, iterate), abs(corr))
     if gap <= stopping.gap:
         return iterate, StepInfo(0.0, gap, n_dots, n_idle, True, 1.0, 0.0)
     if shrink == 1.0 and push == 0.0:

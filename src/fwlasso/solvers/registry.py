@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     make: Callable[[SolverSettings], PathSolver]
     routes: tuple[str, ...] = (POINTWISE,)  # the ways that it may go
     sample_size: SampleSize | None = None  # by default, of those that can draw columns at random
-    #: Terms of columns that it takes beside factors, a ridge and nonnegative coefficients.
+    #: What it takes beside factors, a ridge and nonnegative coefficients: bounds, columns without a penalty, losses.
     takes: frozenset[str] = frozenset()
     #: By name: whether z_j'y of all columns, of the setup, is among the dot products that are counted.
     variants: Mapping[str, bool] = MappingProxyType({"default": True})
@@ -33,10 +33,8 @@ class Entry(NamedTuple):
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
 
-_BOUNDS, _UNPENALIZED = "bounds", "unpenalized"
-_CERTIFIED = Entry(
-    ("alphas", "radii"), ("gap",), Certified, (GRAM, WORKING_SET), takes=frozenset({_BOUNDS, _UNPENALIZED})
-)
+_TERMS = frozenset({"bounds", "unpenalized"})
+_CERTIFIED = Entry(("alphas", "radii"), ("gap",), Certified, (GRAM, WORKING_SET), takes=_TERMS | {"losses"})
 
 
 def pointwise(grids: tuple[str, ...], stops: tuple[str, ...], make: Callable[[SolverSettings], StepSolver]) -> Entry:
@@ -64,13 +62,13 @@ def _frank_wolfe(make: Callable[[SolverSettings], FrankWolfe]) -> Entry:
 DEFAULT_SOLVER = "certified"
 SOLVERS = {
     DEFAULT_SOLVER: _CERTIFIED,
-    GRAM: _CERTIFIED._replace(routes=(GRAM,)),
+    GRAM: _CERTIFIED._replace(routes=(GRAM,), takes=_TERMS),
     WORKING_SET: _CERTIFIED._replace(routes=(WORKING_SET,)),
     "sfw": _frank_wolfe(_sampled)._replace(sample_size=DEFAULT_SAMPLE_SIZE),
     "fw": _frank_wolfe(lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
     "afw": _away(away_step),
     "pfw": _away(pairwise_step),
-    "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent())._replace(takes=_CERTIFIED.takes),
+    "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent())._replace(takes=_TERMS),
 }
 
 # What solvers were once called, in programs and in saved paths.

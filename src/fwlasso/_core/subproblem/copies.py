@@ -96,8 +96,11 @@ def count_entries(copies: Copies, places: Indices) -> Indices:
     return copies.stops[places] - copies.starts[places]
 
 
-def weigh(copies: Copies, members: Indices, roots: Vector, response: Vector) -> Copies:
-    """Return the columns of some places, and a response, in the metric of other weights; the copies have none."""
+def weigh(copies: Copies, members: Indices, roots: Vector, scale: Vector, response: Vector) -> Copies:
+    """Return the columns of some places, and a response, in the metric of other weights, by their roots.
+
+    `scale` has these by the roots of the weights that copies have.
+    """
     shape = (copies.norms2.size, roots.size) if copies.dense else (0, roots.size)
     weighted = copies._replace(
         rows=np.empty(shape),
@@ -110,7 +113,7 @@ def weigh(copies: Copies, members: Indices, roots: Vector, response: Vector) -> 
         total=float(np.sum(roots**2)),
     )
     _weigh_response(response, weighted)
-    _weigh_columns(copies, members, weighted)
+    _weigh_columns(copies, members, scale, weighted)
     return weighted._replace(yy=float(np.sum(weighted.y[:-1] ** 2)))
 
 
@@ -128,24 +131,24 @@ def _weigh_response(response: Vector, weighted: Copies) -> None:
 
 
 @kernel
-def _weigh_columns(copies: Copies, members: Indices, weighted: Copies) -> None:
+def _weigh_columns(copies: Copies, members: Indices, scale: Vector, weighted: Copies) -> None:
     """Fill in columns that have their old means in memory, or none: weighted ones are taken off them."""
     roots, m = weighted.roots, weighted.roots.size
     for k in members:
         total = within = norm2 = xty = 0.0
         if copies.dense:
             for i in range(m):
-                total += roots[i] ** 2 * copies.rows[k, i]
+                total += roots[i] * scale[i] * copies.rows[k, i]
             mean = total / weighted.total if copies.centred else 0.0
             for i in range(m):
-                value = roots[i] * (copies.rows[k, i] - mean)
+                value = scale[i] * copies.rows[k, i] - mean * roots[i]
                 weighted.rows[k, i] = value
                 norm2 += value * value
                 xty += value * weighted.y[i]
         else:
             for e in range(copies.starts[k], copies.stops[k]):
                 root = roots[copies.indices[e]]
-                weighted.data[e] = root * copies.data[e]
+                weighted.data[e] = scale[copies.indices[e]] * copies.data[e]
                 total += root * weighted.data[e]
                 within += root * root
                 xty += weighted.data[e] * weighted.y[copies.indices[e]]

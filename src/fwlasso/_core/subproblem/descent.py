@@ -22,9 +22,7 @@ from ..costs import (
     value,
 )
 from ..jit import by_type, kernel
-from ..losses import Squared
-from ..objective import duality_gap
-from ..penalties import L1, Sums
+from ..penalties import L1, Sums, quadratic_gap
 from ..separable import Separable
 from ..sweeps import Indices
 from .copies import Copies, add, dot, rank_bound
@@ -118,7 +116,7 @@ def _gap_and_objective(
 @_gap_and_objective.register(Plain)
 def _(cost, copies, iterate, members, lam, radius):
     qy, qr, l1, largest = totals(copies, iterate, members, lam)
-    gap = duality_gap(Squared(), L1(lam), Sums(copies.yy, max(qy - qr, 0.0), qy, l1), largest)
+    gap = quadratic_gap(L1(lam), Sums(copies.yy, max(qy - qr, 0.0), qy, l1), largest)
     if radius >= 0.0:
         gap = max(gap, max(radius, l1) * largest - qr)
     return gap, 0.5 * (copies.yy - qy - qr) + lam * l1

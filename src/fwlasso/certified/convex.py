@@ -1,0 +1,160 @@
+"""A convex loss of the linear predictor as the certified path's objective: a point is told by two vectors."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.columns import Vector
+from .._core.costs import is_plain
+from .._core.jit import by_type, kernel
+from .._core.losses import Loss, add_best_constant, fenchel
+from .._core.moments import rounding_bound as gamma
+from .._core.penalties import L1, L1Ball, Penalty
+from .._core.problem import Problem
+from .._core.samples import Samples, weight, weight_vector
+from .._core.sweeps import Indices
+from ..problem.points import Solution
+from .nodes import Node
+
+#: The best constant of the null model is found to so many digits.
+EXACT = 1e-15
+# How far the linear predictors of a point and of its dual point may be apart, and how far 1'theta from zero.
+_FAR, _MOST_OFF = 50.0, 1e-3
+
+
+class Witness(NamedTuple):
+    """What is known of a point: its linear predictor, a dual point, and numbers."""
+
+    eta: Vector  # sample vectors, as they are stored
+    theta: Vector
+    intercept: float
+    l1: float  # ||a||_1
+    error: float  # at least the distance of eta from what its coefficients make, in the metric of the weights
+    max_corr: float  # ||X'theta||_inf up to rounding, or a bound of it
+
+    def bounded_by(self, tops: Vector) -> "Witness":
+        """Return it with another bound of the correlations."""
+        return self._replace(max_corr=float(tops[0]))
+
+    @property
+    def apart(self) -> tuple[Indices, float]:
+        """Columns that the objective looks at itself, none, and what rounding may add to others: it is added later."""
+        return np.empty(0, np.int64), 0.0
+
+
+class ConvexLoss:
+    """A sum of convex functions of the linear predictor eta = X a + b0.
+
+    With any theta for which 1'theta = 0, if there is an intercept, and s theta in the domain of the conjugate,
+
+        G = [F(eta) + F*(-s theta) + s theta'eta] + lam ||a||_1 - s theta'eta,   s <= lam / ||X'theta||_inf,
+
+    and for a radius, with s = 1, that times ||X'theta||_inf in place of lam ||a||_1. The bracket is a sum of terms that
+    are not negative: see `_core/losses`.
+
+    Rounding. With gamma as in problem/certificate.py and all norms in the metric of the weights: eta is off by e, so
+    that F is by at most ||r|| e + max h e^2, r and h slopes and curvatures; correlations are off by
+    gamma(4 m + 32) largest ||theta||, and the sums that a gap is made of by gamma(m + 32) of the sizes of their terms.
+    1'theta is not zero, but eps, its own rounding included: with rho = eps over the sum of its positive, or negative,
+    entries, the dual point with these (1 - rho) times as large is feasible, and still in the domain. It changes
+    correlations by at most rho largest ||theta||, and F* by rho sum |theta_i eta~_i| where it belongs to eta~, which is
+    within `_FAR` of eta or so little that the product with theta_i is none.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        if not is_plain(problem.cost):
+            raise TypeError(f"{type(problem.loss).__name__}: only least squares supports bounds and ridges")
+        self.problem = problem
+        self._roots = np.sqrt(weight_vector(problem.samples))
+
+    def zero(self) -> tuple[Witness, Vector | None]:
+        """Return what is known of a = 0, with the best intercept; its slopes are y."""
+        problem = self.problem
+        eta = np.zeros(problem.y.size)
+        g = float(add_best_constant(problem.loss, eta[:-1], EXACT)) if problem.centred else 0.0
+        eta[:-1] = g
+        return Witness(eta, np.array(problem.y), g, 0.0, 0.0, 0.0), None
+
+    def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Any, max_corr: float) -> Node:
+        """Return a solved lambda; `fit` has its vectors and its intercept."""
+        m, g = self.problem.n_samples, abs(fit.intercept) * math.sqrt(self.problem.total_weight)
+        size = float(sizes @ np.abs(coefs)) + math.sqrt(np.sum((self._roots * fit.eta[:-1]) ** 2)) + g
+        error, l1 = gamma(columns.size + m + 16 + self.problem.units.n_ops) * size, float(np.sum(np.abs(coefs)))
+        return Node(lam, columns, coefs, fit.theta, fit._replace(l1=l1, error=error, max_corr=max_corr))
+
+    def gap(self, penalty: Penalty, known: Witness) -> float:
+        """Return the duality gap that is proved."""
+        return self._claim(penalty, known)[0]
+
+    def rounding(self, penalty: Penalty, known: Witness) -> float:
+        """Return how much of that gap is rounding."""
+        gap, rounding = self._claim(penalty, known)
+        return min(gap, rounding) if math.isfinite(gap) else 0.0
+
+    def _claim(self, penalty: Penalty, known: Witness) -> tuple[float, float]:
+        problem = self.problem
+        m = problem.n_samples
+        blurs = gamma(4 * m + 32) * problem.largest, gamma(m + 32), problem.largest
+        gap, rounding = claim(problem.loss, penalty, known, problem.samples, problem.centred, blurs)
+        return (max(0.0, gap), rounding) if math.isfinite(gap + known.max_corr) else (math.inf, math.inf)
+
+    def cross(self, left: Node, right: Node) -> None:
+        """Return nothing: a mix takes vectors."""
+
+    def mix(self, left: Node, right: Node, t: float, cross: None) -> Witness:
+        """Return what is known of (1 - t) left + t right: the mix of dual points is feasible for that of lambdas."""
+        return Witness(*((1.0 - t) * mine + t * its for mine, its in zip(left.known, right.known, strict=True)))
+
+    def solution(self, columns: Indices, coefs: Vector, known: Witness) -> Solution:
+        """Return a point."""
+        eta, theta = known.eta[:-1], known.theta[:-1]
+        pulled = float(np.sum(theta * eta)) - known.intercept * float(np.sum(theta))
+        loss = float(fenchel(self.problem.loss, eta, theta, 0.0)[0])
+        return Solution(columns, coefs, loss, pulled, known.l1, known.intercept)
+
+
+@by_type
+def _dual(penalty: Penalty, max_corr: float, l1: float) -> tuple[float, float]:
+    """Return s, and what the penalty and its conjugate add to the gap."""
+
+
+@_dual.register(L1)
+def _(penalty, max_corr, l1):
+    s = penalty.lam / max_corr * (1.0 - 1e-15) if max_corr > penalty.lam else 1.0
+    return s, penalty.lam * l1
+
+
+@_dual.register(L1Ball)
+def _(penalty, max_corr, l1):
+    return 1.0, penalty.radius * max_corr
+
+
+@kernel
+def claim(
+    loss: Loss, penalty: Penalty, known: Witness, own: Samples, centred: bool, blurs: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Return G, and how much of it is rounding."""
+    eta, theta = known.eta, known.theta
+    of_corrs, of_sums, largest = blurs
+    up = down = inner = sizes = norm2 = 0.0
+    for i in range(loss.y.size):
+        w = weight(own, i)
+        if w > 0.0:
+            norm2 += theta[i] * theta[i] / w
+            up += max(theta[i], 0.0)
+            down -= min(theta[i], 0.0)
+            inner += theta[i] * eta[i]
+            sizes += abs(theta[i]) * (abs(eta[i]) + abs(loss.offset[i]) + _FAR)
+    rho, less = 0.0, min(up, down)
+    if centred:
+        eps = abs(up - down) + of_sums * (up + down)
+        rho = eps / less if less > 0.0 else np.inf * eps
+    norm = np.sqrt(norm2)
+    s, of_penalty = _dual(penalty, known.max_corr + (of_corrs + rho * largest) * norm, known.l1)
+    bracket, size, slopes2, top = fenchel(loss, eta, theta, s)
+    plain_s, plain_penalty = _dual(penalty, known.max_corr, known.l1)
+    rounding = np.sqrt(slopes2) * known.error + top * known.error * known.error
+    rounding += of_sums * (size + of_penalty + s * sizes) + s * rho * sizes
+    gap = bracket + of_penalty - s * inner + rounding
+    return gap if rho < _MOST_OFF else np.inf, rounding + (plain_s - s) * abs(inner) + of_penalty - plain_penalty

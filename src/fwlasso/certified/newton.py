@@ -1,0 +1,177 @@
+"""Newton's method for a loss that is no square, on the copies of a working set: a node in one or two steps."""
+
+import math
+
+import numpy as np
+
+from .._core.columns import Vector
+from .._core.losses import add_best_constant, fill_slopes, loss_value, reach
+from .._core.penalties import L1
+from .._core.samples import from_root, sample_vector, to_root
+from .._core.subproblem.copies import weigh
+from .._core.subproblem.curved import Slopes, cost_of, entering, minimise
+from .._core.subproblem.descent import SubIterate, totals
+from .._core.subproblem.products import Products
+from .._core.subproblem.rounds import Aim
+from .._core.subproblem.solve import Look, Reached, Subproblem
+from .._core.sweeps import Indices
+from .._core.threads import Workers
+from .convex import ConvexLoss, Witness
+
+# A step is least squares to this fraction of the goal.
+_INNER = 1e-2
+# Beyond so many columns, or numbers of compressed ones, there are no inner products of all.
+_MOST_COLUMNS, _MOST_NUMBERS = 1500, 4 << 20
+# Columns that come at a time, beside twice those that are there.
+_FEW = 64
+# Curvatures are at least this fraction of the largest.
+_LEAST_CURVATURE = 1e-16
+# A constant is found to so many digits before a step, and for a point that is proved by its coefficients alone.
+_ROUGH, _EXACT = 1e-3, 1e-9
+# Steps that change curvatures by no more than this factor, as a logarithm, are known to descend.
+_SHORT = 0.5
+# What rounding hides of a descent; how often a step is halved; steps that bring the gap down by less than half.
+_ROUNDING, _HALVINGS, _MAX_IDLE = 1e-14, 40, 6
+
+
+class Newton:
+    """Minimises a convex loss on the copies of a working set, whose coefficients it moves.
+
+    The residual that these have is the dual point: that of a step, theta - H d, which is exact for its columns, or for
+    points that are proved by their coefficients the slopes of the loss.
+    """
+
+    def __init__(self, objective: ConvexLoss, subproblem: Subproblem, workers: Workers, *, polish: bool) -> None:
+        self._objective, self._subproblem, self._workers, self._polish = objective, subproblem, workers, polish
+        self._loss = objective.problem.loss
+        self.fit, _ = objective.zero()
+
+    def solve(self, members: Indices, aim: Aim, look: Look, *, knows_residual: bool) -> Reached:
+        """Minimise over `members` from where we stand, until the gap over them is small enough."""
+        iterate, n_dots, n_rounds, n_idle = self._subproblem.iterate, members.size, 0, 0
+        gap = least = np.inf
+        self._look_again(_ROUGH)
+        if not np.isfinite(self._at.sums).all():  # predicted from afar
+            iterate.coefs[:], self.fit, knows_residual = 0.0, self._objective.zero()[0], False
+            self._look_again(math.inf)
+        if not knows_residual:
+            self._take(self._residual())
+        self._subproblem.correlate(members)
+        while n_rounds < aim.max_rounds and n_idle <= _MAX_IDLE:
+            places = self._chosen(members, aim.lam)
+            theta = self._step(places, aim, look)
+            n_rounds, n_dots, gap = n_rounds + 1, n_dots + places.size + members.size, np.inf
+            if theta is not None and not self._polish:
+                gap = self._judge(theta, members, aim.lam)
+            if not gap < np.inf:
+                gap = self._judge(self._residual(), members, aim.lam)
+            look(n_rounds, gap)
+            if gap <= aim.goal:
+                break
+            n_idle = 0 if gap < 0.5 * least else n_idle + 1
+            least = min(gap, least)
+        self.fit = self.fit._replace(theta=from_root(self._objective.problem.samples, iterate.residual).copy())
+        return Reached(gap, n_rounds, n_dots)
+
+    def _look_again(self, enough: float) -> None:
+        """Compute the linear predictor and the slopes at the coefficients, with their best constant, to some digits."""
+        iterate, loss, constant = self._subproblem.iterate, self._loss, self.fit.intercept
+        own = self._image(np.flatnonzero(iterate.coefs), iterate.coefs)
+        if self._subproblem.copies.centred and enough < np.inf:
+            constant += add_best_constant(loss, own + constant, enough)
+        eta = own + constant
+        theta, curvatures = np.empty(eta.size), np.empty(eta.size)
+        sums = fill_slopes(loss, eta, theta, curvatures)
+        self._at = Slopes(theta, curvatures, sums)
+        self.fit = self.fit._replace(eta=sample_vector(eta), intercept=constant)
+
+    def _image(self, places: Indices, coefs: Vector) -> Vector:
+        """Return the sum of b_j z_j over some places, given the coefficients of all."""
+        copies = self._subproblem.copies
+        image = Products(copies, places, self._workers).combine(coefs[places])[:-1]
+        return np.divide(image, copies.roots, out=np.zeros(image.size), where=copies.roots > 0.0)
+
+    def _residual(self) -> Vector:
+        """Return the slopes less what the intercept explains in the metric of the curvatures: inside of the domain."""
+        theta, curvatures, (slopes, total) = self._at
+        return theta - curvatures * (slopes / total) if self._subproblem.copies.centred else theta
+
+    def _take(self, theta: Vector) -> None:
+        """Let this be the dual point."""
+        self._subproblem.iterate.residual[:] = to_root(self._objective.problem.samples, sample_vector(theta))
+
+    def _judge(self, theta: Vector, members: Indices, lam: float) -> float:
+        """Return the gap over the members with this dual point."""
+        self._take(theta)
+        self._subproblem.correlate(members)
+        _, _, l1, max_corr = totals(self._subproblem.copies, self._subproblem.iterate, members, lam)
+        return self._objective.gap(L1(lam), Witness(self.fit.eta, theta, self.fit.intercept, l1, 0.0, max_corr))
+
+    def _chosen(self, members: Indices, lam: float) -> Indices:
+        """Return the places to minimise over: those that are free, and of those that are pulled off the strongest."""
+        iterate, cost = self._subproblem.iterate, self._subproblem.copies.cost
+        places = entering(cost, lam, members, iterate.coefs, iterate.corrs)
+        is_new = iterate.coefs[places] == 0.0
+        n_most = max(_FEW, 2 * int(np.count_nonzero(~is_new)))
+        if np.count_nonzero(is_new) > n_most:
+            pulls = np.where(is_new, np.abs(iterate.corrs[places]), np.inf)
+            places = places[pulls >= np.partition(pulls, is_new.size - n_most - 1)[is_new.size - n_most - 1]]
+        return places
+
+    def _step(self, places: Indices, aim: Aim, look: Look) -> Vector | None:
+        """Make a step; return its dual point, if it was made in full."""
+        iterate, (theta, curvatures, (slopes, total)) = self._subproblem.iterate, self._at
+        before = iterate.coefs.copy()
+        after = self._minimise(places, aim, look)
+        d = self._image(places, after - before)
+        constant = (slopes - float(curvatures @ d)) / total if self._subproblem.copies.centred else 0.0
+        d += constant
+        t = self._length(places, before[places], after[places], d, aim.lam)
+        iterate.coefs[places] = after[places] if t == 1.0 else (before + t * (after - before))[places]
+        self.fit = self.fit._replace(intercept=self.fit.intercept + t * constant)
+        self._look_again(_EXACT if self._polish else math.inf)
+        return theta - curvatures * d if t == 1.0 else None
+
+    def _minimise(self, places: Indices, aim: Aim, look: Look) -> Vector:
+        """Return the coefficients that least squares in the metric of the curvatures has, by place."""
+        subproblem, iterate, copies = self._subproblem, self._subproblem.iterate, self._subproblem.copies
+        theta, curvatures, sums = self._at
+        at = Slopes(theta, np.maximum(curvatures, _LEAST_CURVATURE * curvatures.max()), sums)
+        coefs = iterate.coefs.copy()
+        if places.size <= _MOST_COLUMNS and (copies.dense or places.size * theta.size <= _MOST_NUMBERS):
+            self._take(theta)
+            subproblem.correlate(places)
+            goal = _INNER * aim.goal
+            coefs[places] = minimise(copies, at, places, iterate.corrs[places], coefs[places], lam=aim.lam, goal=goal)
+            return coefs
+        roots, scale = at.roots(copies)
+        response = self.fit.eta[:-1] + np.divide(theta, roots**2, out=np.zeros(theta.size), where=roots > 0.0)
+        start = SubIterate(coefs, np.zeros(coefs.size), np.zeros(theta.size + 1))
+        inner = Subproblem(weigh(copies, places, roots, scale, response), start, self._workers)
+        inner.solve(places, aim._replace(radius=-1.0, goal=_INNER * aim.goal), look, knows_residual=False)
+        return inner.iterate.coefs
+
+    def _length(self, places: Indices, before: Vector, after: Vector, d: Vector, lam: float) -> float:
+        """Return how much of a step to make: all of it if the objective falls, or as much as surely brings descent.
+
+        With slope = theta'd less what the cost rises by, q = d'Hd and delta the reach of d, F(eta + t d) is at most
+        F(eta) - t theta'd + q (e^(t delta) - t delta - 1) / delta^2.
+        """
+        loss, cost, eta = self._loss, self._subproblem.copies.cost, self.fit.eta[:-1]
+        theta, curvatures, _ = self._at
+        delta = float(reach(loss, d))
+        if 0.0 < delta <= _SHORT:
+            return 1.0
+        own = cost_of(cost, lam, places, before)
+        slope = float(theta @ d) - (cost_of(cost, lam, places, after) - own)
+        if not slope > 0.0:
+            return 1.0
+        value = loss_value(loss, eta)
+        most = value + own + _ROUNDING * (abs(value) + own)
+        t = 1.0
+        for _ in range(_HALVINGS):
+            if loss_value(loss, eta + t * d) + cost_of(cost, lam, places, before + t * (after - before)) <= most:
+                break
+            proved = math.log1p(slope * delta / float(curvatures @ (d * d))) / delta if delta > 0.0 else 0.5
+            t = min(0.5 * t, proved) if t < 1.0 else min(0.5, proved)
+        return t

@@ -1,0 +1,50 @@
+"""From linear predictors to what users ask for: probabilities, rates, labels; and how good they are."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, xlogy
+
+from .._core.columns import Matrix, Vector
+from .checks import check, numpy_defaults
+from .labels import Classes
+
+KINDS = "mean", "link", "class"
+
+
+def from_link(loss: str, eta: NDArray[np.float64], kind: str, classes: Classes) -> NDArray[Any]:
+    """Return predictions of a kind: means, the linear predictor, or the labels of classes."""
+    check("kind", kind, kind in KINDS, "'mean', 'link' or 'class'")
+    if kind == "class":
+        if classes is None:
+            raise ValueError(f"kind: loss={loss!r} has no classes")
+        return np.array(classes)[(eta > 0.0).astype(np.int64)]
+    if kind == "link" or loss == "squared":
+        return eta
+    with np.errstate(over="ignore"):
+        return np.asarray(expit(eta) if loss == "logistic" else np.exp(eta))
+
+
+@numpy_defaults()
+def mean_deviances(loss: str, eta: Matrix, y: Vector, weights: Vector | None = None) -> Vector:
+    """Return the mean deviance of every column of linear predictors, 2 (f(eta) - min f)."""
+    y = y[:, np.newaxis]
+    if loss == "squared":
+        terms = (y - eta) ** 2
+    elif loss == "logistic":
+        terms = 2.0 * (np.logaddexp(0.0, eta) - y * eta - xlogy(y, y) - xlogy(1.0 - y, 1.0 - y))
+    else:
+        with np.errstate(over="ignore"):
+            terms = 2.0 * (np.exp(eta) - y * eta + xlogy(y, y) - y)
+    return np.asarray(np.average(terms, axis=0, weights=weights))
+
+
+def explained_shares(loss: str, eta: Matrix, y: Vector) -> Vector:
+    """Return D^2 of every column of linear predictors: what share of the deviance of their mean they explain."""
+    mean = float(y.mean())
+    if not 0.0 < mean < (1.0 if loss == "logistic" else np.inf):
+        return np.full(eta.shape[1], np.nan)
+    constant = np.log(mean) - (np.log1p(-mean) if loss == "logistic" else 0.0)
+    null = mean_deviances(loss, np.full((y.size, 1), constant), y)[0]
+    return np.asarray(1.0 - mean_deviances(loss, eta, y) / null if null > 0.0 else np.full(eta.shape[1], np.nan))
