@@ -13,7 +13,7 @@ from fwlasso.solvers.registry import SOLVERS, STOPS
 from fwlasso.solvers.sample_size import DEFAULT_SAMPLE_SIZE
 
 # Estimators leave what becomes of a path to `lasso_path`.
-FOR_PATHS = {"callback", "certify", "checkpoint", "feature_names", "in_segments"}
+FOR_PATHS = {"callback", "certify", "checkpoint", "feature_names", "in_segments", "loss"}
 
 
 def parameters_of(function):
