@@ -21,7 +21,8 @@ from .data.predict import Linear, predict
 from .data.scores import r2_scores
 from .data.store import as_container
 from .data.terms import beside_the_lasso
-from .datasets.sealed import check_supports, is_number, is_variant, open_arrays, require, write_arrays
+from .datasets.path_records import check_record
+from .datasets.sealed import check_supports, is_number, open_arrays, write_arrays
 from .problem.grid import interpolation
 from .problem.points import Counters
 from .solvers.levels import Confidence, bounds_at, objection
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 Where = float | Sequence[float] | None  # a place on a path, or several
 _FORMAT, _VERSION, _OF_LOSSES = "fwlasso-path", 2, 3  # of saved paths, and of those of other losses
 _OF_POINTS, _MAY_BE_NAN = ("alphas", "radii", "intercepts", "gaps", "r2"), ("gaps", "r2")
-_MOST = np.iinfo(np.int64).max  # features, or points, that an index can count
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -408,7 +408,7 @@ class LassoPath:
         """Read a path that `save` wrote; a damaged or modified file is rejected with an error that names it."""
         with open_arrays(Path(file), _FORMAT, _VERSION, _OF_LOSSES) as arrays:
             record = arrays.record
-            _check_record(record)
+            check_record(record)
             p, n = shape = tuple(record["shape"])
             indptr = arrays.take("indptr", np.int64, n + 1)
             indices = arrays.take("indices", np.int64, int(indptr[-1]))
@@ -431,29 +431,6 @@ class LassoPath:
                 means={int(j): float(mean) for j, mean in record.get("means", {}).items()},
                 classes=as_classes(record.get("classes")),
             )
-
-
-def _check_record(record: dict[str, Any]) -> None:
-    """Raise an exception unless the record of a saved path is of the types that it was written with."""
-    p, n = record["shape"]
-    require(type(p) is type(n) is int and 0 <= p <= _MOST and 0 < n <= _MOST, "its shape is invalid")
-    require(isinstance(record["statuses"], list) and len(record["statuses"]) == n, f"there are not {n} statuses")
-    names, settings, counters = record["feature_names"], record["settings"], record["counters"]
-    named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
-    require(names is None or named, f"the names are not {p} texts")
-    for j, variant in record["variants"].items():
-        fits = isinstance(variant, list) and is_variant(variant) and 0 <= int(j) < p
-        require(fits, f"variant {j} is not of chromosome, position and two alleles")
-    means = record.get("means", {})
-    fits = isinstance(means, dict) and all(is_number(mean) and 0 <= int(j) < p for j, mean in means.items())
-    require(fits, "its means are not numbers of its columns")
-    cost = counters["dot_products"], counters["passes"], counters.get("readings", 0.0), *counters["seconds"].values()
-    require(all(is_number(value) for value in cost), "its counters are not numbers")
-    solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))
-    numbers = [number for number in (tol, settings.get("null_objective")) if number is not None]
-    known = isinstance(solver, str) and all(map(is_number, numbers)) and type(m) is int
-    known = known and settings.get("first_index") in (None, 0, 1) and isinstance(settings.get("target"), str | None)
-    require(known, "solver, tol, n_samples, null_objective, first_index or target are not as they were written")
 
 
 def _current(settings: dict[str, Any]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def minimise(
     yy += float(coefs @ (image + 2.0 * corrs))
     y_norm = float(norms @ np.abs(coefs)) + np.sqrt(size2)
     cost, n = at_columns(copies.cost, places), places.size
-    moments = Moments(gram, corrs + image, max(0.0, yy), norms, y_norm, 2 * roots.size + 16, cost)
+    moments = Moments(gram, corrs + image, max(0.0, yy), norms, y_norm=y_norm, n_ops=2 * roots.size + 16, cost=cost)
     factor, state = make_factor(gram, norms), np.recarray(1, NodeState)
     work = Workspace(factor, np.zeros(n), np.zeros(n), np.empty(n), state)
     found = coefs.copy()
