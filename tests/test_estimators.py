@@ -1,3 +1,4 @@
+import inspect
 import pickle
 from copy import copy
 
@@ -8,6 +9,8 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError, UnsetMetadataPassedError
+from sklearn.linear_model import ElasticNet as ReferenceNet
+from sklearn.linear_model import ElasticNetCV as ReferenceNetCV
 from sklearn.linear_model import Lasso as ReferenceLasso
 from sklearn.linear_model import LassoCV as ReferenceLassoCV
 from sklearn.linear_model import LinearRegression
@@ -18,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fwlasso import Lasso, LassoCV, Status, lasso_cv, lasso_path
+from fwlasso import ElasticNet, ElasticNetCV, Lasso, LassoCV, Status, lasso_cv, lasso_path
 from fwlasso.datasets import Table
 
 # Some of the data of the checks are sorted by their response, and `LassoCV` says so.
@@ -27,7 +30,10 @@ SORTED = pytest.mark.filterwarnings("ignore:Neighbouring responses are very simi
 NOISE = pytest.mark.filterwarnings("ignore:The .* is best at the last point")
 # Some checks set `alpha` wherever there is one.
 BOTH = pytest.mark.filterwarnings("ignore:alpha=.* has no effect, as radius=")
-CHECKED = [Lasso(), Lasso(radius=50.0, warm_start=True), LassoCV(cv=3), LassoCV(rule="bic")]
+CHECKED = [
+    *(Lasso(), Lasso(radius=50.0, warm_start=True), ElasticNet()),
+    *(LassoCV(cv=3), LassoCV(rule="bic"), ElasticNetCV(cv=3)),
+]
 
 
 def fails(estimator):
@@ -46,7 +52,7 @@ def test_scikit_learn_checks(estimator, check):
 
 @SORTED
 @NOISE
-@parametrize_with_checks([Lasso(), LassoCV(cv=3)])
+@parametrize_with_checks([Lasso(), ElasticNet(), LassoCV(cv=3), ElasticNetCV(l1_ratio=[0.5, 1.0], cv=3)])
 def test_scikit_learn_checks_with_metadata_routing(estimator, check):
     with config_context(enable_metadata_routing=True):
         check(estimator)
@@ -184,9 +190,39 @@ def test_weights_are_for_the_steps_of_a_pipeline_that_ask(model, data):
             np.testing.assert_array_equal(pipeline[-1].coef_, alone.coef_)
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(Lasso, ReferenceLasso), (LassoCV, ReferenceLassoCV)])
+SAME = [
+    (Lasso, ReferenceLasso),
+    (ElasticNet, ReferenceNet),
+    (LassoCV, ReferenceLassoCV),
+    (ElasticNetCV, ReferenceNetCV),
+]
+
+
+@pytest.mark.parametrize("route", ["gram", "working-set"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_objectives_are_those_of_scikit_learn(fit_intercept, route):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        m, p = [(40, 12), (25, 50)][seed % 2]
+        X = rng.standard_normal((m, p)) + (rng.standard_normal((m, 1)) if seed % 3 else 0.0)
+        y, w = X[:, :4] @ [3.0, -2.0, 1.0, 1.0] + rng.standard_normal(m) + 2.0, rng.integers(0, 4, m) * 0.4
+        asked = {"alpha": [1.0, 0.1][seed % 2], "l1_ratio": [0.1, 0.5, 1.0][seed % 3], "positive": seed > 2}
+        for weights in (None, w):
+            own = np.ones(m) if weights is None else weights
+            ours = ElasticNet(**asked, fit_intercept=fit_intercept, tol=1e-12, solver=route).fit(X, y, weights)
+            net = ReferenceNet(**asked, fit_intercept=fit_intercept, tol=1e-14, max_iter=1_000_000).fit(X, y, weights)
+            values = []
+            for model in (ours, net):
+                b, r = model.coef_, y - model.predict(X)
+                penalty = asked["l1_ratio"] * np.abs(b).sum() + 0.5 * (1.0 - asked["l1_ratio"]) * b @ b
+                values.append(0.5 * np.average(r**2, weights=own) + asked["alpha"] * penalty)
+            assert values[0] == pytest.approx(values[1], rel=1e-12)
+            assert not asked["positive"] or ours.coef_.min() >= 0.0
+
+
+@pytest.mark.parametrize(("ours", "theirs"), SAME)
 def test_keywords_that_tune_speed_have_no_effect(ours, theirs, data):
-    small = {} if ours is Lasso else {"alphas": 5, "cv": 2}
+    small = {"alphas": 5, "cv": 2} if ours.__name__.endswith("CV") else {}
     swapped = {**theirs().get_params(), **small}
     expected = ours(tol=1e-4, eps=swapped["eps"], **small) if small else ours(tol=1e-4)
     model = ours(**swapped).fit(*data)
@@ -442,6 +478,21 @@ def test_older_words_for_a_grid_are_understood(older, same, data):
             LassoCV(n_alphas=bad).fit(*data)
         with pytest.raises(ValueError, match="n_alphas must be an integer >= 1 or None"):
             Lasso.path(*data, n_alphas=bad)
+
+
+def test_an_elastic_net_is_a_lasso_with_another_default(data):
+    for net, lasso in ((ElasticNet, Lasso), (ElasticNetCV, LassoCV)):
+        own, other = inspect.signature(net).parameters, inspect.signature(lasso).parameters
+        assert list(own) == list(other)
+        assert {name for name in own if own[name] != other[name]} == {"l1_ratio"}
+        small = {"cv": 3, "alphas": 5} if lasso is LassoCV else {"alpha": 0.1}
+        found, same = net(**small).fit(*data), lasso(l1_ratio=0.5, **small).fit(*data)
+        np.testing.assert_array_equal(found.coef_, same.coef_)
+        assert clone(net(l1_ratio=0.3)).get_params()["l1_ratio"] == 0.3
+        with pytest.raises(TypeError, match=rf"{net.__name__}.__init__\(\) got an .* 'lambda_': here it is alpha"):
+            net(lambda_=1.0)
+        np.testing.assert_array_equal(net(l1_ratio=1.0, **small).fit(*data).coef_, lasso(**small).fit(*data).coef_)
+    assert ElasticNet(0.3).alpha == 0.3
 
 
 @pytest.mark.parametrize("named", [True, False])

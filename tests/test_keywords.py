@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from fwlasso import Lasso, LassoCV, lasso_cv, lasso_path, stability_selection
+from fwlasso import ElasticNet, ElasticNetCV, Lasso, LassoCV, lasso_cv, lasso_path, stability_selection
 
 X = np.asfortranarray(np.random.default_rng(0).standard_normal((30, 6)))
 Y = X[:, 0] - X[:, 3]
@@ -54,7 +54,9 @@ def test_words_of_others_are_answered_by_ours(function, words):
             function(*data, **{word: 1})
 
 
-@pytest.mark.parametrize("function", [lasso_path, lasso_cv, stability_selection, Lasso, LassoCV])
+@pytest.mark.parametrize(
+    "function", [lasso_path, lasso_cv, stability_selection, Lasso, LassoCV, ElasticNet, ElasticNetCV]
+)
 def test_words_of_nobody_stay_unknown(function):
     data = () if inspect.isclass(function) else (X, Y)
     with pytest.raises(TypeError, match=rf"{function.__name__}.*\(\) got an unexpected keyword argument 'alphaz'$"):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from fwlasso import AdaptiveRule, Lasso, LassoCV, lasso_path
+from fwlasso import AdaptiveRule, ElasticNet, ElasticNetCV, Lasso, LassoCV, lasso_path
 from fwlasso.cli.app import command as command_of
 from fwlasso.options import SPECS, Options
 from fwlasso.solvers.registry import SOLVERS, STOPS
@@ -26,8 +26,10 @@ def parameters_of(function):
         (lasso_path, {"in_segments"}, {}),
         (Lasso, {*FOR_PATHS, "alphas", "radii", "eps"}, {"stop": "gap", "max_iter": 100_000}),
         (LassoCV, FOR_PATHS, {"eps": 1e-3}),
+        (ElasticNet, {*FOR_PATHS, "alphas", "radii", "eps"}, {"stop": "gap", "max_iter": 100_000, "l1_ratio": 0.5}),
+        (ElasticNetCV, FOR_PATHS, {"eps": 1e-3, "l1_ratio": 0.5}),
     ],
-    ids=["lasso_path", "Lasso", "LassoCV"],
+    ids=["lasso_path", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"],
 )
 def test_signatures_have_every_option_with_its_default(function, without, other):
     expected = {name: getattr(Options, name) for name in SPECS if name not in without}

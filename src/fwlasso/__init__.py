@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .estimators import ElasticNet as ElasticNet
+    from .estimators import ElasticNetCV as ElasticNetCV
     from .estimators import Lasso as Lasso
     from .estimators import LassoCV as LassoCV
     from .file_sums import sum_table as sum_table
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 # Where names are: they are imported when they are asked for, since numba and scikit-learn take seconds.
 _HOMES = {
-    "estimators": ("Lasso", "LassoCV"),
+    "estimators": ("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV"),
     "file_sums": ("sum_table",),
     "gram.summed": ("SummedTable",),
     "models": ("LinearModel",),

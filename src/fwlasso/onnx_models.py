@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 from ._core.columns import Vector
 from .datasets.compressed import replacing
-from .estimators import Lasso, LassoCV
+from .estimators import ElasticNet, ElasticNetCV, Lasso, LassoCV
 from .models import LinearModel
 
 
@@ -55,7 +55,7 @@ def register_estimators() -> None:
         operator.raw_operator = _twin(model.coef_, model.intercept_)
         convert_sklearn_linear_regressor(scope, operator, container)
 
-    for kind in (Lasso, LassoCV):
+    for kind in (Lasso, LassoCV, ElasticNet, ElasticNetCV):
         skl2onnx.update_registered_converter(
             kind, f"Fwlasso{kind.__name__}", calculate_linear_regressor_output_shapes, convert
         )

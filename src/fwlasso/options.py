@@ -76,7 +76,8 @@ _SHARE = Check("a number in (0, 1)", lambda value: _is_real(value) and 0.0 < val
 _NONNEGATIVE = Check("a number >= 0", lambda value: _is_real(value) and value >= 0.0)
 _SECONDS = Check("seconds > 0", lambda value: _is_real(value) and value > 0.0)
 _FOLDER = Check("a folder", lambda value: isinstance(value, str | Path))
-_L1_RATIO = Check("a number in (0, 1]", lambda value: _is_real(value) and 0.0 < value <= 1.0)
+_IN_A_NET = "a number in (0, 1], as 0 is ridge regression, which selects nothing: see sklearn.linear_model.Ridge"
+_L1_RATIO = Check(_IN_A_NET, lambda value: _is_real(value) and 0.0 < value <= 1.0)
 _TEXTS = Check("a sequence of texts", lambda value: np.ndim(value) == 1 and all(isinstance(it, str) for it in value))
 _SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, str) and current_name(value) in SOLVERS)
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)

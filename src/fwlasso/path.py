@@ -220,12 +220,17 @@ class Context(NamedTuple):
     run: Checkpoint | None = None
     files: MappedFiles = MappedFiles()
 
+    def asked(self, options: Options) -> "Context":
+        """Return the same data and threads with other options."""
+        terms = options.terms(self.data.shape[1], self.data.feature_names) if options.asked_of_columns else PLAIN
+        return self._replace(options=options, terms=terms, seconds={})
+
     def begin(self, masks: Sequence[Part] = ()) -> "list[Context]":
         """Draw the seed and open the runs; return what the path on all samples is solved with, and one on each mask."""
         options = self.options
         seed = int(as_random_state(options.random_state).randint(np.iinfo(np.int32).max))
         contexts = [self._replace(seed=seed)]
-        contexts += [self._replace(seed=seed, seconds={}, number=k) for k in range(1, 1 + len(masks))]
+        contexts += [self._replace(seed=seed, seconds={}, number=self.number + k) for k in range(1, 1 + len(masks))]
         if options.checkpoint is not None:
             marks = self.data.fingerprint() | self.terms.fingerprint()
             folders = [Path(options.checkpoint), *(subset_folder(options.checkpoint, k) for k in range(len(masks)))]
@@ -236,8 +241,6 @@ class Context(NamedTuple):
                 opened = open_checkpoint(folder, settings, marks | samples, any_seed=options.random_state is None)
                 run = self.stack.enter_context(opened)
                 contexts[k] = contexts[k]._replace(run=run, seed=contexts[0].seed if k > 0 else run.seed)
-        if masks:
-            self.monitor.share(len(contexts))
         return contexts
 
 
@@ -267,9 +270,9 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False, 
                 data = as_data(X, y, workers, options.feature_names, loss=options.loss, **samples)
             if isinstance(data, Data):
                 options = options.beside(data.X)
-            terms = options.terms(data.shape[1], data.feature_names) if options.asked_of_columns else PLAIN
         arrays = (*arrays_of(data.design.columns).values(), data.response) if isinstance(data, Data) else ()
-        yield Context(data, options, terms, workers, monitor, seconds, stack=stack, files=MappedFiles(*arrays))
+        context = Context(data, options, PLAIN, workers, monitor, seconds, stack=stack, files=MappedFiles(*arrays))
+        yield context.asked(options)._replace(seconds=seconds)
 
 
 def solve_path(X: Any, y: Any, options: Options, start: Vector | None = None, **samples: Any) -> LassoPath:

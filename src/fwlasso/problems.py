@@ -1,6 +1,7 @@
 """The problems of a path and of its folds, by which route they are solved, and on which grid."""
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -78,6 +79,13 @@ class Problems:
             raise ValueError(f"solver={options.solver!r} has no ridge and no bounds yet: take 'certified'")
         if self._route == GRAM:
             self._grams = GramSubsets(data, masks, *self._units, workers, weights=data.weights, terms=terms)
+
+    def with_terms(self, terms: Terms) -> "Problems":
+        """Return the problems on the same data with other terms: no pass over rows is made again."""
+        other = copy(self)
+        other._terms, other._by_columns = terms, partial(self._by_columns, terms=terms)
+        other._grams = None if self._grams is None else self._grams.with_terms(terms)
+        return other
 
     def whole(self, workers: Workers) -> AnyProblem:
         """Return the problem on all samples, and warn if it has no model but the empty one: X'y = 0."""

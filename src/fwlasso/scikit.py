@@ -1,8 +1,10 @@
 """What scikit-learn's estimators have besides: keywords that tune its solver, older words, and `path`."""
 
+import inspect
 from collections.abc import Callable
+from functools import wraps
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +13,8 @@ from .data.checks import check, is_count
 from .data.keywords import explain_unknown
 from .options import Options
 from .path import solve_path
+
+T = TypeVar("T", bound=type)
 
 #: The end of an automatic grid, as a share of its beginning.
 EPS = 1e-3
@@ -36,6 +40,26 @@ def without_tuning(settings: dict[str, Any]) -> dict[str, Any]:
         value = settings.get(name)
         check(name, value, value is None or is_valid(value), what)
     return {name: value for name, value in settings.items() if name not in _TUNING}
+
+
+def with_defaults(**others: Any) -> Callable[[T], T]:
+    """Decorate a class: its constructor is that of its base, signature and all, with other defaults."""
+
+    def decorate(kind: T) -> T:
+        init = kind.__init__  # type: ignore[misc]
+        signature = inspect.signature(init)
+        own = [it.replace(default=others.get(name, it.default)) for name, it in signature.parameters.items()]
+
+        @wraps(init)
+        def construct(self: Any, *args: Any, **given: Any) -> None:
+            init(self, *args, **others | given)
+
+        construct.__qualname__ = f"{kind.__qualname__}.__init__"
+        construct.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        kind.__init__ = explain_unknown()(construct)  # type: ignore[misc]
+        return kind
+
+    return decorate
 
 
 def alphas_of(alphas: Any, n_alphas: Any) -> Any:

@@ -18,7 +18,7 @@ def asked(monkeypatch):
     settings = {}
 
     def note(X, y, options, selection):
-        settings.update(vars(options) | vars(selection))
+        settings.update(vars(options[0]) | vars(selection))
         return cross_validate(X, y, options, selection)
 
     monkeypatch.setattr("fwlasso.cli.cv.cross_validate", note)

@@ -121,7 +121,7 @@ def cv(
     title = str(source.file)
     with resumable(folder.out, detail):
         with solving(detail, title, data) as show:
-            found = cross_validate(data, None, replace(options, callback=show), selection)
+            found = cross_validate(data, None, [replace(options, callback=show)], selection)
         scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
         if np.isnan(found.choice.scores).all():  # ended before anything was solved in every fold
             scored = NOT_SCORED

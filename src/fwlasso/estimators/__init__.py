@@ -1,6 +1,6 @@
 """scikit-learn estimators: of one point of a path, and of one that is chosen on it."""
 
-from .chosen import LassoCV
-from .single import Lasso
+from .chosen import ElasticNetCV, LassoCV
+from .single import ElasticNet, Lasso
 
-__all__ = ["Lasso", "LassoCV"]
+__all__ = ["ElasticNet", "ElasticNetCV", "Lasso", "LassoCV"]

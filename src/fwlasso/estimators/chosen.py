@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn import get_config
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
@@ -9,8 +10,8 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from ..data.checks import count_alike
 from ..data.keywords import explain_unknown
 from ..options import Options
-from ..scikit import EPS, alphas_of
-from ..selection.cross_validation import cross_validate
+from ..scikit import EPS, alphas_of, with_defaults
+from ..selection.cross_validation import cross_validate, for_ratios
 from ..selection.folds import SelectionOptions
 from ..selection.scoring import make_scoring
 from .base import LinearEstimator, raise_interrupt_of
@@ -48,12 +49,12 @@ class LassoCV(LinearEstimator):
     coef_ : array of shape (n_features,)
     sparse_coef_ : scipy.sparse.csr_array of shape (1, n_features)
     intercept_ : float
-    alpha_ : float
+    alpha_, l1_ratio_ : float
         Penalty of the chosen point.
     radius_ : float
         l1 norm of the chosen model.
     alphas_ : array of shape (n_points,)
-        The penalties of the path, from the largest on.
+        The penalties of the path, from the largest on. With several l1_ratios, see `ElasticNetCV`.
     mse_path_ : array of shape (n_points, n_folds)
         Mean squared errors on the held-out samples, if `scoring` is None.
     choice_ : Choice
@@ -113,7 +114,7 @@ class LassoCV(LinearEstimator):
         upper: Any = None,
         penalty_factor: Any = None,
         unpenalized: Any = None,
-        l1_ratio: float = Options.l1_ratio,
+        l1_ratio: Any = Options.l1_ratio,
         ridge: float = Options.ridge,
         max_active: int | None = None,
         precompute: Any = "auto",
@@ -154,18 +155,20 @@ class LassoCV(LinearEstimator):
         """
         settings = self._settings(LassoCV)
         selected_by = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
-        options = Options(**settings | {"alphas": alphas_of(settings["alphas"], settings.pop("n_alphas"))})
+        options = for_ratios(**settings | {"alphas": alphas_of(settings["alphas"], settings.pop("n_alphas"))})
         selection = SelectionOptions(**selected_by, **self._routed(sample_weight, groups, params))
         samples = {"sample_weight": sample_weight, "offset": offset}
         found = cross_validate(self._take_names(X), y, options, selection, **samples)
-        path, choice = found.path, found.choice
-        raise_interrupt_of(path, *found.fold_paths)
+        path, choice, by_ratio = found.path, found.choice, found.by_ratio or (found,)
+        raise_interrupt_of(*(path for it in by_ratio for path in (it.path, *it.fold_paths)))
         self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
-        self.alphas_, self.alpha_ = path.alphas, float(path.alphas[choice.point])
+        is_automatic = isinstance(options[0].grid, int)  # a grid for every ratio
+        self.alphas_ = _stacked([it.path.alphas for it in by_ratio]) if is_automatic else path.alphas
+        self.alpha_, self.l1_ratio_ = found.alpha, found.l1_ratio
         self.radius_ = choice.radius
         self.__dict__.pop("mse_path_", None)  # of an earlier fit
         if self.scoring is None and choice.fold_scores is not None:
-            self.mse_path_ = choice.fold_scores
+            self.mse_path_ = _stacked([it.choice.fold_scores for it in by_ratio])
         self.coef_ = choice.coef.toarray()[:, 0]
         self.intercept_ = choice.intercept
         self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[choice.point]), float(path.gaps[choice.point])
@@ -194,3 +197,59 @@ class LassoCV(LinearEstimator):
             scorer = make_scoring(self.scoring).scorer
             router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
         return router
+
+
+def _stacked(values: list[Any]) -> Any:
+    """Return arrays of several ratios in one, NaN where some are shorter; that of a single one as it is."""
+    if len(values) == 1:
+        return values[0]
+    stacked = np.full((len(values), max(map(len, values)), *values[0].shape[1:]), np.nan)
+    for row, it in zip(stacked, values, strict=True):
+        row[: len(it)] = it
+    return stacked
+
+
+@with_defaults(l1_ratio=0.5)
+class ElasticNetCV(LassoCV):
+    """The best model of elastic net paths, chosen by cross-validation over alphas and ratios of the penalties.
+
+    It is `LassoCV` with another default: all of its other parameters, attributes and methods are here.
+
+    Parameters
+    ----------
+    l1_ratio : float or list of float, default=0.5
+        Share of the l1 norm in the penalty, in (0, 1], as in `ElasticNet`. Of several the best one is chosen: all of
+        their paths and folds share their passes over X.
+    cv, rule, scoring, relax, validation, alphas, radii, eps, solver, stop, tol, sample_size, block_size, variant
+        As in `LassoCV`.
+    standardize, fit_intercept, random_state, max_iter, time_limit, n_threads, n_alphas
+        As in `LassoCV`.
+    positive, lower, upper, penalty_factor, unpenalized, ridge, max_active
+        As in `lasso_path`.
+    precompute, copy_X, selection, n_jobs, verbose
+        Keywords of scikit-learn's ElasticNetCV that tune its solver. They have no effect.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : float
+    alpha_, l1_ratio_ : float
+        Of the chosen model.
+    alphas_ : array of shape (n_points,), or (n_ratios, n_points) where each of several ratios has a grid of its own
+    mse_path_ : array of shape (n_points, n_folds), or (n_ratios, n_points, n_folds)
+        Mean squared errors on the held-out samples, if `scoring` is None.
+    sparse_coef_, radius_, choice_, path_, fold_paths_, dual_gap_, relative_gap_, n_iter_, n_features_in_
+        As those of `LassoCV`, for the chosen ratio.
+    feature_names_in_ : array of str, if X has names
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import ElasticNetCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((100, 40)))
+    >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(100)
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 0.9, 1.0]).fit(X, y)
+    >>> model.l1_ratio_, model.alphas_.shape, model.mse_path_.shape
+    (1.0, (3, 100), (3, 100, 5))
+    """

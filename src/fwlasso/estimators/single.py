@@ -9,6 +9,7 @@ from ..data.checks import check
 from ..data.keywords import explain_unknown
 from ..options import Options
 from ..path import solve_path
+from ..scikit import with_defaults
 from .base import LinearEstimator, raise_interrupt_of
 
 
@@ -147,6 +148,48 @@ class Lasso(LinearEstimator):
         self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[0]), float(path.gaps[0])
         self.n_iter_ = min(int(path.counters.iterations[0]), self.max_iter)
         return self
+
+
+@with_defaults(l1_ratio=0.5)
+class ElasticNet(Lasso):
+    """An elastic net: one point of its path.
+
+    It minimises 1/(2m) ||y - X b - b0||^2 + alpha (l1_ratio ||b||_1 + 1/2 (1 - l1_ratio) ||b||^2), as scikit-learn's
+    ElasticNet does. It is `Lasso` with another default: all of its other parameters, attributes and methods are here.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Penalty.
+    l1_ratio : float, default=0.5
+        Share of the l1 norm in the penalty, in (0, 1]: 1 is the Lasso. 0 is refused: that is scikit-learn's Ridge.
+    radius, ridge
+        Largest l1 norm, with ``l1_ratio=1`` and a quadratic penalty `ridge`, in the place of `alpha`.
+    solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
+        As in `Lasso`.
+    max_iter, warm_start, positive, lower, upper, penalty_factor, unpenalized, max_active
+        As in `Lasso`.
+    precompute, copy_X, selection
+        Keywords of scikit-learn's ElasticNet that tune its solver. They have no effect.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : float
+    sparse_coef_, dual_gap_, relative_gap_, n_iter_, path_, n_features_in_, feature_names_in_
+        As those of `Lasso`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import ElasticNet
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 50))
+    >>> X[:, 4] = X[:, 3]
+    >>> model = ElasticNet(0.5).fit(X, 4 * X[:, 3] + rng.standard_normal(100))
+    >>> bool(model.coef_[3] > 1.0), bool(abs(model.coef_[3] - model.coef_[4]) < 0.1)  # copies share
+    (True, True)
+    """
 
 
 def _one_value(name: str, value: Any) -> list[float]:

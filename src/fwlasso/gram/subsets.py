@@ -1,6 +1,7 @@
 """Paths on parts of the rows by their inner products: one pass for all folds."""
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,12 @@ class GramSubsets:
         fold_of, self._are_folds = _folds_of(masks, y.size)
         self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names, samples=self._samples)
         self._total = total_sums(self._folds)
+
+    def with_terms(self, terms: Terms) -> "GramSubsets":
+        """Return the problems on the same sums with other terms of columns."""
+        other = copy(self)
+        other._terms, other._centres, other._left_out = terms, {}, {}
+        return other
 
     def whole(self) -> GramProblem:
         """Return the problem on all rows."""

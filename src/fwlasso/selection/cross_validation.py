@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
 from .._core.threads import Workers, one_blas_thread, resolve_threads
-from ..data.checks import numpy_defaults
+from ..data.checks import check, numpy_defaults
 from ..data.inputs import Data
 from ..data.keywords import explain_unknown
 from ..data.predict import predict_rows
@@ -52,22 +53,31 @@ class CrossValidation:
         The chosen point, the scores of all points and the coefficients of the model.
     fold_paths : tuple of LassoPath
         One per fold; empty if there are none.
+    by_ratio : tuple of CrossValidation
+        One for each of several l1_ratios, of which this is the one with the best score; empty if there was one.
     """
 
     path: LassoPath
     choice: Choice
     fold_paths: tuple[LassoPath, ...] = ()
+    by_ratio: "tuple[CrossValidation, ...]" = ()
     # What the scores are of, point by point: the path, or its mixes with refits.
     _scored: LassoPath | None = None
 
     def __repr__(self) -> str:
         folds = f", {len(self.fold_paths)} folds" if self.fold_paths else ""
-        return f"<CrossValidation: alpha {self.alpha:.4g}{folds}\n  {self.choice.summary()}>"
+        ratio = f", l1_ratio {self.l1_ratio:g}" if self.l1_ratio < 1.0 or self.by_ratio else ""
+        return f"<CrossValidation: alpha {self.alpha:.4g}{ratio}{folds}\n  {self.choice.summary()}>"
 
     @property
     def alpha(self) -> float:
         """The penalty of the chosen point."""
         return float(self.path.alphas[self.choice.point])
+
+    @property
+    def l1_ratio(self) -> float:
+        """The share of the l1 norm in the penalty, of several the best: 1 for the Lasso."""
+        return float(self.path.settings.get("l1_ratio", 1.0))
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -126,7 +136,8 @@ class CrossValidation:
     @property
     def ending(self) -> Status | None:
         """What ended the work early: time limit, keyboard or callback; None if all of it was done."""
-        endings = (path.ending for path in (self.path, *self.fold_paths))
+        paths = (path for found in (self, *self.by_ratio) for path in (found.path, *found.fold_paths))
+        endings = (path.ending for path in paths)
         return next((ending for ending in endings if ending is not None and not ending.is_complete), None)
 
 
@@ -143,6 +154,7 @@ def lasso_cv(
     groups: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
+    l1_ratio: float | Sequence[float] = Options.l1_ratio,
     **path_options: Any,
 ) -> CrossValidation:
     """Compute a path, and choose a model on it by cross-validation or by an information criterion.
@@ -173,6 +185,9 @@ def lasso_cv(
     sample_weight, offset
         As in `lasso_path`. Weights are for the fits and, within a fold, for the mean of the scores; over folds the mean
         is plain, as scikit-learn has it.
+    l1_ratio : float or list of float, default=1.0
+        As in `lasso_path`. Of several the one with the best mean score is taken, and `rule` chooses on its path. All
+        of their paths and folds share passes over the data; each ratio has a grid of its own.
     **path_options
         Those of `lasso_path`: alphas, radii, eps, solver, standardize, ... `tol` is 1e-6 by default for gaps: scores of
         neighbouring points differ by little. The time limit is for all of the work;
@@ -194,21 +209,28 @@ def lasso_cv(
     >>> found.choice.coef.indices[:3].tolist(), found.choice.fold_scores.shape
     ([0, 1, 2], (100, 5))
     """
-    options = Options(**path_options)
+    options = for_ratios(l1_ratio, **path_options)
     split_params = {} if groups is None else {"groups": groups}
     selection = SelectionOptions(cv, rule, scoring, relax, validation, split_params)
     return cross_validate(X, y, options, selection, sample_weight=sample_weight, offset=offset)
 
 
-def cross_validate(X: Any, y: Any, options: Options, selection: SelectionOptions, **samples: Any) -> CrossValidation:
-    """Compute a path and the paths of its folds, and choose a model, as `selection` says; see `lasso_cv`."""
+def cross_validate(
+    X: Any, y: Any, asked: Sequence[Options], selection: SelectionOptions, **samples: Any
+) -> CrossValidation:
+    """Compute a path and the paths of its folds, and choose a model, as `selection` says; see `lasso_cv`.
+
+    Of several options, which differ by their l1_ratios, those with the best model are chosen.
+    """
     scoring = make_scoring(selection.scoring, selection.score_params)
-    selection.check_terms(options)
+    for options in asked:
+        selection.check_terms(options)
+    options = asked[0]
     if options.tol is None and options.rule == "gap":
-        options = replace(options, tol=_TOL)
+        asked = [replace(it, tol=_TOL) for it in asked]
     if isinstance(selection.validation, float):
         check_seeded(options, "held-out samples")
-    with solve_context(X, y, options, for_parts=True, **samples) as context:
+    with solve_context(X, y, asked[0], for_parts=True, **samples) as context:
         data = context.data
         assert isinstance(data, Data)
         if selection.weighs_scores:
@@ -217,14 +239,38 @@ def cross_validate(X: Any, y: Any, options: Options, selection: SelectionOptions
         splits = selection.splits(data, options.random_state)
         if not selection.split_params:  # of groups, those that belong together may be neighbours
             _warn_of_ordered_blocks(splits, data.response)
-        paths = solve_paths(context, [split.kept for split in splits])
-    path = paths.path
+        others = [context.asked(it) for it in asked[1:]]
+        solved = solve_paths([context, *others], [split.kept for split in splits])
+    by_ratio = []
     with numpy_defaults(), one_blas_thread(), Workers(resolve_threads(options.n_threads)) as workers:
-        choice, scored = _choose(paths, splits, selection, scoring, data, workers)
-    found = CrossValidation(path, choice, tuple(paths.subset_paths), scored)
+        for paths in solved:
+            choice, scored = _choose(paths, splits, selection, scoring, data, workers)
+            by_ratio.append(CrossValidation(paths.path, choice, tuple(paths.subset_paths), _scored=scored))
+    found = _best_of(by_ratio)
     if found.ending is None:
-        warn_at_end_of_grid(path, choice)
+        warn_at_end_of_grid(found.path, found.choice)
     return found
+
+
+def for_ratios(l1_ratio: Any, *, checkpoint: Any = None, **path_options: Any) -> list[Options]:
+    """Return the options of a path, or of one for each of several l1_ratios, each with a run of its own."""
+    if np.ndim(l1_ratio) == 0:
+        return [Options(l1_ratio=l1_ratio, checkpoint=checkpoint, **path_options)]
+    options = [Options(l1_ratio=ratio, checkpoint=checkpoint, **path_options) for ratio in l1_ratio]
+    different = len({it.l1_ratio for it in options}) == len(options) > 0
+    check("l1_ratio", l1_ratio, different, "a number, or some numbers that differ")
+    if checkpoint is None:
+        return options
+    return [replace(it, checkpoint=Path(checkpoint) / f"l1_ratio-{float(it.l1_ratio)}") for it in options]
+
+
+def _best_of(by_ratio: list[CrossValidation]) -> CrossValidation:
+    """Return the one with the best score, the first of equals; with the others, if there are any."""
+    if len(by_ratio) == 1:
+        return by_ratio[0]
+    sign = 1.0 if by_ratio[0].choice.greater_is_better else -1.0
+    best = [np.fmax.reduce(sign * it.choice.scores, initial=-np.inf) for it in by_ratio]
+    return replace(by_ratio[int(np.argmax(best))], by_ratio=tuple(by_ratio))
 
 
 def _warn_of_ordered_blocks(splits: list[Split], y: Vector) -> None:

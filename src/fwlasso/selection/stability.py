@@ -127,7 +127,7 @@ def stability_selection(
         assert isinstance(context.data, Data)
         weights = np.ones(context.data.shape[0]) if context.data.weights is None else context.data.weights
         masks = _subsamples(weights > 0.0, n_subsamples, fraction, options.random_state)
-        path, paths, _ = solve_paths(context, masks)
+        ((path, paths, _),) = solve_paths([context], masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
     supports = [it.coefs[:, :n_points] for it in complete]

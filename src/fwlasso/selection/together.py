@@ -34,38 +34,63 @@ class SubsetPaths(NamedTuple):
         return self.problems.squared_errors(subset, self.subset_paths[subset])
 
 
-def solve_paths(context: Context, masks: Sequence[Part]) -> SubsetPaths:
-    """Compute the path on all samples, and one on the samples of every mask, on its grid."""
+def solve_paths(contexts: Sequence[Context], masks: Sequence[Part]) -> list[SubsetPaths]:
+    """Compute the path on all samples, and one on the samples of every mask, on its grid, as every context asks for it.
+
+    The contexts differ in the terms of columns: they share the data, sums over rows and passes over columns.
+    """
+    context, n_paths = contexts[0], 1 + len(masks)
     assert isinstance(context.data, Data)
     options, workers = context.options, context.workers
+    context.monitor.share(len(contexts) * n_paths)
     with timed(context.seconds, "setup"):
-        whole, *parts = context.begin(masks)
+        begun = [it._replace(number=k * n_paths).begin(masks) for k, it in enumerate(contexts)]
         problems = Problems(context.data, options, workers, masks, terms=context.terms)
-        problem = [problems.whole(workers)]
-
-    def solve_whole(own: Workers) -> LassoPath:
-        return solve(whole._replace(workers=own), problem.pop())  # nobody needs the problem after the path
-
-    def solve_part(number: int, grid: Vector, own: Workers) -> LassoPath:
-        part = parts[number]._replace(workers=own, options=options.on_grid(grid))
-        return solve(part, problems.part(number, own))
-
+        sets = [_Set(own, problems.with_terms(own[0].terms), workers) for own in begun]
     n_together = _n_affordable(context.data.design.columns, workers.n_threads)
     if options.grid_name == "alphas":  # known beforehand: all go together
-        grid = options.grid
-        if isinstance(grid, int):
-            lams = penalty_grid(problem[0], grid, options.ratio(context.data.shape))
-            grid = user_values(problem[0], "alphas", lams)
-        of_parts: list[SolveOn] = [partial(solve_part, k, grid) for k in range(len(masks))]
-        path, *rest = solve_together([solve_whole, *of_parts], n_together, workers)
+        solved = solve_together([solve_on for it in sets for solve_on in it.all_at_once()], n_together, workers)
+        paths = [solved[k : k + n_paths] for k in range(0, len(solved), n_paths)]
     else:
-        path = solve_whole(workers)
+        paths = [it.whole_first(n_together, workers) for it in sets]
+    for path in (path for own in paths for path in own):
+        warn_unless_converged(path, options)
+    return [SubsetPaths(path, rest, it.problems) for it, (path, *rest) in zip(sets, paths, strict=True)]
+
+
+class _Set:
+    """The paths of one context: on all samples, and on those of every mask."""
+
+    def __init__(self, contexts: Sequence[Context], problems: Problems, workers: Workers) -> None:
+        self._contexts, self.problems = contexts, problems
+        self._problem = [problems.whole(workers)]  # nobody needs it after its path
+
+    def all_at_once(self) -> list[SolveOn]:
+        """Return what solves every path on a grid of alphas."""
+        whole = self._contexts[0]
+        grid, problem = whole.options.grid, self._problem[0]
+        if isinstance(grid, int):
+            lams = penalty_grid(problem, grid, whole.options.ratio(whole.data.shape))
+            grid = user_values(problem, "alphas", lams)
+        return [self._solve_whole, *self._parts(grid)]
+
+    def whole_first(self, n_together: int, workers: Workers) -> list[LassoPath]:
+        """Solve the path on all samples, and the others on the grid of radii that it has found."""
+        path = self._solve_whole(workers)
         if path.ending is not None:  # its grid is a part of what was asked for: nothing to keep
-            parts = [part._replace(run=None) for part in parts]
-        rest = solve_together([partial(solve_part, k, path.radii) for k in range(len(masks))], n_together, workers)
-    for found in (path, *rest):
-        warn_unless_converged(found, options)
-    return SubsetPaths(path, rest, problems)
+            self._contexts = [it._replace(run=None) for it in self._contexts]
+        return [path, *solve_together(self._parts(path.radii), n_together, workers)]
+
+    def _parts(self, grid: Vector) -> list[SolveOn]:
+        return [partial(self._solve_part, k, grid) for k in range(len(self._contexts) - 1)]
+
+    def _solve_whole(self, workers: Workers) -> LassoPath:
+        return solve(self._contexts[0]._replace(workers=workers), self._problem.pop())
+
+    def _solve_part(self, number: int, grid: Vector, workers: Workers) -> LassoPath:
+        part = self._contexts[1 + number]
+        part = part._replace(workers=workers, options=part.options.on_grid(grid))
+        return solve(part, self.problems.part(number, workers))
 
 
 def _n_affordable(columns: Columns, n_threads: int) -> int:
