@@ -87,7 +87,7 @@ def _tree_of(commit: str, folder: Path) -> Iterator[Path]:
 
 
 def _written(source: Source, data: Path | None, file: Path) -> Path:
-    X, y, standardize, eps = source.problem(data)
+    X, y, standardize, eps, _ = source.problem(data)
     with file.open("wb") as stream:
         pickle.dump((X, y, {"standardize": standardize, "eps": eps}), stream, protocol=5)
     return file

@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fwlasso import LassoPath, lasso_path
-
 from .equal import NAMES, Arena, Best
 from .measure import Results, best_seconds
 from .peers import why_missing
-from .peers.accuracy import penalty_gaps
 from .problems import N_POINTS, SOURCES
 
 _OUR_RUNS = 5  # between those of a peer
@@ -43,6 +40,7 @@ class Table(NamedTuple):
 _SYNTHETIC = Table((Ask(1e-4, 5.0, 1e-4), Ask(1e-6, 10.0, 1e-6)))
 _PRODUCTS = Table((Ask(1e-6, 10.0, 1e-4),))
 _SPARSE = Table((Ask(1e-4, 10.0, 1e-4), Ask(1e-6, 10.0, 1e-6)))
+_NET, _WIDE_NET = (Table((Ask(1e-4, a, 1e-4), Ask(1e-6, b, 1e-6))) for a, b in ((5.0, 4.0), (10.0, 8.0)))
 ASKED = {
     "synthetic-10000-32": _SYNTHETIC,
     "synthetic-10000-100": _SYNTHETIC,
@@ -54,6 +52,9 @@ ASKED = {
     "dorothea-standardized": _SPARSE,
     "news20": _SPARSE,
     "news20-standardized": _SPARSE,
+    **dict.fromkeys(("synthetic-10000-100-net-0.5", "synthetic-10000-100-net-0.9"), _NET),
+    **dict.fromkeys(("synthetic-50000-500-net-0.5", "synthetic-50000-500-net-0.9"), _WIDE_NET),
+    "dorothea-net-0.5": Table((Ask(1e-4, 10.0, 1e-4), Ask(1e-6, 6.0, 1e-6))),
     "e2006-tfidf-standin": Table((Ask(1e-4, 10.0, 1e-4),), limit=600.0),
     "e2006-log1p-standin": Table(
         (Ask(1e-6, 10.0, 1e-6),), limit=600.0, peers=("glmnet", "celer"), most_seconds=30.0, most_memory=0.25
@@ -92,12 +93,6 @@ def _problem(results: Results, name: str, table: Table, arena: Arena, peers: lis
             versus(results, name, ask, ours[ask.gap], found[ask.peer_gap])
 
 
-def _path(arena: Arena, gap: float) -> LassoPath:
-    """Compute our path, from the user's X."""
-    X, y, standardize, eps = arena.problem
-    return lasso_path(X, y, alphas=N_POINTS, eps=eps, standardize=standardize, tol=gap)
-
-
 def at_most(results: Results, what: str, measured: float, bound: float | None, unit: str = "") -> None:
     """Record a figure; where there is a bound, it is asked to be no larger."""
     if bound is None:
@@ -108,11 +103,10 @@ def at_most(results: Results, what: str, measured: float, bound: float | None, u
 
 def _ours(results: Results, name: str, table: Table, arena: Arena, gap: float) -> float:
     """Measure our path at one gap; return its seconds, of the whole call on the user's X."""
-    X, y, standardize, _ = arena.problem
-    path = _path(arena, gap)  # compiles what was not compiled yet
-    seconds = best_seconds(_OUR_RUNS, ours=lambda: _path(arena, gap))["ours"]
+    path = arena.problem.path(tol=gap)  # compiles what was not compiled yet
+    seconds = best_seconds(_OUR_RUNS, ours=lambda: arena.problem.path(tol=gap))["ours"]
     np.testing.assert_allclose(path.alphas, arena.alphas, rtol=1e-9)
-    recomputed = float(penalty_gaps(X, y, path.coefs, arena.alphas, standardize).max())
+    recomputed = float(arena.problem.gaps(path.coefs, arena.alphas).max())
     n_active = int(path.n_active[-1])
 
     line = f"{name}, gap {gap:.0e}"
@@ -157,7 +151,7 @@ def _peers(results: Results, name: str, table: Table, arena: Arena, peers: list[
     fastest = dict.fromkeys(gaps, math.inf)
 
     def ours(gap: float) -> float:
-        return best_seconds(_OUR_RUNS, ours=lambda: _path(arena, our_gaps[gap]))["ours"]
+        return best_seconds(_OUR_RUNS, ours=lambda: arena.problem.path(tol=our_gaps[gap]))["ours"]
 
     found: dict[float, list[Best]] = {}
     for peer in peers:

@@ -7,10 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import numpy as np
-
 from .peers import PEERS, PeerError, handover
-from .peers.accuracy import moments, penalty_gaps
+from .peers.accuracy import moments
 from .peers.session import Session
 from .problems import Problem
 
@@ -148,9 +146,7 @@ class Arena:
             return Trial(tol, limit, math.inf)
         coefs = answer.coefs.copy()
         coefs.data *= self._factors[coefs.indices]
-        X, y, standardize, _ = self.problem
-        gaps = penalty_gaps(X, y, coefs, self.alphas, standardize, self._known)
-        return Trial(tol, answer.seconds, float(np.max(gaps)))
+        return Trial(tol, answer.seconds, float(self.problem.gaps(coefs, self.alphas, self._known).max()))
 
 
 def _best(trials: list[Trial], asked: float, limit: float) -> Best:

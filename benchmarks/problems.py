@@ -8,10 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from fwlasso import LassoPath, lasso_path
 from reproduction.data import standins
 from reproduction.data.paper_sets import fetch_paper_set
 
-from .peers.accuracy import Moments
+from .peers.accuracy import Moments, penalty_gaps
 from .peers.handover import Scaled, scale
 
 N_POINTS = 100
@@ -26,10 +27,21 @@ class Problem(NamedTuple):
     y: Vector
     standardize: bool
     eps: float
+    l1_ratio: float = 1.0
+
+    def path(self, **settings: Any) -> LassoPath:
+        """Compute our path, from the user's X."""
+        asked = {"alphas": N_POINTS, "eps": self.eps, "standardize": self.standardize, "l1_ratio": self.l1_ratio}
+        return lasso_path(self.X, self.y, **(asked | settings))
+
+    def gaps(self, coefs: Any, alphas: Vector, known: Moments | None = None) -> Vector:
+        """Return the recomputed gaps of coefficients for X."""
+        return penalty_gaps(self.X, self.y, coefs, alphas, self.standardize, known, self.l1_ratio)
 
     def given(self, known: Moments) -> Scaled:
         """Return the problem in the units of the solution, as peers get it, and the factors of its columns."""
-        return scale(self.X, self.y, *known, standardize=self.standardize, n_points=N_POINTS, eps=self.eps)
+        units: dict[str, Any] = {"standardize": self.standardize, "eps": self.eps, "l1_ratio": self.l1_ratio}
+        return scale(self.X, self.y, *known, n_points=N_POINTS, **units)
 
 
 class Source(NamedTuple):
@@ -39,10 +51,11 @@ class Source(NamedTuple):
     standardize: bool
     is_real: bool  # needs the data folder
     eps: float = 0.01
+    l1_ratio: float = 1.0
 
     def problem(self, data: Path | None) -> Problem:
         """Load or make the problem."""
-        return Problem(*self.load(data or Path()), self.standardize, self.eps)
+        return Problem(*self.load(data or Path()), self.standardize, self.eps, self.l1_ratio)
 
 
 def _paper_set(name: str, is_real: bool) -> Source:
@@ -156,3 +169,14 @@ SHAPES = {
     "442x64": _few_matter(442, 64, 10, eps=1e-3),
     "100x10": _few_matter(100, 10, 5, eps=1e-3),
 }
+
+
+def _as_nets(sources: dict[str, Source], ratios: dict[str, tuple[float, ...]]) -> dict[str, Source]:
+    """Return the same problems as elastic nets, by "name-net-ratio"."""
+    return {
+        f"{name}-net-{ratio}": sources[name]._replace(l1_ratio=ratio) for name, some in ratios.items() for ratio in some
+    }
+
+
+SOURCES |= _as_nets(SOURCES, {"synthetic-10000-100": (0.5, 0.9), "synthetic-50000-500": (0.5, 0.9), "dorothea": (0.5,)})
+SHAPES |= _as_nets(SHAPES, {"50000x300": (0.5,)})

@@ -37,7 +37,7 @@ class Served:
     def path(self, **settings: Any) -> tuple[Action, Telling]:
         """Compute a path."""
         return lambda: fwlasso.lasso_path(self.X, self.y, alphas=100, **settings), lambda found: {
-            "gap": self._gap(found.coefs, found.alphas),
+            "gap": self._gap(found.coefs, found.alphas, settings.get("l1_ratio", 1.0)),
             "alphas": [found.alphas[0], found.alphas[-1]],
             "active": int(found.n_active[-1]),
             "route": found.settings.get("route"),
@@ -56,8 +56,9 @@ class Served:
             "alpha": float(found.path.alphas[found.choice.point]),
         }
 
-    def _gap(self, coefs: Any, alphas: Any) -> float:
-        return float(penalty_gaps(self.X, self.y, coefs, alphas, standardize=False, known=self._known).max())
+    def _gap(self, coefs: Any, alphas: Any, l1_ratio: float = 1.0) -> float:
+        gaps = penalty_gaps(self.X, self.y, coefs, alphas, standardize=False, known=self._known, l1_ratio=l1_ratio)
+        return float(gaps.max())
 
 
 def main(folder: Path) -> None:

@@ -48,6 +48,7 @@ class Shape(NamedTuple):
 _NOT_NEW = ("glmnet", "sklearn", "sklearn_gram")
 ASKED = {
     "50000x300": Shape((Ask(1e-4, 2.2, xtx=1.4), Ask(1e-6, 2.2, xtx=1.4)), cv=(1.6, 12.0)),
+    "50000x300-net-0.5": Shape((Ask(1e-4, 2.0), Ask(1e-6, 2.0)), against=("sklearn_gram",)),
     "100000x100": Shape((Ask(1e-4, 2.0, xtx=1.5), Ask(1e-6, 2.0, xtx=1.5))),
     "10000x1000": Shape((Ask(1e-4, 1.3, xtx=1.8), Ask(1e-6, 1.3, xtx=2.2)), cv=(2.2, 5.0)),
     "1000x1000": Shape((Ask(1e-4, 12.0), Ask(1e-6, 12.0))),
@@ -80,7 +81,8 @@ class Ours:
 
     def path(self, name: str, gap: float, calls: int = 1) -> Any:
         """Return what a checkout tells of a path."""
-        return self._checkouts[name].ask(call="path", tol=gap, eps=self._problem.eps, calls=calls)
+        net = {} if self._problem.l1_ratio == 1.0 else {"l1_ratio": self._problem.l1_ratio}
+        return self._checkouts[name].ask(call="path", tol=gap, eps=self._problem.eps, calls=calls, **net)
 
     def turn(self, gap: float) -> float:
         """Run all of them; return the seconds of this checkout."""

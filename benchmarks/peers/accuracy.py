@@ -1,5 +1,6 @@
 """How exact coefficients are, in plain numpy and scipy: an independent check, by no code of the solvers."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,43 +52,61 @@ def ball_gaps(X: Any, y: Vector, coefs: Any, radii: Vector, known: Moments | Non
     `coefs` (p x points) are for the columns as given; gap = radius max|Z'r| - a'Z'r, over 1/2 ||y||^2. `known` saves a
     pass over the columns.
     """
-    y_c, r, _, largest = _residuals(X, y, coefs, known or moments(X), standardize=True)
+    known = known or moments(X)
+    y_c, r = _residuals(X, y, coefs)
+    largest = np.zeros(radii.size)
+    for _, corr in _correlations(X, r, known, known.deviation):
+        largest = np.maximum(largest, np.abs(corr).max(axis=0))
     return np.asarray((radii * largest - ((y_c[:, None] - r) * r).sum(axis=0)) / (0.5 * y_c @ y_c))
 
 
 def penalty_gaps(
-    X: Any, y: Vector, coefs: Any, alphas: Vector, standardize: bool = True, known: Moments | None = None
+    X: Any,
+    y: Vector,
+    coefs: Any,
+    alphas: Vector,
+    standardize: bool = True,
+    known: Moments | None = None,
+    l1_ratio: float = 1.0,
 ) -> Vector:
-    """Relative duality gaps of the penalized form.
+    """Relative duality gaps of the penalized form, of an elastic net the smaller ones of two dual points.
 
     Columns are centred, and scaled to a mean square of one if `standardize`; `coefs` are for the columns as given. A
-    sparse X stays sparse.
+    sparse X stays sparse. With lam and mu the sizes of both penalties times m, one dual point is a multiple of
+    (r, -sqrt(mu) a), the residual on X with sqrt(mu) I below it; the other is r, by sum (|c_j| - lam)_+^2 / (2 mu).
     """
-    lam = alphas * y.size
-    y_c, r, l1, largest = _residuals(X, y, coefs, known or moments(X), standardize)
+    known, lam, mu = known or moments(X), alphas * y.size * l1_ratio, alphas * y.size * (1.0 - l1_ratio)
+    y_c, r = _residuals(X, y, coefs)
+    scale = known.deviation if standardize else np.ones(known.mean.size)
+    scaled = sp.csc_array(sp.csc_array(coefs).multiply(scale[:, None]))
+    l1, ridge = abs(scaled).sum(axis=0), mu * (scaled * scaled).sum(axis=0)
+    largest, beyond = np.zeros(lam.size), np.zeros(lam.size)
+    for part, corr in _correlations(X, r, known, scale):
+        beyond += (np.maximum(np.abs(corr) - lam, 0.0) ** 2).sum(axis=0)
+        bent = corr - mu * scaled[part].toarray() if mu.any() else corr
+        largest = np.maximum(largest, np.abs(bent).max(axis=0))
     rr, yr = (r**2).sum(axis=0), y_c @ r
     bound = np.divide(lam, largest, out=np.full(lam.size, np.inf), where=largest > 0.0)
-    s = np.clip(np.divide(yr, rr, out=np.zeros(lam.size), where=rr > 0.0), -bound, bound)
-    return np.asarray((0.5 * rr + lam * l1 - s * yr + 0.5 * s**2 * rr) / (0.5 * y_c @ y_c))
+    s = np.clip(np.divide(yr, rr + ridge, out=np.zeros(lam.size), where=rr > 0.0), -bound, bound)
+    primal = 0.5 * (rr + ridge) + lam * l1
+    gaps = primal - s * yr + 0.5 * s**2 * (rr + ridge)
+    by_conjugates = primal - yr + 0.5 * rr + 0.5 * np.divide(beyond, mu, out=np.full(mu.size, np.inf), where=mu > 0)
+    return np.asarray(np.minimum(gaps, by_conjugates) / (0.5 * y_c @ y_c))
 
 
-def _residuals(
-    X: Any, y: Vector, coefs: Any, known: Moments, standardize: bool
-) -> tuple[Vector, NDArray[np.float64], Vector, Vector]:
-    """Return y centred and, of every point, the residual, ||a||_1 and max|Z'r|, in the units of the columns Z."""
+def _residuals(X: Any, y: Vector, coefs: Any) -> tuple[Vector, NDArray[np.float64]]:
+    """Return y centred and the residual of every point."""
     coefs = sp.csc_array(coefs)
-    mean, deviation = known
-    scale = deviation if standardize else np.ones(mean.size)
     y_c = y - y.mean()
     used = np.unique(coefs.indices)
     fitted = X[:, used] @ coefs[used].toarray()
-    r = np.ascontiguousarray(y_c[:, None] - (fitted - fitted.mean(axis=0)))
-    l1 = np.asarray(abs(coefs.multiply(scale[:, None])).sum(axis=0)).ravel()
-    largest = np.zeros(coefs.shape[1])
-    for lo in range(0, mean.size, _CHUNK):
-        part = slice(lo, min(lo + _CHUNK, mean.size))
-        varies = deviation[part] > 0.0
-        corr = X[:, part].T @ r - np.outer(mean[part], r.sum(axis=0))
-        corr = np.divide(corr, scale[part, None], out=np.zeros_like(corr), where=varies[:, None])
-        largest = np.maximum(largest, np.abs(corr).max(axis=0))
-    return y_c, r, l1, largest
+    return y_c, np.ascontiguousarray(y_c[:, None] - (fitted - fitted.mean(axis=0)))
+
+
+def _correlations(X: Any, r: Any, known: Moments, scale: Vector) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield Z'r of some columns after the other, zero for those that are constant."""
+    for lo in range(0, scale.size, _CHUNK):
+        part = slice(lo, min(lo + _CHUNK, scale.size))
+        corr = X[:, part].T @ r - np.outer(known.mean[part], r.sum(axis=0))
+        varies = known.deviation[part] > 0.0
+        yield part, np.divide(corr, scale[part, None], out=np.zeros_like(corr), where=varies[:, None])

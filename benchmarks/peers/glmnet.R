@@ -27,6 +27,9 @@ write_npy <- function(name, x) {
 
 y <- read_npy("y")
 alphas <- read_npy("alphas")
+# It scales y to a variance of one, and the ridge with it: lambda alpha = alpha l1_ratio, lambda (1 - alpha) is s times ours.
+l1_ratio <- read_npy("l1_ratio")
+both <- l1_ratio + sqrt(mean((y - mean(y))^2)) * (1 - l1_ratio)
 if (file.exists(file.path(folder, "X.npy"))) {
   X <- read_npy("X")
 } else {
@@ -43,7 +46,7 @@ while (length(line <- readLines(requests, 1)) > 0) {
   took <- Inf
   for (call in seq_len(asked[2])) {
     started <- Sys.time()
-    fit <- glmnet(X, y, lambda = alphas, standardize = FALSE, thresh = asked[1], maxit = 1e9, type.gaussian = updates)
+    fit <- glmnet(X, y, lambda = alphas * both, alpha = l1_ratio / both, standardize = FALSE, thresh = asked[1], maxit = 1e9, type.gaussian = updates)
     took <- min(took, as.double(Sys.time() - started, units = "secs"))
   }
   write_npy("coefs-data", fit$beta@x)

@@ -15,12 +15,16 @@ Vector = NDArray[np.float64]
 
 
 class Given(NamedTuple):
-    """What a peer is given: min 1/(2m) ||y - (X - 1 offset') b||^2 + alpha ||b||_1 for every alpha."""
+    """What a peer is given, an elastic net for every alpha, which at a ratio of one is the Lasso.
+
+    min 1/(2m) ||y - (X - 1 offset') b||^2 + alpha (l1_ratio ||b||_1 + (1 - l1_ratio)/2 ||b||^2)
+    """
 
     X: Any  # F-ordered array, or scipy.sparse.csc_matrix
     y: Vector  # centred
     offset: Vector | None  # means of the columns of a sparse X
     alphas: Vector
+    l1_ratio: float = 1.0
 
 
 class Scaled(NamedTuple):
@@ -31,7 +35,15 @@ class Scaled(NamedTuple):
 
 
 def scale(
-    X: Any, y: Vector, mean: Vector, deviation: Vector, *, standardize: bool, n_points: int, eps: float
+    X: Any,
+    y: Vector,
+    mean: Vector,
+    deviation: Vector,
+    *,
+    standardize: bool,
+    n_points: int,
+    eps: float,
+    l1_ratio: float = 1.0,
 ) -> Scaled:
     """Return a problem as peers get it, with penalties from the largest down to `eps` times it."""
     factors = np.divide(1.0, deviation, out=np.zeros(mean.size), where=deviation > 0.0)
@@ -45,14 +57,15 @@ def scale(
         offset = mean * factors
     else:
         Z = np.asfortranarray((X - mean) * factors)
-    alpha_max = float(np.abs(Z.T @ y).max()) / y.size
-    return Scaled(Given(Z, y, offset, alpha_max * np.geomspace(1.0, eps, n_points)), factors)
+    alpha_max = float(np.abs(Z.T @ y).max()) / y.size / l1_ratio
+    return Scaled(Given(Z, y, offset, alpha_max * np.geomspace(1.0, eps, n_points), l1_ratio), factors)
 
 
 def write(folder: Path, given: Given) -> None:
     """Write a problem."""
     np.save(folder / "y.npy", given.y)
     np.save(folder / "alphas.npy", given.alphas)
+    np.save(folder / "l1_ratio.npy", given.l1_ratio)
     if given.offset is None:
         np.save(folder / "X.npy", given.X)
     else:
@@ -63,12 +76,12 @@ def write(folder: Path, given: Given) -> None:
 
 def read(folder: Path) -> Given:
     """Read a problem."""
-    y, alphas = np.load(folder / "y.npy"), np.load(folder / "alphas.npy")
+    y, alphas, l1_ratio = (np.load(folder / f"{name}.npy") for name in ("y", "alphas", "l1_ratio"))
     if (folder / "X.npy").exists():
-        return Given(np.load(folder / "X.npy"), y, None, alphas)
+        return Given(np.load(folder / "X.npy"), y, None, alphas, float(l1_ratio))
     offset = np.load(folder / "offset.npy")
     parts = tuple(np.load(folder / f"X-{part}.npy") for part in ("data", "indices", "indptr"))
-    return Given(sp.csc_matrix(parts, shape=(y.size, offset.size)), y, offset, alphas)
+    return Given(sp.csc_matrix(parts, shape=(y.size, offset.size)), y, offset, alphas, float(l1_ratio))
 
 
 def write_coefs(folder: Path, coefs: Any) -> None:

@@ -28,7 +28,8 @@ def main(adapter_name: str, folder: Path) -> None:
     handover: Any = import_module(f"{_PACKAGE}.handover")
     adapter: Any = import_module(f"{_PACKAGE}.{adapter_name}")
     given = handover.read(folder)
-    adapter.coefs(adapter.solver(handover.Given(*_tiny(given.offset is not None)))(1e-3))
+    tiny = handover.Given(*_tiny(given.offset is not None), given.l1_ratio)
+    adapter.coefs(adapter.solver(tiny)(1e-3))
     solve = adapter.solver(given)
     print("ready", flush=True)
     for line in sys.stdin:

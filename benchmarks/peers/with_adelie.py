@@ -18,7 +18,13 @@ def solver(given: Given) -> Callable[[float], Any]:
     threads = len(os.sched_getaffinity(0))
     view = ad.matrix.dense if given.offset is None else ad.matrix.sparse
     X, glm = view(given.X, method="naive", n_threads=threads), ad.glm.gaussian(y=given.y)
-    settings: dict[str, Any] = {"early_exit": False, "max_iters": 10**9, "progress_bar": False, "n_threads": threads}
+    settings: dict[str, Any] = {
+        "alpha": given.l1_ratio,
+        "early_exit": False,
+        "max_iters": 10**9,
+        "progress_bar": False,
+        "n_threads": threads,
+    }
 
     def solve(tol: float) -> Any:
         return ad.grpnet(X, glm, lmda_path=given.alphas, tol=tol, intercept=given.offset is not None, **settings)

@@ -14,7 +14,9 @@ from .handover import Given
 
 def solver(given: Given) -> Callable[[float], Any]:
     """Return the call to be timed, a function of the tolerance: a bound of the gap over ||y||^2 / m."""
-    units = {} if given.offset is None else {"X_offset": given.offset, "X_scale": np.ones(given.offset.size)}
+    units: dict[str, Any] = {"l1_ratio": given.l1_ratio}
+    if given.offset is not None:
+        units |= {"X_offset": given.offset, "X_scale": np.ones(given.offset.size)}
 
     def solve(tol: float) -> Any:
         return celer_path(given.X, given.y, "lasso", alphas=given.alphas, tol=tol, max_iter=100, prune=1, **units)

@@ -17,8 +17,8 @@ def solver(given: Given) -> Callable[[float], Any]:
 
     It copies X row by row; given that order, the copy is a cheap one. Whether it keeps inner products is its choice.
     """
-    if given.offset is not None:
-        raise ValueError("pycasso takes dense columns only")
+    if given.offset is not None or given.l1_ratio < 1.0:
+        raise ValueError("pycasso takes dense columns only, and has no elastic net")
     X, n_points = np.ascontiguousarray(given.X), given.alphas.size
     settings: dict[str, Any] = {"useintercept": False, "standardize": False, "max_ite": 10**6}
 

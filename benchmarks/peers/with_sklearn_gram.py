@@ -1,9 +1,9 @@
-"""scikit-learn: `lasso_path` with `precompute=True`. Making the Gram matrix is part of the call."""
+"""scikit-learn: `enet_path` with `precompute=True`. Making the Gram matrix is part of the call."""
 
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.linear_model import lasso_path
+from sklearn.linear_model import enet_path
 
 from .handover import Given
 from .with_sklearn import coefs
@@ -18,5 +18,6 @@ def solver(given: Given) -> Callable[[float], Any]:
     p = given.X.shape[1]
     if given.offset is not None or p > _MOST_COLUMNS:
         raise ValueError(f"a Gram matrix is made of dense columns only, and of at most {_MOST_COLUMNS:,}: not of {p:,}")
-    settings: dict[str, Any] = {"alphas": given.alphas, "precompute": True, "copy_X": False, "max_iter": 10**6}
-    return lambda tol: lasso_path(given.X, given.y, tol=tol, **settings)
+    net = {"alphas": given.alphas, "l1_ratio": given.l1_ratio}
+    settings: dict[str, Any] = net | {"precompute": True, "copy_X": False, "max_iter": 10**6}
+    return lambda tol: enet_path(given.X, given.y, tol=tol, **settings)

@@ -6,11 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.linear_model import enet_path
 
+from attack.duality import General
 from benchmarks import peers
+from benchmarks.equal import Arena
 from benchmarks.peers import PeerError, handover, run_peer, session, with_lars
 from benchmarks.peers.accuracy import ball_gaps, moments, penalty_gaps
+from benchmarks.problems import Problem
 from fwlasso import lasso_path
+from fwlasso._core.penalties import L1
+from judge import exact, recomputed_gap
 
 FOLDER = Path(peers.__file__).parent
 
@@ -41,6 +47,30 @@ def test_gaps_of_the_constrained_form_too(data, store):
     path = lasso_path(store(X), y, radii=8, standardize=True, solver="sfw", sample_size=20, random_state=0)
     known = moments(store(X))
     np.testing.assert_allclose(ball_gaps(store(X), y, path.coefs, path.radii, known), path.gaps, atol=1e-10)
+
+
+@pytest.mark.parametrize("store", [np.asfortranarray, sp.csc_array])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("l1_ratio", [0.9, 0.1])
+def test_gaps_of_elastic_nets_are_no_smaller_than_the_least_ones(data, store, standardize, l1_ratio):
+    X, y = data
+    given = exact(X, y, True, standardize, General(l1_ratio=l1_ratio))
+    alphas = given.lambda_max / 30.0 / l1_ratio * np.array([0.5, 0.1])
+    factors = given.factors.astype(float)
+    Z = (X - X.mean(axis=0)) * factors
+    for tol, most in ((1e-2, 0.3), (1e-14, 1e-12)):
+        a = enet_path(Z, y - y.mean(), l1_ratio=l1_ratio, alphas=alphas, tol=tol, max_iter=10**5)[1]
+        gaps = penalty_gaps(store(X), y, a * factors[:, None], alphas, standardize, l1_ratio=l1_ratio)
+        least = [recomputed_gap(given, L1(30 * l1_ratio * alphas[k]), a[:, k].astype(np.longdouble)) for k in range(2)]
+        assert (gaps >= np.array(least, float) - 1e-14).all()
+        assert (gaps <= most).all()
+
+
+@pytest.mark.usefixtures("_own_python")
+@pytest.mark.parametrize("name", ["sklearn", "sklearn_gram"])
+def test_a_peer_solves_an_elastic_net(data, name):
+    with Arena.of(Problem(*data, True, 0.1, l1_ratio=0.5)) as arena:
+        assert arena.run(name, 1e-12, 1).gap <= 1e-10
 
 
 def test_moments_of_a_constant_column_are_none(data):
