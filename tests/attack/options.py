@@ -23,9 +23,7 @@ def is_solved(asked: General, solver: str, grid: str) -> bool:
     is_bounded, is_free = (asked.lower is not None or asked.upper is not None), v is not None and bool((v == 0.0).any())
     if solver in _STEPS:
         return not (is_bounded or is_free) and (asked.l1_ratio == 1.0 or (solver in ("sfw", "fw") and grid == "alphas"))
-    if grid == "radii":
-        return not is_bounded and asked.l1_ratio == 1.0
-    return asked.ridge == 0.0 or solver == "cd"
+    return grid == "alphas" or not (is_bounded or asked.l1_ratio < 1.0)
 
 
 def plain(rng: Rng) -> Data:
@@ -128,14 +126,19 @@ ASPECTS: dict[str, Callable[[Rng, Data], Data]] = {
 
 
 def several(rng: Rng) -> Data:
-    """Weights or counts, factors of any kind, bounds of any kind and an elastic net, each of them or not."""
-    data, groups = (
-        plain(rng),
-        [(weights, counts), (offset,), (factors, excluded), (positive, box, mixed_sides), (l1_ratio,)],
-    )
-    for group in groups:
+    """Weights or counts, factors of any kind, bounds of any kind and a ridge, each of them or not."""
+    data, sides = plain(rng), (positive, box, mixed_sides)
+    of_factors = (factors, excluded, unpenalized)
+    for group in ((weights, counts), (offset,), sides, of_factors, (l1_ratio, ridge)):
         if rng.random() < 0.7:
             data = group[rng.integers(len(group))](rng, data)
+    asked = data.asked
+    if asked.penalty_factor is None or not (free := asked.penalty_factor == 0.0).any():
+        return data
+    if asked.positive:  # columns without a penalty have no sign, and no bounds
+        return asking(data, penalty_factor=np.where(free, 1.0, asked.penalty_factor))
+    if asked.lower is not None:
+        data = asking(data, lower=np.where(free, -np.inf, asked.lower), upper=np.where(free, np.inf, asked.upper))
     return data
 
 
@@ -189,6 +192,15 @@ def one_pull_at_a_time(rng: Rng) -> Data:
     shared = rng.standard_normal((m, 1))
     X = 0.3 * rng.standard_normal((m, p)) + shared * rng.choice([-1.0, 1.0], p)
     return positive(rng, Data(X, 3.0 * shared[:, 0] + 0.5 * X[:, :3].sum(axis=1) + 0.1 * rng.standard_normal(m)))
+
+
+def hard_beside_soft(rng: Rng) -> Data:
+    """Near copies of columns with bounds that have none: the hardest pull is just above lambda."""
+    data = plain(rng)
+    p = data.X.shape[1]
+    near = data.X * (1.0 + 10.0 ** -rng.integers(3, 17) * rng.standard_normal(data.X.shape))
+    ends = np.append(_sizes(data) * 10.0 ** rng.uniform(-1.0, 1.0, p), np.full(p, np.inf))
+    return asking(Data(np.hstack([data.X, near]), data.y), lower=-ends, upper=ends)
 
 
 def on_the_edge(rng: Rng) -> Data:
@@ -260,7 +272,7 @@ OPTIONS: dict[str, Callable[[Rng], Data]] = {
         make.__name__: make
         for make in (
             several, ridge_of_nothing, bounds_beyond_numbers, pulled_hard, copies_with_signs, nothing_is_positive,
-            one_pull_at_a_time, on_the_edge, free_and_dependent, free_and_far, weights_beyond_numbers,
+            one_pull_at_a_time, hard_beside_soft, on_the_edge, free_and_dependent, free_and_far, weights_beyond_numbers,
             factors_beyond_use, ridges_in_any_unit, weighted_folds,
         )
     },
