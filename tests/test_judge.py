@@ -629,7 +629,7 @@ def test_a_scaled_coefficient_outside_of_its_bound_is_found():
     j = int(np.argmax(coefs[:, -1]))
     asked = General(upper=np.where(np.arange(10) == j, coefs[j].max(), INF))
     largest = scaled.toarray()[j].max()
-    for size, is_told in ((2e-16, False), (1e-14, True)):
+    for size, is_told in ((2e-16, False), (1e-13, True)):
         scaled.data[scaled.data >= largest] = largest * (1.0 + size)
         path = replace(given.path, scaled_coefs=scaled)
         faults = exact_judge.judge(path, given.X, given.X, given.y, asked).faults

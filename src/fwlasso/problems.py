@@ -173,7 +173,8 @@ def _largest_radius(problem: AnyProblem, ratio: float, workers: Workers, monitor
     is_end = l1 > 0.0 or problem.lambda_max == 0.0 or found.statuses[0].ends_path
     if is_rounding or not (np.isfinite(l1) and is_end):
         raise ValueError(
-            "radii: no end was found for an automatic grid: no column of X is correlated with y beyond rounding. "
+            "radii: no end was found for an automatic grid: no column of X is correlated with y beyond rounding, or a "
+            "ridge leaves nothing of coefficients. "
             "If columns are far from zero, centre them, or give radii; if they are not, there is nothing to select"
         )
     return l1, int(found.counts[0, 2])

@@ -215,13 +215,14 @@ def penalized_gap(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None)
 def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
     """Return the gap over sum s_j |b_j| <= radius: that at lambda = kappa, plus kappa (radius - sum s_j |b_j|).
 
-    Any kappa will do. Without a ridge it is H, and the dual vector is taken as it is; with one, the best kappa of the
-    best s is that which sum_j s_j |argmax of cost*_j| = radius has.
+    Any kappa will do. Without a ridge the best is s H; with one, it is that which sum_j s_j |argmax of cost*_j| = radius
+    has. Of all s the best is taken.
     """
     assert all(end in (0, math.inf) for end in (*-cost.lower, *cost.upper)), "a ball with bounds is no problem here"
     mu, fitted = cost.curvatures(0 * radius), ray.b @ ray.c
     if not (mu > 0).any():
-        return ray.fenchel(1) + radius * cost.hardest(ray.c, 0 * radius) - fitted
+        rise = radius * cost.hardest(ray.c, 0 * radius) - fitted
+        return least(lambda s: ray.fenchel(s) + s * rise, {0 * radius, max(ray.longest, 0 * radius)}, ray)
     pulled = cost.slopes & (cost.room(ray.c) > 0) & (mu > 0)
     pulls, shares = abs(ray.c[pulled]), 1 / mu[pulled]
     order = np.argsort(-pulls)

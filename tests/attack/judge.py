@@ -426,8 +426,8 @@ def _claim(path: LassoPath, k: int, unit: Fraction) -> Claim | None:
 def _judge_point(truth: Truth, claim: Claim, strict: bool) -> list[tuple[str, str]]:
     """Return what is wrong with a point."""
     faults, slack = [], Fraction(0) if strict else SLACK
-    inside = boxed(truth, claim.scaled)
-    if any(abs(a - inside[j]) > 4 * _U * abs(inside[j]) for j, a in claim.scaled.items()):
+    inside, rounded = boxed(truth, claim.scaled), 4 * (truth.y.size + 8) * _U  # as is f_j, of a sum of m squares
+    if any(abs(a - inside[j]) > rounded * abs(inside[j]) for j, a in claim.scaled.items()):
         faults.append(("wrong", "scaled coefficients outside of their bounds"))
     claim = claim._replace(scaled=inside)  # bounds in these units are rounded
     point = point_of(truth, inside)
