@@ -3,9 +3,23 @@
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
-from . import before_after, certified, choosing, genotypes, loading, memory, pyrim, scans, shapes, startup, store
+from . import (
+    before_after,
+    beyond,
+    certified,
+    choosing,
+    genotypes,
+    loading,
+    memory,
+    pyrim,
+    scans,
+    shapes,
+    startup,
+    store,
+)
 from .equal import NAMES
 from .measure import Results
 
@@ -24,6 +38,7 @@ def main() -> int:
         "certified",
         "choosing",
         "shapes",
+        "beyond",
         "before",
     ]
     parser.add_argument("--only", choices=parts, help="run one part")
@@ -31,7 +46,7 @@ def main() -> int:
     parser.add_argument(
         "--problem",
         default="",
-        help="of the parts certified, choosing, shapes and before: problems whose names begin so",
+        help="of the parts certified, choosing, shapes, beyond and before: problems whose names begin so",
     )
     parser.add_argument(
         "--peers",
@@ -46,7 +61,8 @@ def main() -> int:
     data = None if arguments.data is None else Path(arguments.data)
     names = [name for name in arguments.peers.split(",") if name]
     results = Results()
-    for name, part in (("startup", startup.run), ("scans", scans.run), ("memory", memory.run)):
+    alone = {"startup": startup.run, "scans": scans.run, "memory": memory.run}
+    for name, part in (alone | {"beyond": partial(beyond.run, chosen=arguments.problem)}).items():
         if arguments.only in (None, name):
             part(results)
     if arguments.only in (None, "loading"):

@@ -9,7 +9,9 @@ from .certified import at_most
 from .measure import Results, best_seconds
 from .problems import SHAPES, SOURCES, Problem
 
-PROBLEMS = {name: (SOURCES | SHAPES)[name] for name in ("synthetic-10000-100", "synthetic-50000-500", "50000x300", "442x64")}
+PROBLEMS = {
+    name: (SOURCES | SHAPES)[name] for name in ("synthetic-10000-100", "synthetic-50000-500", "50000x300", "442x64")
+}
 _GAPS = (1e-4, 1e-6)
 _MOST = 1.2  # of the time of the plain path
 _TURNS = 7

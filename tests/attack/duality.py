@@ -215,8 +215,8 @@ def penalized_gap(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None)
 def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
     """Return the gap over sum s_j |b_j| <= radius: that at lambda = kappa, plus kappa (radius - sum s_j |b_j|).
 
-    Any kappa will do. Without a ridge the best is s H; with one, it is that which sum_j s_j |argmax of cost*_j| = radius
-    has. Of all s the best is taken.
+    Any kappa will do. Without a ridge the best is s H; with one, that which sum_j s_j |argmax of cost*_j| = radius has.
+    Of all s the best is taken.
     """
     assert all(end in (0, math.inf) for end in (*-cost.lower, *cost.upper)), "a ball with bounds is no problem here"
     mu, fitted = cost.curvatures(0 * radius), ray.b @ ray.c
