@@ -19,6 +19,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = [
     "README.md",
     "docs/index.md",
+    *sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").glob("coming-from-*.md")),
     *sorted(f"docs/guide/{file.name}" for file in (ROOT / "docs/guide").glob("*.md")),
 ]
 FIRST_HOUR = "docs/FIRST_HOUR.md"
@@ -54,6 +55,8 @@ def test_python_of_a_page_runs(page, tmp_path):
     values = rng.standard_normal((40, 9))
     dump_svmlight_file(values, values[:, 0] - values[:, 1], str(tmp_path / "train.svm"))  # README speaks of it
     run_python(page, {})
+    if page.startswith("docs/guide"):
+        run_commands(page, LEFT_OUT)  # on the files that its Python has written
 
 
 @pytest.mark.compiled
