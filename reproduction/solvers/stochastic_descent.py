@@ -10,7 +10,7 @@ from fwlasso._core.columns import Vector, dot_column, samples
 from fwlasso._core.draws import below
 from fwlasso._core.iterate import minimise_along
 from fwlasso._core.jit import kernel
-from fwlasso._core.penalties import ROUNDING, Penalty
+from fwlasso._core.penalties import ROUNDING
 from fwlasso._core.problem import Problem
 from fwlasso._core.samples import center
 from fwlasso.solvers.protocol import Burst
@@ -25,11 +25,11 @@ class StochasticDescent(Epochs):
 
     def epoch(self, burst: Burst, fitted: Vector) -> float:
         """Minimise along p coordinates."""
-        return float(_epoch(burst.problem, burst.penalty, self.coefs, fitted, self.state))
+        return float(_epoch(burst.problem, burst.penalty.lam, self.coefs, fitted, self.state))
 
 
 @kernel
-def _epoch(problem: Problem, penalty: Penalty, coefs: Vector, fitted: Vector, state: NDArray[np.uint64]) -> float:
+def _epoch(problem: Problem, lam: float, coefs: Vector, fitted: Vector, state: NDArray[np.uint64]) -> float:
     """Minimise along p coordinates drawn with replacement, in place; return the largest change of a coefficient.
 
     The constant part of centred columns is taken out of the fitted values at the end.
@@ -40,7 +40,7 @@ def _epoch(problem: Problem, penalty: Penalty, coefs: Vector, fitted: Vector, st
         j = below(state, coefs.size)
         if problem.norms2[j] > 0.0:
             corr = problem.xty[j] - dot_column(problem.X, j, fitted)
-            new = minimise_along(problem, j, coefs[j], corr, penalty, fitted)
+            new = minimise_along(problem, j, coefs[j], corr, lam, fitted)
             change = max(change, abs(new - coefs[j]))
             largest = max(largest, abs(new))
             coefs[j] = new

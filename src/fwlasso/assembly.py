@@ -18,7 +18,8 @@ from .data.inputs import Data
 from .gram.problem import AnyProblem
 from .gram.summed import SummedTable
 from .options import Options
-from .problem.certificate import certify_iterates, refuse_altered_columns
+from .problem.certificate import refuse_altered_columns
+from .problem.claims import certify_iterates
 from .problem.grid import user_values
 from .problem.points import Counters, SolvedPath
 from .result import LassoPath

@@ -26,14 +26,13 @@ from .data.terms import PLAIN, Terms
 from .gram.problem import AnyProblem, GramProblem
 from .gram.summed import SummedTable
 from .monitor import Callback, Monitor, told_of_size
-from .options import Options, draws_columns
+from .options import Options
 from .problem.certificate import is_null
 from .problem.grid import null_objective, radius_excess, user_values
 from .problem.points import zero_path
 from .problem.route import GRAM
 from .problems import Part, Problems, as_summed, find_grid
 from .result import LassoPath
-from .solvers.levels import draw_facts
 from .status import Status
 
 
@@ -338,9 +337,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         known |= {"is_weighted": data.weights is not None, "has_offset": data.offset is not None}
     if context.terms is not PLAIN:
         known |= context.terms.facts(data.feature_names)
-    record = options.record() | {"eps": ratio}
-    if options.entry.sample_size is not None and draws_columns(record):
-        assert isinstance(problem, Problem)
-        known |= draw_facts(problem, settings)
+    known |= options.entry.facts(problem, settings)
     counters = count(problem, path, options, grid.n_read, n_certified, context.seconds)
-    return assemble(problem, path, {options.grid_name: values}, counters, {**record, **known, **data.origin}, data)
+    record = {**options.record(), "eps": ratio, **known, **data.origin}
+    return assemble(problem, path, {options.grid_name: values}, counters, record, data)

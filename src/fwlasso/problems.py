@@ -24,7 +24,7 @@ from .monitor import Monitor
 from .options import Options
 from .problem.build import LOSSES, build_problem
 from .problem.grid import RADIUS_GAP, log_grid, n_vanished, penalty_grid, radius_grid
-from .problem.route import GRAM, POINTWISE, WORKING_SET, choose_route
+from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import LassoPath
 from .solvers.certified import Certified
 from .solvers.protocol import SolverSettings
@@ -75,8 +75,6 @@ class Problems:
             self._route = choose_route(*asked, eps=options.reach((m, p)), is_float64=is_float64, **room).name
         if terms.unpenalized.size and self._route != GRAM:
             raise ValueError("unpenalized: columns without a penalty are not supported yet by this route")
-        if self._route == POINTWISE and terms is not PLAIN and not terms.are_factors:
-            raise ValueError(f"solver={options.solver!r} has no ridge and no bounds yet: take 'certified'")
         if self._route == GRAM:
             self._grams = GramSubsets(data, masks, *self._units, workers, weights=data.weights, terms=terms)
 

@@ -227,9 +227,8 @@ class LassoPath:
         known = self.settings
         kappa, reach = known.get("kappa", np.nan), known.get("reach", np.nan)
         if not (is_number(kappa) and is_number(reach)):
-            drawn = known.get("grid", "alphas"), known.get("variant", "default"), known.get("block_size")
-            why = objection(str(known.get("solver")), *drawn)
-            raise ValueError(why or "sample_size: it was a function, or the saved path lacks what a level needs")
+            lacks = "sample_size: it was a function, or the saved path lacks what a level needs"
+            raise ValueError(objection(known) or lacks)
         draws, is_fixed = self.counters.iterations, self.gap_tolerance == 0.0
         if is_fixed:  # but for a point that was cut short
             draws = np.where([status.ends_path for status in self.statuses], 0, draws)

@@ -58,21 +58,21 @@ def package_copy(tmp_path):
 SOME_KERNELS = """
 import sys, pathlib, numpy as np
 from fwlasso._core.dense import Dense
-from fwlasso._core.penalties import L1
+from fwlasso._core.costs import Plain
 from fwlasso.problem.build import _summarize
 from fwlasso.solvers.covariances import _cycle_on_gram
 
 assert _summarize.py_func.__code__.co_filename.startswith(sys.argv[1])
 print(len(list(pathlib.Path(sys.argv[2]).rglob("*.nb?"))))
 
-def best(penalty):
+def best(cost):
     coefs = np.zeros(1)
-    _cycle_on_gram(penalty, np.eye(1), np.ones(1), coefs, 1e-9, 9)
+    _cycle_on_gram(cost, 0.25, np.zeros(1, np.int64), np.eye(1), np.ones(1), coefs, 1e-9, 9)
     return coefs[0]
 
 numbers = np.empty((3, 1))
 _summarize(Dense(np.ones((1, 2))), np.arange(1), np.array([3.0, 4.0, 7.0]), *numbers)
-print(numbers[2, 0], best(L1(0.25)))
+print(numbers[2, 0], best(Plain()))
 for what in ("cache_hits", "cache_misses"):
     print(sum(sum(getattr(k.stats, what).values()) for k in (_summarize, _cycle_on_gram)))
 if len(sys.argv) > 3:
@@ -81,12 +81,12 @@ if len(sys.argv) > 3:
 """
 TOY = """
 from typing import NamedTuple
-from fwlasso._core.penalties import minimise_1d
+from fwlasso._core.costs import minimise_1d
 class Toy(NamedTuple):
     size: float
 @minimise_1d.register(Toy)
-def _(penalty, aim, norm2):
-    return penalty.size
+def _(cost, lam, j, aim, norm2):
+    return cost.size
 """
 
 

@@ -10,7 +10,8 @@ from fwlasso._core.iterate import at, correlation, move, refresh, zero
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.samples import sample_vector
 from fwlasso._core.threads import Workers
-from fwlasso.problem.certificate import certify_iterates, estimate_gap, examine, max_correlations, prove, residual
+from fwlasso.problem.certificate import estimate_gap, examine, max_correlations, prove, residual
+from fwlasso.problem.claims import certify_iterates
 from judge import U_JUDGE, U, exact, moved, recomputed_gap, rounding, true_gap, untold
 
 

@@ -2,7 +2,6 @@ import numpy as np
 
 from conftest import Case, make_case, random_values
 from fwlasso._core.iterate import at, refresh, zero
-from fwlasso._core.penalties import L1
 from fwlasso._core.problem import Problem
 from fwlasso._core.threads import Workers
 from fwlasso.data.design import as_design
@@ -37,14 +36,14 @@ def test_a_cycle_is_the_same_by_covariances_and_by_residuals(case: Case, rng):
     n_cycles = 5
     columns = np.flatnonzero(case.problem.norms2 > 0)[:12]
     start = zero(case.problem)._replace(active=columns, unscaled=rng.standard_normal(12), n_active=12)
-    penalty, places = L1(0.1 * case.problem.lambda_max), np.array([0, 2, 3, 7, 11])
+    lam, places = 0.1 * case.problem.lambda_max, np.array([0, 2, 3, 7, 11])
     points = []
     for _ in range(2):
         point = start._replace(unscaled=start.unscaled.copy(), fitted=start.fitted.copy())
         points.append(refresh(case.problem, point))
-    _cycle_over(case.problem, penalty, points[0], places, -1.0, n_cycles)
+    _cycle_over(case.problem, lam, points[0], places, -1.0, n_cycles)
     gram = Covariances().among(case.problem, columns[places])
-    assert cycle_by_covariances(case.problem, penalty, points[1], places, gram, -1.0, max_cycles=n_cycles) == n_cycles
+    assert cycle_by_covariances(case.problem, lam, points[1], places, gram, -1.0, max_cycles=n_cycles) == n_cycles
     np.testing.assert_allclose(points[1].unscaled, points[0].unscaled, atol=1e-9)
     fresh = [refresh(case.problem, point).fitted for point in points]
     np.testing.assert_allclose(fresh[1], fresh[0], atol=1e-8)

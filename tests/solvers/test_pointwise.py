@@ -9,7 +9,7 @@ from fwlasso._core.iterate import Iterate, zero
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.problem import Problem
 from fwlasso._core.threads import Workers
-from fwlasso.problem.certificate import certify_iterates
+from fwlasso.problem.claims import certify_iterates
 from fwlasso.solvers.away_steps import AwayFrankWolfe, away_step, pairwise_step
 from fwlasso.solvers.coordinate_descent import CoordinateDescent
 from fwlasso.solvers.protocol import Advance, Burst, StepSolver, Stopping

@@ -110,6 +110,16 @@ def clip(cost: Cost, columns: Indices, coefs: Vector) -> Vector:
 
 
 @by_type
+def unpenalized(cost: Cost) -> Indices:
+    """Return the columns with s_j = 0; for Python."""
+
+
+@by_type
+def at_lambda(cost: Cost, lam: float) -> Cost:
+    """Return the cost whose ridge is that at lambda, whatever lambda it is asked for; for Python."""
+
+
+@by_type
 def with_places(cost: Cost, n_places: int) -> Cost:
     """Return the cost with room for so many columns, whatever there were before; for Python."""
 
@@ -129,7 +139,20 @@ def largest_pull(cost: Cost, corrs: Vector) -> float:
 
 
 @kernel
-def fill_pulls(cost: Cost, corrs: NDArray[np.float32], pulls: NDArray[np.float32]) -> None:
+def strongest(cost: Cost, corrs: Vector) -> int:
+    """Return the column with the largest pull, the first of equals; one that is not a number is the largest."""
+    best, largest = 0, 0.0
+    for j in range(corrs.size):
+        strength = pull(cost, j, corrs[j])
+        if not strength <= largest:
+            best, largest = j, strength
+            if np.isnan(strength):  # nothing is larger
+                break
+    return best
+
+
+@kernel
+def fill_pulls(cost: Cost, corrs: NDArray[Any], pulls: NDArray[Any]) -> None:
     """Fill in the pull of every column."""
     for j in range(corrs.size):
         pulls[j] = pull(cost, j, corrs[j])
@@ -212,8 +235,8 @@ def take_in(cost: Cost, lam: float, j: int, corr: float, blur: float, tops: Vect
 
     For others:
 
-    0. the largest pull towards a side that is hard;
-    1. the largest pull of all;
+    0. the largest pull towards a side that is hard, with the blur: zero if there is no such side;
+    1. the largest pull of all, without it;
     2. the sum of cost*_j(|c_j| + blur) over sides that are not hard.
     """
 
@@ -234,6 +257,16 @@ def _(cost, columns):
 @clip.register(Plain)
 def _(cost, columns, coefs):
     return coefs
+
+
+@unpenalized.register(Plain)
+def _(cost):
+    return np.empty(0, np.int64)
+
+
+@at_lambda.register(Plain)
+def _(cost, lam):
+    return cost
 
 
 @with_places.register(Plain)

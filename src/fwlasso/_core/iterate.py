@@ -1,4 +1,9 @@
-"""What moves: the solution so far, as a list of active columns and their fitted values."""
+"""What moves: the solution so far, as a list of active columns and their fitted values.
+
+A ridge 1/2 sum mu_j a_j^2 makes the columns longer by rows of their own: z_j has sqrt(mu_j) in one that is zero for y
+and for all others. Then z_j'y stays, z_j'z_j is larger by mu_j, S = q'q by sum mu_j a_j^2, and z_j'(y - q) smaller by
+mu_j a_j; the rows themselves are nowhere. `less_ridge` is that product, `correlation` the one without these rows.
+"""
 
 import math
 from typing import NamedTuple
@@ -7,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Vector, add_column, dot_column, samples
+from .costs import Cost, curvature, has_ridge, minimise_1d
 from .jit import kernel, part_of_kernel
-from .penalties import Penalty, Sums, minimise_1d
+from .penalties import Sums
 from .problem import Problem
 from .samples import center, total_weight
 
@@ -24,7 +30,7 @@ class Iterate(NamedTuple):
     fitted: Vector  # q = scale * fitted, a sample vector
     n_active: int
     scale: float
-    qq: float  # S = q'q
+    qq: float  # S = q'q, with the rows of a ridge
     qy: float  # F = q'y
     l1: float  # ||a||_1
     age: int  # steps since q, S and F were last computed from a
@@ -89,10 +95,45 @@ def correlation(problem: Problem, iterate: Iterate, j: int) -> float:
 
 
 @kernel
-def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float, push: float) -> tuple[Iterate, float]:
-    """Go to shrink a + push e_j, where `corr` is z_j'(y - q); return it and the largest change of a coefficient.
+def less_ridge(problem: Problem, iterate: Iterate, j: int, corr: float) -> float:
+    """Return z_j'(y - q) - mu_j a_j, given z_j'(y - q)."""
+    if has_ridge(problem.cost):
+        for k in range(iterate.n_active):
+            if iterate.active[k] == j:
+                return less_ridge_at(problem, iterate, k, corr)  # type: ignore[no-any-return]
+    return corr
 
-    S <- shrink^2 S + 2 shrink push z'q + push^2 z'z and F <- shrink F + push z'y.
+
+@part_of_kernel
+def less_ridge_at(problem: Problem, iterate: Iterate, k: int, corr: float) -> float:
+    """Return `less_ridge` of the k-th active column."""
+    if has_ridge(problem.cost):
+        return float(corr - curvature(problem.cost, 0.0, iterate.active[k]) * iterate.scale * iterate.unscaled[k])
+    return corr
+
+
+@part_of_kernel
+def norm2_with_ridge(cost: Cost, norms2: Vector, j: int) -> float:
+    """Return z_j'z_j + mu_j."""
+    return float(norms2[j] + curvature(cost, 0.0, j) if has_ridge(cost) else norms2[j])
+
+
+@kernel
+def steepest_ridge(problem: Problem, iterate: Iterate) -> float:
+    """Return the largest mu_j |a_j|: `less_ridge` takes no more off."""
+    largest = 0.0
+    if has_ridge(problem.cost):
+        for k in range(iterate.n_active):
+            largest = max(largest, abs(less_ridge_at(problem, iterate, k, 0.0)))
+    return largest
+
+
+@kernel
+def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float, push: float) -> tuple[Iterate, float]:
+    """Go to shrink a + push e_j, where `corr` is z_j'(y - q), less its ridge.
+
+    Return it and the largest change of a coefficient. S <- shrink^2 S + 2 shrink push z'q + push^2 z'z and
+    F <- shrink F + push z'y.
     """
     active, unscaled, fitted = iterate.active, iterate.unscaled, iterate.fitted
     n, scale = iterate.n_active, iterate.scale
@@ -129,19 +170,20 @@ def move(problem: Problem, iterate: Iterate, j: int, corr: float, shrink: float,
             unscaled[kept] = unscaled[k]
             l1 += abs(unscaled[k])
             kept += 1
-    qq = shrink**2 * iterate.qq + 2.0 * shrink * push * (problem.xty[j] - corr) + push**2 * problem.norms2[j]
+    norm2 = norm2_with_ridge(problem.cost, problem.norms2, j)
+    qq = shrink**2 * iterate.qq + 2.0 * shrink * push * (problem.xty[j] - corr) + push**2 * norm2
     qy = shrink * iterate.qy + push * problem.xty[j]
     return Iterate(active, unscaled, fitted, kept, scale, max(qq, 0.0), qy, scale * l1, iterate.age + 1), change
 
 
 @part_of_kernel
-def minimise_along(problem: Problem, j: int, coef: float, corr: float, penalty: Penalty, fitted: Vector) -> float:
+def minimise_along(problem: Problem, j: int, coef: float, corr: float, lam: float, fitted: Vector) -> float:
     """Return the best coefficient of column j, and bring the fitted values q to it.
 
     `corr` is z_j'(y - q); the column must not be constant.
     """
     norm2 = problem.norms2[j]
-    new = minimise_1d(penalty, coef * norm2 + corr, norm2)
+    new = minimise_1d(problem.cost, lam, j, coef * norm2 + corr, norm2)
     if new != coef:
         add_column(problem.X, j, new - coef, fitted)
     return float(new)
@@ -186,6 +228,8 @@ def inner_products(problem: Problem, iterate: Iterate) -> tuple[float, float, fl
         a, j = iterate.scale * iterate.unscaled[k], iterate.active[k]
         if a != 0.0:
             qq += a * iterate.scale * dot_column(problem.X, j, iterate.fitted)
+            if has_ridge(problem.cost):
+                qq += curvature(problem.cost, 0.0, j) * a * a
             qy += a * problem.xty[j]
             l1 += abs(a)
     return max(qq, 0.0), qy, l1

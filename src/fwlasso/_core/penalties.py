@@ -5,13 +5,15 @@ With q = X a, l1 = ||a||_1 and r = y - q, for least squares:
 - `L1`: min 1/2 ||y - X a||^2 + lam l1;
 - `L1Ball`: min 1/2 ||y - X a||^2 subject to l1 <= radius.
 
-A step of Frank-Wolfe is always a <- shrink a + push e_j. Another penalty is another NamedTuple that is registered with
-these functions, or with those of them that its solvers call.
+A step of Frank-Wolfe is always a <- shrink a + push e_j. A ridge is rows below Z, see iterate.py: z and q have them,
+and no formula knows of it. Where coefficients are nonnegative, `max_corr` is the largest z_j'r, or zero.
+
+Another penalty is another NamedTuple that is registered with these functions, or with those of them that its solvers
+call.
 """
 
 from typing import Any, NamedTuple, TypeAlias
 
-from .costs import soft_threshold
 from .jit import by_type
 
 
@@ -35,18 +37,13 @@ class Sums(NamedTuple):
     """What least squares is a function of: inner products of y and q = X a, and the l1 norm."""
 
     yy: float  # y'y
-    qq: float  # q'q
+    qq: float  # q'q, with the rows of a ridge
     qy: float  # q'y
     l1: float  # ||a||_1
 
 
 #: Descent below this fraction of the numbers it is the difference of is rounding error, not descent.
 ROUNDING = 1e-14
-
-
-@by_type
-def minimise_1d(penalty: Penalty, aim: float, norm2: float) -> float:
-    """Return the minimiser of 1/2 norm2 a^2 - aim a plus the penalty of one coefficient."""
 
 
 @by_type
@@ -69,11 +66,6 @@ def warm_scale(penalty: Penalty, sums: Sums) -> float:
 
 # L1. For Frank-Wolfe, the ball is replaced by the cone ||a||_1 <= t with lam t in the objective. A step goes to
 # rho a + tau sign(corr) e_j with the best rho, tau >= 0: it contains the Frank-Wolfe step for every radius. ---------
-
-
-@minimise_1d.register(L1)
-def _(penalty, aim, norm2):
-    return soft_threshold(aim, penalty.lam) / norm2
 
 
 @quadratic_gap.register(L1)

@@ -10,6 +10,7 @@ from .costs import (
     Plain,
     Vector,
     at_columns,
+    at_lambda,
     bounds,
     changes,
     clip,
@@ -33,6 +34,7 @@ from .costs import (
     soft_threshold,
     strain,
     take_in,
+    unpenalized,
     value,
     with_places,
 )
@@ -79,6 +81,17 @@ def _(cost, columns, coefs):
     return np.clip(coefs, cost.lower[columns], cost.upper[columns])
 
 
+@unpenalized.register(Separable)
+def _(cost):
+    is_one_number = cost.slopes.strides == (0,) and cost.slopes.size > 0 and cost.slopes[0] > 0.0
+    return np.empty(0, np.int64) if is_one_number else np.flatnonzero(cost.slopes == 0.0)
+
+
+@at_lambda.register(Separable)
+def _(cost, lam):
+    return cost._replace(fixed=cost.fixed + cost.share * lam, share=0.0)
+
+
 @with_places.register(Separable)
 def _(cost, n_places):
     room = {name: np.zeros(2 * n_places)[::2] for name, _ in _arrays(cost)}
@@ -104,16 +117,15 @@ def _(cost):
 
 @take_in.register(Separable, INLINE)
 def _(cost, lam, j, corr, blur, tops, at):
-    strength = pull(cost, j, corr)
-    tops[at + 1] = larger(tops[at + 1], strength)
-    if is_hard(cost, lam, j, corr):
-        tops[at] = larger(tops[at], strength)
+    tops[at + 1] = larger(tops[at + 1], pull(cost, j, corr))
     for side in range(2):
-        excess = (corr if side == 0 else -corr) + blur
-        if excess > lam and pull(cost, j, excess if side == 0 else -excess) > lam:
-            signed = excess if side == 0 else -excess
-            if not is_hard(cost, lam, j, signed):
-                tops[at + 2] += conjugate(cost, lam, j, signed)
+        size = (corr if side == 0 else -corr) + blur
+        if size > 0.0:
+            end = size if side == 0 else -size
+            if is_hard(cost, lam, j, end):
+                tops[at] = max(tops[at], pull(cost, j, end))
+            elif size > lam and pull(cost, j, end) > lam:
+                tops[at + 2] += conjugate(cost, lam, j, end)
 
 
 @slope.register(Separable, INLINE)
@@ -203,8 +215,9 @@ def _(cost, j, b):
 
 @pull.register(Separable, INLINE)
 def _(cost, j, corr):
-    is_open = (cost.upper[j] if corr > 0.0 else -cost.lower[j]) > 0.0
-    return abs(corr) if is_open and cost.slopes[j] > 0.0 else 0.0
+    # What is not a number is on neither side: no bound hides it.
+    is_closed = (corr > 0.0 and not cost.upper[j] > 0.0) or (corr < 0.0 and not cost.lower[j] < 0.0)
+    return 0.0 if is_closed or cost.slopes[j] == 0.0 else abs(corr)
 
 
 @value.register(Separable, INLINE)

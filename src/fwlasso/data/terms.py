@@ -47,12 +47,6 @@ class Terms(NamedTuple):
         return np.empty(0, np.int64) if self.factors is None else np.flatnonzero(np.isinf(self.factors))
 
     @property
-    def are_factors(self) -> bool:
-        """Whether nothing but factors is asked, which are a matter of columns alone."""
-        has_cost = self.l1_ratio < 1.0 or self.ridge > 0.0 or not self.lower is self.upper is None
-        return not has_cost and self.unpenalized.size == 0
-
-    @property
     def divisors(self) -> Vector | None:
         """What columns are divided by, so that all penalties are alike: v_j, and one where there is no penalty."""
         return None if self.factors is None else np.where(self.factors > 0.0, self.factors, 1.0)

@@ -101,7 +101,7 @@ def is_null(problem: Problem) -> bool:
     if problem.lambda_max > 0.0:
         return False
     known = examine(problem, np.empty(0), np.empty(0), problem.y, 0.0)
-    blur = _corr_error(problem, known) + problem.largest * known.error
+    blur = corr_error(problem, known) + problem.largest * known.error
     return all(largest_pull(problem.cost, problem.xty + off) == 0.0 for off in (blur, -blur))
 
 
@@ -115,7 +115,7 @@ def proved_gap(problem: Problem, penalty: Penalty, known: Evidence) -> float:
     m = problem.n_samples
     # The last factor: what the gap is relative to, y'y, is rounded, too.
     relative = 1.0 + gamma(m + 8) * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
-    gap = _gap(penalty, problem, known, _corr_error(problem, known), known.error) * relative
+    gap = _gap(penalty, problem, known, corr_error(problem, known), known.error) * relative
     return max(0.0, gap) if math.isfinite(gap) else math.inf
 
 
@@ -125,11 +125,12 @@ def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
     if gap == math.inf:
         return Claim(gap, 0.0)
     # In truth the residual, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
-    moved = min(_corr_error(problem, known) + problem.largest * known.error, known.max_corr)
+    moved = min(corr_error(problem, known) + problem.largest * known.error, known.max_corr)
     return Claim(gap, gap - max(0.0, _gap(penalty, problem, known, -moved, 0.0)))
 
 
-def _corr_error(problem: Problem, known: Evidence) -> float:
+def corr_error(problem: Problem, known: Evidence) -> float:
+    """Return E, what rounding adds to a correlation."""
     return gamma(4 * problem.n_samples + 32) * problem.largest * known.r_size
 
 
@@ -224,16 +225,3 @@ def estimate_gap(problem: Problem, penalty: Penalty, iterate: Iterate, max_corr:
     """Return the gap of `iterate` by its own numbers S and F, which a solver goes by: no claim, as these may drift."""
     gap = float(quadratic_gap(penalty, sums_at(problem.yy, iterate), max_corr))
     return max(0.0, gap) if math.isfinite(gap + iterate.l1 + max_corr) else math.inf
-
-
-def certify_iterates(
-    problem: Problem, penalties: Sequence[Penalty], iterates: Sequence[Iterate], workers: Workers
-) -> list[Claim]:
-    """Return what is proved for some points, whose fitted values must be fresh, in one pass over the data."""
-    residuals = [residual(problem, iterate) for iterate in iterates]
-    largest = max_correlations(problem.X, residuals, workers)
-    claims = []
-    for penalty, iterate, r, max_corr in zip(penalties, iterates, residuals, largest.tolist(), strict=True):
-        columns, coefs = iterate.coefs()
-        claims.append(prove(problem, penalty, examine(problem, problem.sizes(columns), coefs, r, max_corr)))
-    return claims

@@ -2,11 +2,11 @@
 
 A point is a mixture of atoms: the vertex radius sign(a_j) e_j with mass |a_j| / radius for every active column, and
 the origin with the mass that is left. So the list of active columns is all there is to keep. Mass goes to the vertex
-with the largest correlation; an away step takes it from the atom with the least one and gives it to all others, a
-pairwise step gives it to that vertex alone. A step that takes all the mass of an atom drops it. With away steps there
-are no more drops than atoms that have come in: at least half of the steps are good ones, and the objective falls
-linearly. A pairwise step may swap one atom for another, which that count does not bound: it mostly is as fast, but what
-is proved of it is weak.
+with the largest correlation, or to the origin if no sign that is allowed has one; an away step takes it from the atom
+with the least one and gives it to all others, a pairwise step gives it to that vertex alone. A step that takes all the
+mass of an atom drops it. With away steps there are no more drops than atoms that have come in: at least half of the
+steps are good ones, and the objective falls linearly. A pairwise step may swap one atom for another, which that count
+does not bound: it mostly is as fast, but what is proved of it is weak.
 
 The vertex may be the best of a sample of columns; atoms are looked at in full. To go away if that promises more than
 the *sampled* vertex does keeps a linear rate in expectation, with kappa/p in it: see docs/method/convergence.md.
@@ -19,8 +19,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from .._core.columns import Vector, add_column, samples
+from .._core.costs import Cost, curvature, pull, strongest
 from .._core.draws import Sampler, draw, make_sampler
-from .._core.iterate import Iterate, correlation, move
+from .._core.iterate import Iterate, correlation, less_ridge, less_ridge_at, move, norm2_with_ridge
 from .._core.jit import kernel
 from .._core.oracle import parallel_scan
 from .._core.penalties import ROUNDING, L1Ball
@@ -118,7 +119,7 @@ class AwayFrankWolfe:
             taken += 1
             corrs, best, n_read = self._correlate(burst, iterate, n_sampled, n_idle)
             n_dots += n_read
-            gap = estimate_gap(problem, penalty, iterate, abs(corrs[best]))
+            gap = estimate_gap(problem, penalty, iterate, pull(problem.cost, best, corrs[best]))
             if gap <= stopping.gap:
                 status = Status.CERTIFIED
                 break
@@ -133,14 +134,14 @@ class AwayFrankWolfe:
         return Advance(iterate, taken, n_dots, gap, status)
 
     def _correlate(self, burst: Burst, iterate: Iterate, n_sampled: int, n_idle: int) -> tuple[Vector, int, int]:
-        """Return z_j'(y - q) of all columns, or of the best of a sample and the active ones, by column.
+        """Return z_j'(y - q) less its ridge of all columns, or of the best of a sample and the active ones, by column.
 
-        And that with the largest of them, and how many dot products it took.
+        And that with the largest pull of them, and how many dot products it took.
         """
         problem, p = burst.problem, burst.problem.xty.size
         if n_sampled == p:
             corrs, n_dots = correlations(problem, iterate, burst.workers)
-            return corrs, int(np.argmax(np.abs(corrs))), n_dots
+            return corrs, int(strongest(problem.cost, corrs)), n_dots
         if self._sampler is None:
             self._sampler, self._corrs = make_sampler(p, min(self._block_size, p), self._seed), np.empty(p)
         n_blocks = draw(self._sampler, n_sampled, n_idle)
@@ -156,7 +157,8 @@ def away_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Vector
 
     a <- (1 - step) a + step vertex, or a <- (1 + step) a - step atom.
     """
-    column, shrink, push, is_cut = _away_direction(problem.xty, problem.norms2, penalty, iterate, corrs, best)
+    moments = problem.xty, problem.norms2, problem.cost
+    column, shrink, push, is_cut = _away_direction(*moments, penalty, iterate, corrs, best)
     if column < 0:
         return Move(iterate, -1.0, False, 0)
     iterate, change = move(problem, iterate, column, corrs[column], shrink, push)
@@ -168,7 +170,7 @@ def away_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Vector
 def pairwise_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Vector, best: int) -> Move:
     """Move mass from the worst atom to the vertex of column `best`: one dot product more than its choice takes."""
     atom = _worst_atom(penalty, iterate, corrs)
-    d = penalty.radius * np.sign(corrs[best])  # a column that is orthogonal to r, or zero, is no better than the origin
+    d = _vertex(problem.cost, penalty, best, corrs[best])
     descent = d * corrs[best] - atom.value
     if descent <= ROUNDING * (abs(d * corrs[best]) + abs(iterate.qy) + iterate.qq):
         return Move(iterate, -1.0, False, 0)
@@ -177,7 +179,7 @@ def pairwise_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Ve
     iterate, change = move(problem, iterate, best, corrs[best], 1.0, step * d)
     if atom.column < 0:
         return Move(iterate, change, is_cut, 0)
-    corr = correlation(problem, iterate, atom.column)
+    corr = less_ridge(problem, iterate, atom.column, correlation(problem, iterate, atom.column))
     iterate, other = move(problem, iterate, atom.column, corr, 1.0, -step * atom.d)
     if atom.column == best:  # from one sign to the other
         return Move(iterate, change + other, False, 1)
@@ -189,29 +191,37 @@ def pairwise_step(problem: Problem, penalty: L1Ball, iterate: Iterate, corrs: Ve
 @kernel
 def _correlate_active(problem: Problem, iterate: Iterate, out: Vector) -> None:
     for k in range(iterate.n_active):
-        out[iterate.active[k]] = correlation(problem, iterate, iterate.active[k])
+        out[iterate.active[k]] = less_ridge_at(problem, iterate, k, correlation(problem, iterate, iterate.active[k]))
+
+
+@kernel
+def _vertex(cost: Cost, penalty: L1Ball, column: int, corr: float) -> float:
+    """Return d of the best vertex d e_column: 0 where nothing is better than the origin."""
+    return float(0.0 if pull(cost, column, corr) == 0.0 else penalty.radius * np.sign(corr))
 
 
 @kernel
 def _away_direction(
-    xty: Vector, norms2: Vector, penalty: L1Ball, iterate: Iterate, corrs: Vector, best: int
+    xty: Vector, norms2: Vector, cost: Cost, penalty: L1Ball, iterate: Iterate, corrs: Vector, best: int
 ) -> Direction:
     """Choose between the vertex and the worst atom, and search the line; ||q - d z||^2 = S - 2 d z'q + d^2 z'z."""
     atom = _worst_atom(penalty, iterate, corrs)
     here = iterate.qy - iterate.qq  # a'X'(y - q)
-    d = penalty.radius * np.sign(corrs[best])  # a column that is orthogonal to r, or zero, is no better than the origin
+    d = _vertex(cost, penalty, best, corrs[best])
     towards, away = d * corrs[best] - here, here - atom.value
     if max(towards, away) <= ROUNDING * (abs(d * corrs[best]) + abs(iterate.qy) + iterate.qq):
         return Direction(-1, 1.0, 0.0, False)
     if towards >= away:
-        length2 = iterate.qq - 2.0 * d * (xty[best] - corrs[best]) + d * d * norms2[best]
+        own = norm2_with_ridge(cost, norms2, best)
+        length2 = iterate.qq - 2.0 * d * (xty[best] - corrs[best]) + d * d * own
         step = min(1.0, _exact_step(towards, length2))
         return Direction(best, 1.0 - step, step * d, False)
     most = atom.mass / (1.0 - atom.mass) if atom.mass < 1.0 else np.inf
     column, length2 = best, iterate.qq
     if atom.column >= 0:
         column = atom.column
-        length2 += -2.0 * atom.d * (xty[column] - corrs[column]) + atom.d * atom.d * norms2[column]
+        own = norm2_with_ridge(cost, norms2, column)
+        length2 += -2.0 * atom.d * (xty[column] - corrs[column]) + atom.d * atom.d * own
     step = min(most, _exact_step(away, length2))
     return Direction(column, 1.0 + step, -step * atom.d, step == most)
 
@@ -231,13 +241,16 @@ def _worst_atom(penalty: L1Ball, iterate: Iterate, corrs: Vector) -> Atom:
 
 @kernel
 def _distance2_between(problem: Problem, column: int, d: float, atom: Atom) -> float:
-    """Return ||d z_column - atom.d z_atom||^2."""
-    difference = np.zeros(problem.y.size)
+    """Return ||d z_column - atom.d z_atom||^2, with the rows of a ridge."""
+    difference, ridge = np.zeros(problem.y.size), curvature(problem.cost, 0.0, column) * d * d
     add_column(problem.X, column, d, difference)
     if atom.column >= 0:
         add_column(problem.X, atom.column, -atom.d, difference)
+        ridge += curvature(problem.cost, 0.0, atom.column) * atom.d * atom.d
+    if atom.column == column:
+        ridge = curvature(problem.cost, 0.0, column) * (d - atom.d) ** 2
     center(samples(problem.X), difference)
-    return norm2(samples(problem.X), difference)
+    return norm2(samples(problem.X), difference) + ridge  # type: ignore[no-any-return]
 
 
 @kernel

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from .._core import iterate as iterates
 from .._core.columns import Columns, Matrix, Vector, add_column, column_chunks, column_entries, dot_column, samples
+from .._core.costs import Cost, minimise_1d
 from .._core.iterate import Iterate, correlation
 from .._core.jit import kernel
-from .._core.penalties import ROUNDING, Penalty, minimise_1d
+from .._core.penalties import ROUNDING
 from .._core.problem import Problem
 from .._core.samples import center
 from .._core.threads import Workers
@@ -79,6 +80,30 @@ class Covariances:
             values[:n_old, :n_old] = self._values[:n_old, :n_old]
             self._values = values
         _inner_products(problem, np.array(list(self._row_of), np.int64), n_old, self._values)
+
+
+class Together:
+    """Columns without a penalty, whose coefficients are solved for together by their inner products."""
+
+    def __init__(self, problem: Problem, columns: Indices) -> None:
+        columns = columns[problem.norms2[columns] > 0.0]
+        self.columns, self._norms = columns, np.sqrt(problem.norms2[columns])
+        gram = np.empty((columns.size, columns.size))
+        _inner_products(problem, columns, 0, gram)
+        self._inverse = np.linalg.pinv(gram / np.outer(self._norms, self._norms), hermitian=True)
+
+    def solve(self, problem: Problem, iterate: Iterate) -> int:
+        """Bring their correlations to zero, in place: once more for what rounding leaves. Return the dot products.
+
+        All of them are in the list of the iterate, which is in increasing order, and has scale 1.
+        """
+        places = np.searchsorted(iterate.active[: iterate.n_active], self.columns)
+        corrs = np.empty(places.size)
+        for _ in range(2):
+            _correlations_at(problem, iterate, places, corrs)
+            steps = self._inverse @ (corrs / self._norms) / self._norms
+            _set_coefs(problem, iterate, places, iterate.unscaled[places] + steps)
+        return 2 * places.size
 
 
 class Products(NamedTuple):
@@ -146,7 +171,7 @@ def _multiply(problem: Problem, vector: Vector, out: Vector, workers: Workers) -
 
 
 def cycle_by_covariances(
-    problem: Problem, penalty: Penalty, iterate: Iterate, places: Indices, gram: Matrix, goal: float, *, max_cycles: int
+    problem: Problem, lam: float, iterate: Iterate, places: Indices, gram: Matrix, goal: float, *, max_cycles: int
 ) -> int:
     """Cycle over the active columns at `places`, in place, until a cycle changes no coefficient by more than `goal`.
 
@@ -154,7 +179,8 @@ def cycle_by_covariances(
     """
     corrs, coefs = np.empty(places.size), iterate.unscaled[places]
     _correlations_at(problem, iterate, places, corrs)
-    n_cycles: int = _cycle_on_gram(penalty, gram, corrs, coefs, goal, max_cycles)
+    columns = iterate.active[places]
+    n_cycles: int = _cycle_on_gram(problem.cost, lam, columns, gram, corrs, coefs, goal, max_cycles)
     _set_coefs(problem, iterate, places, coefs)
     return n_cycles
 
@@ -178,7 +204,16 @@ def _correlations_at(problem: Problem, iterate: Iterate, places: Indices, out: V
 
 
 @kernel
-def _cycle_on_gram(penalty: Penalty, gram: Matrix, corrs: Vector, coefs: Vector, goal: float, max_cycles: int) -> int:
+def _cycle_on_gram(
+    cost: Cost,
+    lam: float,
+    columns: Indices,
+    gram: Matrix,
+    corrs: Vector,
+    coefs: Vector,
+    goal: float,
+    max_cycles: int,
+) -> int:
     """Cycle over all columns of `gram`: a change of a_k by d changes z_i'(y - q) by -d z_i'z_k."""
     n_cycles = 0
     change = np.inf
@@ -186,7 +221,7 @@ def _cycle_on_gram(penalty: Penalty, gram: Matrix, corrs: Vector, coefs: Vector,
         change = 0.0
         largest = 0.0
         for k in range(coefs.size):
-            new = minimise_1d(penalty, coefs[k] * gram[k, k] + corrs[k], gram[k, k])
+            new = minimise_1d(cost, lam, columns[k], coefs[k] * gram[k, k] + corrs[k], gram[k, k])
             step = new - coefs[k]
             if step != 0.0:
                 for i in range(coefs.size):

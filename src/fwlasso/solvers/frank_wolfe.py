@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.costs import Cost, Plain, curvature, pull
 from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler
-from .._core.iterate import Iterate, move, refresh, rescale, sums_at
-from .._core.jit import kernel
+from .._core.iterate import Iterate, less_ridge, move, refresh, rescale, steepest_ridge, sums_at
+from .._core.jit import INLINE, by_type, kernel
 from .._core.oracle import parallel_scan, scan, scan_active
-from .._core.penalties import Penalty, quadratic_gap, quadratic_step
+from .._core.penalties import Penalty, Sums, quadratic_gap, quadratic_step
 from .._core.problem import Problem
 from .._core.threads import n_chunks
 from ..problem.points import BURST_BYTES, burst_steps
@@ -252,11 +253,13 @@ def _burst_by_covariates(
     step = StepInfo(np.inf, np.inf, 0, n_idle, False, 1.0, 0.0)
     at_point, taken = products.at_point, 0
     while taken < n_steps and not step.done:
-        j, corr, largest = 0, 0.0, 0.0
+        j, corr, largest, further = 0, 0.0, 0.0, steepest_ridge(problem, iterate)
         for i in range(at_point.size):
             other = problem.xty[i] - iterate.scale * at_point[i]
-            if not abs(other) <= largest:  # what is not a number is the largest
-                j, corr, largest = i, other, abs(other)
+            if further > 0.0 and not abs(other) + further <= largest:
+                other = less_ridge(problem, iterate, i, other)
+            if not pull(problem.cost, i, other) <= largest:  # what is not a number is the largest
+                j, corr, largest = i, other, pull(problem.cost, i, other)
         row, before = products.row_of[j], iterate.scale
         if row < 0:
             return iterate, step, taken, j
@@ -287,7 +290,7 @@ def take_step(
     stopping: Stopping,
     variant: Variant,
 ) -> tuple[Iterate, StepInfo]:
-    """Step towards column j, the best of a sample with z_j'(y - q) = corr, after `n_idle` draws without descent.
+    """Step towards column j, the best of a sample: `corr` is z_j'(y - q) less its ridge; `n_idle` draws had no descent.
 
     Where it promises no descent (its gap is negative: the sample has no better vertex than where we stand), the
     active columns are looked at: they do, unless they are optimal among themselves. A draw without descent
@@ -299,10 +302,10 @@ def take_step(
     if shrink == 1.0 and push == 0.0 and 0 < iterate.n_active <= variant.most_looked_at:
         active_j, active_corr = scan_active(problem, iterate)
         n_dots = iterate.n_active
-        if not abs(active_corr) <= abs(corr):
+        if not pull(problem.cost, active_j, active_corr) <= pull(problem.cost, j, corr):
             j, corr = active_j, active_corr
             shrink, push = _search(problem, penalty, iterate, j, corr)
-    gap = quadratic_gap(penalty, sums_at(problem.yy, iterate), abs(corr))
+    gap = quadratic_gap(penalty, sums_at(problem.yy, iterate), pull(problem.cost, j, corr))
     if gap <= stopping.gap:
         return iterate, StepInfo(0.0, gap, n_dots, n_idle, True, 1.0, 0.0)
     if shrink == 1.0 and push == 0.0:
@@ -321,6 +324,26 @@ def _search(problem: Problem, penalty: Penalty, iterate: Iterate, j: int, corr: 
     The vertex of a column that is zero is as good as the origin, which leaves it out of the model.
     """
     sums = sums_at(problem.yy, iterate)
-    shrink, push = quadratic_step(penalty, sums, corr, problem.xty[j], problem.norms2[j])
+    shrink, push = _step_towards(problem.cost, penalty, sums, j, corr, problem.xty[j], problem.norms2[j])
     push = push if corr != 0.0 or problem.norms2[j] > 0.0 else 0.0
     return (shrink, push) if np.isfinite(sums.qq + sums.qy + sums.l1 + corr + shrink + push) else (1.0, 0.0)
+
+
+@by_type
+def _step_towards(
+    cost: Cost, penalty: Penalty, sums: Sums, j: int, corr: float, xty: float, norm2: float
+) -> tuple[float, float]:
+    """Return the best shrink and push towards z_j with the row of its ridge, or towards the origin if none pulls."""
+
+
+@_step_towards.register(Plain, INLINE)
+def _(cost, penalty, sums, j, corr, xty, norm2):
+    return quadratic_step(penalty, sums, corr, xty, norm2)
+
+
+@_step_towards.otherwise
+def _(cost, penalty, sums, j, corr, xty, norm2):
+    if pull(cost, j, corr) == 0.0:
+        shrink, _ = quadratic_step(penalty, sums, 0.0, 0.0, 0.0)
+        return shrink, 0.0
+    return quadratic_step(penalty, sums, corr, xty, norm2 + curvature(cost, 0.0, j))

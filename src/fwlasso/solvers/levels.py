@@ -6,6 +6,7 @@ That asks for independent draws, of single columns: blocks go round, and so do d
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
+from .._core.costs import is_plain
 from .._core.problem import Problem
+from ..gram.problem import AnyProblem
 from .protocol import SolverSettings
 from .sample_size import columns_to_draw, fewest_columns
 
 _MOST_ROWS = 10  # of a table that is printed
 
 
-def objection(solver: str, grid: str, variant: str, block_size: int | None) -> str | None:
-    """Return what keeps a path from having bounds with a level, the argument first; None: nothing."""
+def objection(settings: Mapping[str, Any]) -> str | None:
+    """Return what keeps a path of these settings from having bounds with a level, the argument first; None: nothing."""
+    solver, grid = str(settings.get("solver")), settings.get("grid", "alphas")
+    variant, block_size = settings.get("variant", "default"), settings.get("block_size")
+    for name in (name for name in ("ridge", "positive") if settings.get(name)):
+        return f"{name}: the constant of a level is that of the Lasso, got {name}={settings[name]!r}; `gaps` are proofs"
     if solver != "sfw":
         return f"solver: a level is for columns drawn at random by 'sfw', got solver={solver!r}"
     if grid != "radii":
@@ -38,17 +45,19 @@ def reach(problem: Problem) -> float:
     return math.sqrt(0.5 * float(np.max(problem.norms2, initial=0.0)) / problem.null_loss)
 
 
-def draw_facts(problem: Problem, settings: SolverSettings) -> dict[str, Any]:
+def draw_facts(problem: AnyProblem, settings: SolverSettings) -> dict[str, Any]:
     """Return what is recorded of a path on random columns: how many its first step looks at.
 
     If draws are independent, that is what bounds with a level follow from, too: the fewest columns of a draw, and the
     reach for radii of users.
     """
-    rule, p = settings.sample_size, problem.xty.size
+    rule, p = settings.sample_size, problem.shape[1]
+    assert isinstance(problem, Problem)
     assert rule is not None
     facts = {"first_sample": columns_to_draw(rule, p, n_active=0)}
     kappa = fewest_columns(rule, p)
-    if settings.variant != "paper" or settings.block_size not in (None, 1) or kappa is None:
+    is_independent = settings.variant == "paper" and settings.block_size in (None, 1)
+    if not (is_independent and is_plain(problem.cost)) or kappa is None:
         return facts
     with np.errstate(over="ignore"):
         scaled = float(np.ldexp(reach(problem), -problem.units.coef_power))

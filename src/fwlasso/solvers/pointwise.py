@@ -8,12 +8,13 @@ from typing import TypeAlias
 import numpy as np
 
 from .._core import iterate as iterates
+from .._core.costs import at_columns, at_lambda, clip, curvatures, is_plain
 from .._core.iterate import Iterate, is_stale, refresh, rescale, sums_at
 from .._core.penalties import Penalty, warm_scale
 from .._core.problem import Problem
 from .._core.threads import Workers
 from ..gram.problem import AnyProblem
-from ..problem.certificate import certify_iterates
+from ..problem.claims import certify_iterates, norm_of
 from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .protocol import Advance, Burst, SolverSettings, StepSolver, Stopping
@@ -56,7 +57,7 @@ def _stopping(problem: Problem, settings: SolverSettings) -> Stopping:
     If no sample brings descent, a point ends after as many draws as it takes to look at all columns once.
     """
     if settings.rule == "gap":
-        return Stopping(gap=settings.tol * 0.5 * problem.yy)
+        return Stopping(gap=settings.tol * problem.null_loss)
     if settings.rule == "paper":
         with np.errstate(over="ignore"):
             return Stopping(float(np.ldexp(settings.tol, -problem.units.coef_power)), max_idle=_MAX_IDLE)
@@ -81,14 +82,15 @@ def each_point(
     iterate = iterates.zero(problem) if start is None else iterates.at(problem, *start)
     for k, penalty in enumerate(penalties):
         watch = partial(_tell_of, tell, k)
-        done = solve_point(solver, burst._replace(penalty=penalty), iterate, watch)
+        own = problem._replace(cost=at_lambda(problem.cost, getattr(penalty, "lam", 0.0)))
+        done = solve_point(solver, burst._replace(problem=own, penalty=penalty), iterate, watch)
         iterate, status = done.iterate, done.status
         assert status is not None
         ending: Status | None = status
         if not status.ends_path:
             ending = watch(iterate, done.n_iter, done.gap, done=True)
             ending = ending if k + 1 < len(penalties) else None
-        yield _solved_point(problem, done, status), ending
+        yield _solved_point(own, done, status), ending
         if ending is not None:
             return
 
@@ -97,12 +99,26 @@ def _tell_of(tell: Tell, point: int, iterate: Iterate, n_iter: int, gap: float, 
     return tell(point, int(np.count_nonzero(iterate.unscaled[: iterate.n_active])), n_iter, gap, done=done)
 
 
+def _begin_at(problem: Problem, penalty: Penalty, iterate: Iterate) -> Iterate:
+    """Return the warm start of a point, within the bounds; the ridge may be another than that of the point before."""
+    if not is_plain(problem.cost):
+        iterate = refresh(problem, iterate)
+    iterate = rescale(iterate, float(warm_scale(penalty, sums_at(problem.yy, iterate))))
+    columns, coefs = iterate.coefs()
+    inside = clip(problem.cost, columns, coefs)
+    return iterate if np.array_equal(inside, coefs) else iterates.at(problem, columns, inside)
+
+
 def _solved_point(problem: Problem, done: Advance, status: Status) -> SolvedPoint:
     """Return a point in arrays of its own: the next one goes on in those of the iterate."""
     iterate, n_iter, n_dots, gap, _, n_proofs = done
     n = iterate.n_active
     columns, coefs = iterate.active[:n].copy(), iterate.scale * iterate.unscaled[:n]
     solution = Solution(columns, coefs, iterate.qq, iterate.qy, iterate.l1)
+    if not is_plain(problem.cost):  # neither with the rows of a ridge, nor with coefficients that have no penalty
+        squares = float(curvatures(problem.cost, 0.0, columns) @ coefs**2)
+        l1 = float(norm_of(at_columns(problem.cost, columns), coefs))
+        solution = solution._replace(qq=max(0.0, iterate.qq - squares), l1=l1)
     n_read = n_dots + n_proofs * problem.xty.size  # by one residual each, and columns are taken for average ones
     n_multiplied = n_read * problem.n_entries // problem.xty.size
     return SolvedPoint(solution, status, gap, n_iter, n_dots, n_read=n_read, n_multiplied=n_multiplied)
@@ -118,7 +134,7 @@ def solve_point(
     """
     problem, penalty, stopping, max_iter, workers = burst
     p = problem.xty.size
-    iterate = rescale(iterate, float(warm_scale(penalty, sums_at(problem.yy, iterate))))
+    iterate = _begin_at(problem, penalty, iterate)
     n_iter = n_dots = n_proofs = n_refuted = 0
     n_looks = p  # columns looked at since the last certificate
     gap = math.inf

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ..gram.problem import AnyProblem
 from ..problem.route import GRAM, POINTWISE, WORKING_SET
 from .away_steps import AwayFrankWolfe, TakeStep, away_step, pairwise_step
 from .certified import Certified
 from .coordinate_descent import CoordinateDescent
 from .frank_wolfe import VARIANTS, FrankWolfe
+from .levels import draw_facts
 from .pointwise import PointByPoint
 from .protocol import PathSolver, SolverSettings, StepSolver
 from .sample_size import ALL_COLUMNS, DEFAULT_SAMPLE_SIZE, SampleSize
@@ -29,6 +31,8 @@ class Entry(NamedTuple):
     takes: frozenset[str] = frozenset()
     #: By name: whether z_j'y of all columns, of the setup, is among the dot products that are counted.
     variants: Mapping[str, bool] = MappingProxyType({"default": True})
+    #: What is recorded of a path besides its options.
+    facts: Callable[[AnyProblem, SolverSettings], dict[str, Any]] = lambda problem, settings: {}
 
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
@@ -50,7 +54,10 @@ def _away(take_step: TakeStep) -> Entry:
     def make(settings: SolverSettings) -> AwayFrankWolfe:
         return AwayFrankWolfe(take_step, settings.sample_size, settings.block_size, settings.seed)
 
-    return pointwise(("radii",), _ON_GAP, make)._replace(sample_size=ALL_COLUMNS)
+    def facts(problem: AnyProblem, settings: SolverSettings) -> dict[str, Any]:
+        return {} if settings.sample_size == ALL_COLUMNS else draw_facts(problem, settings)
+
+    return pointwise(("radii",), _ON_GAP, make)._replace(sample_size=ALL_COLUMNS, facts=facts)
 
 
 def _frank_wolfe(make: Callable[[SolverSettings], FrankWolfe]) -> Entry:
@@ -64,7 +71,7 @@ SOLVERS = {
     DEFAULT_SOLVER: _CERTIFIED,
     GRAM: _CERTIFIED._replace(routes=(GRAM,), takes=_TERMS),
     WORKING_SET: _CERTIFIED._replace(routes=(WORKING_SET,)),
-    "sfw": _frank_wolfe(_sampled)._replace(sample_size=DEFAULT_SAMPLE_SIZE),
+    "sfw": _frank_wolfe(_sampled)._replace(sample_size=DEFAULT_SAMPLE_SIZE, facts=draw_facts),
     "fw": _frank_wolfe(lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
     "afw": _away(away_step),
     "pfw": _away(pairwise_step),
