@@ -198,7 +198,8 @@ class Options:
         is_bounded = self.lower is not None or self.upper is not None
         if is_bounded and self.grid_name == "radii":
             raise ValueError("lower, upper: bounds are for alphas: over radii give positive=True, or leave them out")
-        asked = {"bounds": is_bounded, "unpenalized": self.unpenalized is not None}
+        asked = {"bounds": is_bounded, "unpenalized": self.unpenalized is not None, "positive": self.positive}
+        asked["ridge"] = self.l1_ratio < 1.0 or self.ridge > 0.0
         for name in (name for name, given in asked.items() if given and name not in self.entry.takes):
             raise ValueError(self.refusal(name))
 
@@ -216,10 +217,12 @@ class Options:
             raise ValueError(f"alphas: {what} may have no solution for alpha=0: give small alphas")
 
     def refusal(self, terms: str) -> str:
-        """Return why the solver takes no bounds, or no columns without a penalty, and which does."""
+        """Return why the solver takes no such terms of columns, and which does."""
         why = {
             "bounds": "lower, upper: a vertex of a ball within bounds is no column",
             "unpenalized": "unpenalized, penalty_factor: a vertex of the ball has no column without a penalty",
+            "ridge": "l1_ratio, ridge: it is for the Lasso alone",
+            "positive": "positive: it is for all signs",
         }[terms]
         return f"{why}: solver={self.solver!r} has none, take 'certified' or 'cd'"
 

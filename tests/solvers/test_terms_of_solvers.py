@@ -1,5 +1,6 @@
 """Ridges, nonnegative coefficients and bounds in the solvers that go point by point: judged apart from all of them."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -12,6 +13,8 @@ from attack.duality import General
 from conftest import STORAGES, UNITS, held, random_values
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
+from fwlasso.solvers.coordinate_descent import CoordinateDescent
+from fwlasso.solvers.registry import SOLVERS, pointwise
 from judge import exact, judge, objective, recomputed_gap, wide
 
 P = 20
@@ -100,3 +103,37 @@ def test_without_a_penalty_bounds_and_signs_are_those_of_scipy(rng):
     assert 0.5 * ((y - values @ path.coef(-1)) ** 2).sum() <= best * (1 + 1e-12)
     path = solve(values, y, "cd", General(positive=True), stop="change", tol=1e-13, **settings)
     np.testing.assert_allclose(path.coef(-1), nnls(values, y)[0], atol=1e-8)
+
+
+ASKED = {
+    "l1_ratio, ridge: it is for the Lasso": {"ridge": 0.1},
+    "positive: it is for all signs": {"positive": True},
+    "lower, upper: a vertex": {"lower": -1.0, "alphas": 3},
+    "unpenalized, penalty_factor: a vertex": {"unpenalized": [0]},
+    "unpenalized, .*: a vertex of the ball has no column": {"penalty_factor": {1: 0.0}},
+}
+
+
+@pytest.mark.parametrize(
+    ("solver", "why"),
+    [
+        *itertools.product(["fw", "sfw"], list(ASKED)[2:]),
+        *itertools.product(["afw", "pfw"], list(ASKED)[3:]),
+        *itertools.product(["other"], ASKED),
+    ],
+)
+def test_terms_that_a_method_has_no_room_for_are_refused_by_name(solver, why, rng, monkeypatch):
+    monkeypatch.setitem(SOLVERS, "other", pointwise(("alphas",), ("gap",), lambda _: CoordinateDescent()))
+    with pytest.raises(ValueError, match=f"^{why}.*: solver='{solver}' has none, take 'certified' or 'cd'"):
+        lasso_path(*some_data(rng), solver=solver, **ASKED[why])
+
+
+@pytest.mark.parametrize("asked", [{"ridge": 0.1}, {"positive": True}])
+def test_no_level_is_told_with_a_ridge_or_signs(asked, rng):
+    known = {"solver": "sfw", "variant": "paper", "radii": [0.5], "random_state": 0, "sample_size": 5, **asked}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = lasso_path(*some_data(rng), **known)
+    with pytest.raises(ValueError, match=f"{next(iter(asked))}: the constant of a level"):
+        path.confidence(0.9)
+    assert path.gaps[0] < 2.0

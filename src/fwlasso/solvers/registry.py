@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     make: Callable[[SolverSettings], PathSolver]
     routes: tuple[str, ...] = (POINTWISE,)  # the ways that it may go
     sample_size: SampleSize | None = None  # by default, of those that can draw columns at random
-    #: What it takes beside factors, a ridge and nonnegative coefficients: bounds, columns without a penalty, losses.
+    #: What it takes beside factors: a ridge, nonnegative coefficients, bounds, columns without a penalty, losses.
     takes: frozenset[str] = frozenset()
     #: By name: whether z_j'y of all columns, of the setup, is among the dot products that are counted.
     variants: Mapping[str, bool] = MappingProxyType({"default": True})
@@ -37,7 +37,8 @@ class Entry(NamedTuple):
 
 _ON_GAP, _ON_CHANGE = ("gap", "change", "paper"), ("change", "paper", "gap")
 
-_TERMS = frozenset({"bounds", "unpenalized"})
+_ON_BALLS = frozenset({"ridge", "positive"})
+_TERMS = _ON_BALLS | {"bounds", "unpenalized"}
 _CERTIFIED = Entry(("alphas", "radii"), ("gap",), Certified, (GRAM, WORKING_SET), takes=_TERMS | {"losses"})
 
 
@@ -57,12 +58,12 @@ def _away(take_step: TakeStep) -> Entry:
     def facts(problem: AnyProblem, settings: SolverSettings) -> dict[str, Any]:
         return {} if settings.sample_size == ALL_COLUMNS else draw_facts(problem, settings)
 
-    return pointwise(("radii",), _ON_GAP, make)._replace(sample_size=ALL_COLUMNS, facts=facts)
+    return pointwise(("radii",), _ON_GAP, make)._replace(sample_size=ALL_COLUMNS, facts=facts, takes=_ON_BALLS)
 
 
 def _frank_wolfe(make: Callable[[SolverSettings], FrankWolfe]) -> Entry:
     variants = {name: not it.counts_like_paper for name, it in VARIANTS.items()}
-    return pointwise(("radii", "alphas"), _ON_CHANGE, make)._replace(variants=variants)
+    return pointwise(("radii", "alphas"), _ON_CHANGE, make)._replace(variants=variants, takes=_ON_BALLS)
 
 
 #: The default takes the one of the next two that is expected to be faster: see `fwlasso.problem.route`.
