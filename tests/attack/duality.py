@@ -236,7 +236,7 @@ def ball_gap(cost: Cost, ray: Ray, radius: Number) -> Number:
     # Where kappa passes the next pull, and where it is zero.
     falls = sums - shares * np.append(pulls[1:], 0 * pulls[:1])
     bends = {s for s in radius / falls[falls > 0] if s < ray.longest}
-    # Bends of a ridge next to nothing are closer to each other than long double tells: the residual itself is looked at.
+    # Bends of a ridge next to nothing are closer to each other than long double tells: look at the residual itself.
     return min(least(gap, {*bends, zero, max(ray.longest, zero)}, ray), gap(1 + zero))
 
 
