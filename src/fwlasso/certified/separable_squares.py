@@ -98,7 +98,8 @@ class SeparableSquares:
         lam = known.lam if isinstance(penalty, L1Ball) else penalty.lam
         longest = lam / known.lam * _ROUND_DOWN if lam < known.lam else 1.0
         hard = known.hard + known.blur if known.hard > 0.0 else 0.0
-        facts = Facts(lam, known.rr, known.error, known.blur, 0.0, hard, known.most, known.over)
+        numbers = {name: getattr(known, name) for name in ("rr", "error", "blur", "most", "over")}
+        facts = Facts(lam, eps=0.0, hard=hard, **numbers)
         return prove_at(self.problem, penalty, known.taken.cost, (known.coefs, known.corrs), facts, longest)
 
     def cross(self, left: Node, right: Node) -> Crossing:
