@@ -46,7 +46,11 @@ def main(pure: Path, out: Path) -> None:
             "NUMBA_CPU_NAME": processor,  # with the name alone, numba adds the features of this machine
             "NUMBA_CPU_FEATURES": ",".join(f"+{feature}" for feature in features),
         }
-        run("-m", "fwlasso.warmup", "--jobs", 2, "--storages", *STORAGES, **environment)
+        for n_jobs in (
+            2,
+            1,
+        ):  # two that write an index at once may lose a kernel: the last one adds it
+            run("-m", "fwlasso.warmup", "--jobs", n_jobs, "--storages", *STORAGES, **environment)
         (kernels / MANIFEST).write_text(json.dumps(manifest()), encoding="utf-8")
         n_kernels = len(list(kernels.glob("*.nbc")))
         run("-m", "wheel", "pack", "-d", place, tree)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,8 +26,8 @@ from .datasets.sealed import check_supports, is_number, open_arrays, write_array
 from .problem.grid import interpolation
 from .problem.points import Counters
 from .solvers.levels import Confidence, bounds_at, objection
-from .solvers.registry import current_name
 from .status import Status
+from .views import current_settings, path_html, points_of, span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,11 +123,15 @@ class LassoPath:
         what = "path.alphas, path.coefs and path.gaps, or the models path[k] for k in range(len(path))"
         raise TypeError(f"a LassoPath is no tuple: take {what}; Lasso.path(X, y) returns a tuple as scikit-learn does")
 
-    def __getitem__(self, point: int) -> "LinearModel":
-        """Return the model at a point, counted from the end if it is negative."""
+    @overload
+    def __getitem__(self, point: int) -> "LinearModel": ...
+    @overload
+    def __getitem__(self, point: slice) -> "LassoPath": ...
+    def __getitem__(self, point: int | slice) -> "LinearModel | LassoPath":
+        """Return the model at a point, counted from the end if it is negative; of a slice, the path of its points."""
         from .models import LinearModel
 
-        return LinearModel.from_path(self, self._place(point))
+        return points_of(self, point) if isinstance(point, slice) else LinearModel.from_path(self, self._place(point))
 
     def _place(self, point: int) -> int:
         """Return a point counted from the first one, or raise an IndexError that tells which there are."""
@@ -143,7 +147,7 @@ class LassoPath:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         ending = Status(state["ending"]) if state["ending"] else None
-        statuses, settings = tuple(map(Status, state["statuses"])), _current(state["settings"])
+        statuses, settings = tuple(map(Status, state["statuses"])), current_settings(state["settings"])
         self.__dict__.update({**state, "statuses": statuses, "ending": ending, "settings": settings})
 
     def __repr__(self) -> str:
@@ -152,15 +156,18 @@ class LassoPath:
         compiled = f", {self.counters.compile_seconds:.1f} s compiling" if self.counters.compile_seconds else ""
         return (
             f"<LassoPath: {n_points} points on {p:,} features by {self.settings.get('solver')}\n"
-            f"  radius  {_span(self.radii)}\n"
-            f"  alpha   {_span(self.alphas)}\n"
-            f"  active  {_span(self.n_active)}\n"
-            f"  gap     {'not computed' if np.isnan(self.gaps).all() else _span(self.gaps)}\n"
+            f"  radius  {span(self.radii)}\n"
+            f"  alpha   {span(self.alphas)}\n"
+            f"  active  {span(self.n_active)}\n"
+            f"  gap     {'not computed' if np.isnan(self.gaps).all() else span(self.gaps)}\n"
             f"  status  {self.summary_of_statuses()}\n"
             f"  cost    {int(self.counters.iterations.sum()):,} iterations, {self.counters.passes:.1f} passes "
             f"({self.counters.readings:.1f} readings), "
             f"{self.counters.solving_seconds:.3f} s{compiled}{ending}>"
         )
+
+    def _repr_html_(self) -> str:
+        return path_html(self)
 
     @property
     def dual_gaps(self) -> Vector:
@@ -425,19 +432,8 @@ class LassoPath:
                 counters=Counters(arrays.take("iterations", np.int64, n), **record["counters"]),
                 ending=Status(record["ending"]) if record["ending"] else None,
                 feature_names=None if names is None else tuple(names),
-                settings=_current(record["settings"]),
+                settings=current_settings(record["settings"]),
                 variants={int(j): Variant(*known) for j, known in record["variants"].items()},
                 means={int(j): float(mean) for j, mean in record.get("means", {}).items()},
                 classes=as_classes(record.get("classes")),
             )
-
-
-def _current(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings that were saved, with the solver as it is called now."""
-    return settings | {"solver": current_name(settings["solver"])} if "solver" in settings else settings
-
-
-def _span(values: NDArray[Any]) -> str:
-    if values.size == 0:
-        return "none"
-    return f"{values[0]:.3g} ... {values[-1]:.3g} (largest {np.nanmax(values):.3g})"

@@ -44,6 +44,7 @@ class Kind(NamedTuple):
     fit_intercept: bool  # or standardised columns: they are centred or scaled as they are read
     folds: bool
     solver: str
+    loss: str = "squared"
 
 
 def _packed(values: Matrix) -> Genotypes:
@@ -71,6 +72,7 @@ STORAGES: dict[str, Callable[[Matrix], Any]] = {
 TABLE = [
     *itertools.starmap(Kind, itertools.product(STORAGES, (True, False), (True,), (DEFAULT_SOLVER,))),
     *itertools.starmap(Kind, itertools.product(("dense64", "csc64"), (True, False), (False,), ("sfw", "cd", "pfw"))),
+    *(Kind(storage, True, True, DEFAULT_SOLVER, "logistic") for storage in ("dense64", "csc64")),
 ]
 
 
@@ -106,7 +108,8 @@ def compile_kind(kind: Kind) -> None:
     """Compile the kernels for a kind of data, or load them from the cache, by work on some that are made up."""
     entry, make = SOLVERS[kind.solver], STORAGES[kind.storage]
     rng = np.random.default_rng(0)
-    y = rng.standard_normal(_N_ROWS)
+    is_squared = kind.loss == "squared"
+    y = rng.standard_normal(_N_ROWS) if is_squared else np.arange(float(_N_ROWS)) % 2
     values = rng.standard_normal((_N_ROWS, _N_COLUMNS))
     values[:, 9] = values[:, 3]  # copies are looked for
     # Sparse columns are copied row by row if rows are short; constants are looked at twice.
@@ -115,17 +118,18 @@ def compile_kind(kind: Kind) -> None:
     given = values * few if kind.storage.startswith("csc") else values
     X = make(given)
     settings: dict[str, Any] = {"solver": kind.solver, "fit_intercept": kind.fit_intercept, "random_state": 0}
+    settings["loss"] = kind.loss
     with warnings.catch_warnings(), Workers(1) as workers:
         warnings.simplefilter("ignore")  # of data that are made up nobody wants to hear
         # Of the certified path, there are as many samples as features for one way, and fewer for the other.
         for part in (X, make(given[:, :6])) if GRAM in entry.routes else (X,):
-            for grid in entry.grids:
+            for grid in entry.grids if is_squared else ("alphas",):
                 lasso_path(part, y, **(settings | {grid: 20}))
             if entry.sample_size is ALL_COLUMNS:  # unless a sample is asked for
                 lasso_path(part, y, radii=2, sample_size=4, **settings)
             if kind.folds:
                 lasso_cv(part, y, cv=2, **settings)
-        for kept in (None, np.arange(_N_ROWS) < 10) if kind.folds else (None,):
+        for kept in ((None, np.arange(_N_ROWS) < 10) if kind.folds else (None,)) if is_squared else ():
             units = kind.fit_intercept, False, workers, kept
             problem = build_problem(as_design(X), y, *units)
             if "radii" in entry.grids:  # the certified path finds the end of an automatic grid of radii
@@ -168,10 +172,17 @@ def _compile_all(kinds: Sequence[Kind]) -> None:
 
 
 def compile_table(jobs: int, storages: Sequence[str] = tuple(STORAGES)) -> None:
-    """Compile the table, whole storages per process: they have the kernels without X in common."""
-    of_storages = [[kind for kind in TABLE if kind.storage == storage] for storage in storages]
+    """Compile the table, storage by storage: they have the kernels without X in common.
+
+    Two processes begin with the default solver and with the others, or both would compile these kernels.
+    """
+    tasks = [
+        [kind for kind in TABLE if kind.storage == storage and (kind.solver == DEFAULT_SOLVER) == is_default]
+        for storage in storages
+        for is_default in (True, False)
+    ]
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        list(pool.map(_compile_all, of_storages))
+        list(pool.map(_compile_all, filter(None, tasks)))
 
 
 def main() -> None:

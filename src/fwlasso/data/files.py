@@ -16,12 +16,13 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from .._core.notices import say_no_locks
 
 _NEW, _OLD = "part", "old"
-_POSIX = os.name == "posix"
+_POSIX = find_spec("fcntl") is not None
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _OF_FILES = (OSError, EOFError, ValueError, zipfile.BadZipFile)
 

@@ -3,8 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._core.columns import Vector
 from .checks import as_response, check_in_memory, check_kind
@@ -35,6 +33,9 @@ def _as_labels(y: Any, n_samples: int, weights: Vector | None) -> tuple[Vector, 
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
     y = np.asarray(y) if isinstance(y, list | tuple) else y
     check_kind("y", y)
+    from sklearn.utils import check_consistent_length, column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+
     labels = np.asarray(column_or_1d(y, warn=True))
     check_consistent_length(np.empty(n_samples), labels)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -63,6 +64,8 @@ def encoded(loss: str, y: Any, classes: Classes, n_samples: int) -> Vector:
     """Return a response of other samples as a fitted loss has it."""
     if classes is None:
         return as_target("squared" if loss != "poisson" else loss, y, n_samples)[0]
+    from sklearn.utils import check_consistent_length, column_or_1d
+
     labels = np.asarray(column_or_1d(np.asarray(y) if isinstance(y, list | tuple) else y))
     check_consistent_length(np.empty(n_samples), labels)
     is_known = np.isin(labels, np.array(classes))

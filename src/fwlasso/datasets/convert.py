@@ -85,15 +85,18 @@ def convert(
         scratch.mkdir()
         wanted = Wanted(target, _names(columns), exclude, zero_based, drop_missing=drop_missing, impute=impute)
         wanted = wanted._replace(weights=weights, offset=offset)
-        with open_source(file, wanted, scratch, tell) as opened:
-            m, p = opened.shape
-            selection = Selection(
-                _select(rows, m, opened.sample_names, "rows"), _select(columns, p, opened.feature_names, "columns")
-            )
-            try:
-                build(draft, opened, selection, dtype, tell)
-            except ValueError as error:
-                raise error if str(file) in str(error) else ValueError(f"{file}: {error}") from error
+
+        def fill() -> None:  # maps of files in the scratch folder end with it: Windows removes no file that is mapped
+            with open_source(file, wanted, scratch, tell) as opened:
+                m, p = opened.shape
+                chosen = _select(rows, m, opened.sample_names, "rows")
+                selection = Selection(chosen, _select(columns, p, opened.feature_names, "columns"))
+                try:
+                    build(draft, opened, selection, dtype, tell)
+                except ValueError as error:
+                    raise error if str(file) in str(error) else ValueError(f"{file}: {error}") from error
+
+        fill()
         shutil.rmtree(scratch)
     return open_store(folder)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._core.columns import Matrix, Vector
 from ..data.checks import check
 from ..result import LassoPath
+from ..views import curves, small_html, spread
 from .criteria import Rule, best_point, information, within_one_error
 from .scoring import Scoring
 
@@ -61,6 +62,14 @@ class Choice:
 
     def __repr__(self) -> str:
         return f"<Choice: {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        places = sorted({*spread(len(self.scores)), self.point})
+        errors = () if self.standard_errors is None else (self.standard_errors,)
+        rows = [(k, *(float(values[k]) for values in (self.scores, *errors))) for k in places]
+        head = ("point", self.label, "standard error")[: 2 + len(errors)]
+        picture = curves(np.arange(len(self.scores), dtype=np.float64), self.scores[np.newaxis], self.point)
+        return small_html(repr(self), head, rows, picture, places.index(self.point))
 
     def summary(self) -> str:
         """Return what was chosen, and how good it is, as a line of text."""

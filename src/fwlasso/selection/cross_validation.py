@@ -69,6 +69,9 @@ class CrossValidation:
         ratio = f", l1_ratio {self.l1_ratio:g}" if self.l1_ratio < 1.0 or self.by_ratio else ""
         return f"<CrossValidation: alpha {self.alpha:.4g}{ratio}{folds}\n  {self.choice.summary()}>"
 
+    def _repr_html_(self) -> str:
+        return self.path._repr_html_() + self.choice._repr_html_()
+
     @property
     def alpha(self) -> float:
         """The penalty of the chosen point."""

@@ -15,6 +15,7 @@ from ..options import SPECS, Options, check_seeded
 from ..path import solve_context
 from ..problems import Mask
 from ..result import LassoPath
+from ..views import N_CURVES, N_ROWS, curves, small_html
 from .together import solve_paths
 
 # Subsamples, whose masks take a byte per sample each.
@@ -47,6 +48,14 @@ class Stability:
             f"<Stability: {n_points} points on {p:,} features, {self.n_subsamples} subsamples that select "
             f"{self.mean_selected:.1f} on average, {self.selected().size:,} features at least 60 % of the time>"
         )
+
+    def _repr_html_(self) -> str:
+        largest = self.max_frequencies
+        often = np.argsort(-largest, kind="stable")[: np.count_nonzero(largest)]
+        names = self.path.feature_names
+        rows = [(j if names is None else names[j], float(largest[j])) for j in often[:N_ROWS].tolist()]
+        picture = curves(self.path.radii, self.frequencies[often[:N_CURVES]].toarray())
+        return small_html(repr(self), ("feature", "largest frequency"), rows, picture)
 
     @property
     def max_frequencies(self) -> Vector:
