@@ -153,7 +153,13 @@ def test_what_is_beside_the_lasso_is_told_in_words(report, path, words):
     page = unescape(report(replace(path, settings=path.settings | WORDS[words], feature_names=names)))
     assert (f" The problem has {words}. " in page) == bool(words)
     assert (f'<tr><th scope="row">problem</th><td>{words}</td></tr>' in page) == bool(words)
-    assert ("that the columns without a penalty leave" in page) == ("no penalty" in words)
+    left = "the variation of the response that the columns without a penalty leave"
+    assert (f"% of {left}, and R² is the share of that." in page) == ("no penalty" in words)
+    assert page.count("relative to ½ ‖y‖².") == 2 * ("no penalty" not in words)
+    assert page.count(f"relative to {left}.") == 2 * ("no penalty" in words)
+    assert "relative to the null deviance." in unescape(
+        report(replace(path, settings=path.settings | {"loss": "poisson"}))
+    )
 
 
 GEOMETRIC = np.geomspace(2.0, 0.01, 9)

@@ -14,7 +14,7 @@ from ..selection.choice import Choice, path_and_choice
 from ..status import Status
 from .call import call_text
 from .data import Model, home_model, page_data, score_name
-from .terms import terms_in_words
+from .terms import null_in_words, terms_in_words
 from .traces import ever_active, labels_of
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def write_report(
     page = Template(_asset("page.html")).substitute(
         title=escape(title),
         style=_asset("page.css"),
+        null=escape(null_in_words(path)[1]),
         lede=escape(_lede(path, choice)),
         facts="".join(_fact(*fact) for fact in _facts(path, model, choice)),
         criterion=escape("R² on the training data" if choice is None else _heading(score_name(choice))),
@@ -141,8 +142,7 @@ def _lede(path: LassoPath, choice: Choice | None) -> str:
         subject = "Every model is" if n_certified == n_points else f"{n_certified} of {n_points} are"
         text += (
             f" {subject} certified: it is proved, over all features, that no other coefficients improve the objective"
-            f" (fit plus penalty) by more than {100.0 * path.gap_tolerance:.3g} % of the variation of the response"
-            f"{' that the columns without a penalty leave' if 'unpenalized_columns' in path.terms else ''}."
+            f" (fit plus penalty) by more than {100.0 * path.gap_tolerance:.3g} % of {null_in_words(path)[0]}."
         )
     if choice is not None and choice.blend != 1.0:
         text += " The chosen model is a refit of one of them, for which no gap is known."
