@@ -8,7 +8,7 @@ import matplotlib as mpl
 
 import fwlasso
 import fwlasso.datasets
-from fwlasso.bed import Genotypes
+from fwlasso.bed import Cohort, Genotypes
 from fwlasso.solvers.polytopes import OnSimplices
 
 mpl.use("agg")
@@ -64,7 +64,7 @@ _CLASSES = [
     for module in (fwlasso, fwlasso.datasets)
     for name in module.__all__
     if isinstance(getattr(module, name), type)
-] + [Genotypes, OnSimplices]
+] + [Cohort, Genotypes, OnSimplices]
 autosummary_context = {"own_members": {public.__name__: _own_members(public) for public in _CLASSES}}
 
 # Tutorials

@@ -77,7 +77,7 @@ def lasso_path(
 
     Over radii, min 1/(2m) ||y - X b - b0||^2 subject to ||b||_1 <= radius; over alphas, scikit-learn's
     min 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1. With sample weights w, of sum W, an offset o, an elastic net, penalty
-    factors v and bounds it is
+    factors v and bounds it is::
 
         min 1/(2W) sum_i w_i (y_i - o_i - x_i'b - b0)^2
             + sum_j v_j (alpha l1_ratio |b_j| + 1/2 (alpha (1 - l1_ratio) + ridge) b_j^2),   lower_j <= b_j <= upper_j.

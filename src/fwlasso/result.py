@@ -54,7 +54,7 @@ class LassoPath:
         Penalty of every point in scikit-learn's units, lambda / m: those that were given, to the bit. On a path over
         radii: the penalty that the point belongs to, a'X'(y - X a) / (m ||a||_1), less what a ridge has of it.
     radii : array of shape (n_points,)
-        Norm sum v_j |b_j| of every point, v_j the penalty factors, in the units of the standardised columns if
+        Norm ``sum v_j |b_j|`` of every point, v_j the penalty factors, in the units of the standardised columns if
         ``standardize=True``; columns without a penalty do not count. On a path over radii: the constraint.
     coefs : scipy.sparse.csc_array of shape (n_features, n_points)
         Coefficients for the columns as given.
