@@ -15,6 +15,8 @@ from fwlasso.path import solve_path
 from judge import judge
 
 SHAPES = [(30, 12), (16, 28)]
+KINDS = [General(lower=-0.2, upper=0.5), General(positive=True), General(l1_ratio=0.6), General(ridge=0.2)]
+each_kind = pytest.mark.parametrize("asked", KINDS, ids=lambda asked: str(asked.keywords()))
 routes = pytest.mark.parametrize("route", ["gram", "working-set"])
 
 
@@ -65,11 +67,7 @@ def test_a_radius_with_a_ridge_tells_its_penalty(route, rng):
 
 
 @routes
-@pytest.mark.parametrize(
-    "asked",
-    [General(lower=-0.2, upper=0.5), General(positive=True), General(l1_ratio=0.6), General(ridge=0.2)],
-    ids=lambda asked: str(asked.keywords()),
-)
+@each_kind
 def test_starts_and_segments_are_those_of_the_problem(route, asked, rng, tmp_path):
     for m, p in SHAPES:
         values, y = made(rng, m, p)
@@ -110,3 +108,14 @@ def test_least_squares_with_a_ridge_or_within_bounds_has_a_proof(rng):
         Z, v = values - values.mean(axis=0), y - y.mean()
         expected = np.linalg.solve(Z.T @ Z + m * 0.5 * np.eye(p), Z.T @ v)
         np.testing.assert_allclose(ridge.coefs.toarray()[:, 1], expected, rtol=0, atol=2e-3)
+
+
+@each_kind
+def test_columns_without_room_are_solved_in_place(asked, rng, monkeypatch):
+    monkeypatch.setattr("fwlasso.certified.copier.MOST_BYTES", 0)
+    values, y = made(rng, 16, 28)
+    for grid in ("alphas", "radii"):
+        if grid == "alphas" or asked.positive or asked.ridge:
+            with pytest.warns(UserWarning, match="on the data in place"):
+                path = lasso_path(np.asfortranarray(values), y, solver="working-set", **{grid: 4}, **asked.keywords())
+            judge(path, values, y, asked)
