@@ -236,6 +236,26 @@ def test_keywords_that_tune_speed_have_no_effect(ours, theirs, data):
             clone(model).set_params(**{name: "no"}).fit(*data)
 
 
+@pytest.mark.parametrize(
+    ("n_jobs", "n_threads", "n_expected"), [(3, None, 3), (-1, None, 8), (-3, None, 6), (-99, None, 1), (3, 2, 2)]
+)
+def test_n_jobs_are_threads(data, monkeypatch, n_jobs, n_threads, n_expected):
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    model = LassoCV(alphas=3, cv=2, n_jobs=n_jobs, n_threads=n_threads)
+    assert model._settings(LassoCV)["n_threads"] == n_expected
+    with pytest.raises(ValueError, match="n_jobs must be an integer other than 0"):
+        LassoCV(n_jobs=0).fit(*data)
+
+
+def test_verbose_tells_of_every_tenth_of_the_work(data, caplog):
+    quiet = LassoCV(alphas=20, cv=2).fit(*data)
+    assert not caplog.messages
+    told = LassoCV(alphas=20, cv=2, verbose=1).fit(*data)
+    assert len(caplog.messages) == 10
+    assert caplog.messages[-1].startswith("fwlasso: 60 of 60 points, ")  # of the path and two folds
+    np.testing.assert_array_equal(told.coef_, quiet.coef_)
+
+
 class Halved(Lasso):
     def __init__(self, alpha=0.5, *, extra=1):
         super().__init__(alpha=alpha)

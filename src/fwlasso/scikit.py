@@ -1,6 +1,7 @@
 """What scikit-learn's estimators have besides: keywords that tune its solver, older words, and `path`."""
 
 import inspect
+import logging
 from collections.abc import Callable
 from functools import wraps
 from numbers import Integral
@@ -9,17 +10,20 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ._core.columns import Matrix, Vector
+from ._core.threads import resolve_threads
 from .data.checks import check, is_count
 from .data.keywords import explain_unknown
+from .monitor import Progress
 from .options import Options
 from .path import solve_path
 
 T = TypeVar("T", bound=type)
+_log = logging.getLogger("fwlasso")
 
 #: The end of an automatic grid, as a share of its beginning.
 EPS = 1e-3
 
-# What the keywords may be that tune the speed of scikit-learn's solver: they have no effect here.
+# What the keywords may be that tune scikit-learn's solver: but for n_jobs and verbose they have no effect here.
 _TUNING: dict[str, tuple[Callable[[Any], bool], str]] = {
     "precompute": (
         lambda value: isinstance(value, bool) or np.ndim(value) == 2 or value == "auto",
@@ -27,7 +31,7 @@ _TUNING: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "copy_X": (lambda value: isinstance(value, bool), "True or False"),
     "selection": (lambda value: value in ("cyclic", "random"), "cyclic or random"),
-    "n_jobs": (lambda value: value is None or isinstance(value, Integral), "an integer or None"),
+    "n_jobs": (lambda value: isinstance(value, Integral) and value != 0, "an integer other than 0, or None"),
     "verbose": (lambda value: isinstance(value, Integral), "a flag or an integer"),
 }
 # Those that its function of a path has besides.
@@ -39,7 +43,18 @@ def without_tuning(settings: dict[str, Any]) -> dict[str, Any]:
     for name, (is_valid, what) in _TUNING.items():
         value = settings.get(name)
         check(name, value, value is None or is_valid(value), what)
-    return {name: value for name, value in settings.items() if name not in _TUNING}
+    known = {name: value for name, value in settings.items() if name not in _TUNING}
+    n_jobs = settings.get("n_jobs")
+    if n_jobs is not None and known.get("n_threads") is None:  # of joblib, -1 are all cores, -2 all but one
+        known["n_threads"] = int(n_jobs) if n_jobs > 0 else max(1, resolve_threads(None) + 1 + int(n_jobs))
+    return known | {"callback": _say} if settings.get("verbose") else known
+
+
+def _say(progress: Progress) -> None:
+    """Log every tenth of the work, as `verbose` asks for."""
+    done, n = progress.point + 1, progress.n_points
+    if progress.done and done * 10 // n > (done - 1) * 10 // n:
+        _log.warning("fwlasso: %d of %d points, %.1f s", done, n, progress.seconds)
 
 
 def with_defaults(**others: Any) -> Callable[[T], T]:

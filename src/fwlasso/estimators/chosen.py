@@ -40,9 +40,12 @@ class LassoCV(LinearEstimator):
         As in `lasso_path`.
     n_alphas : int, optional
         Number of alphas if these are None, as scikit-learn calls it before 1.9.
-    precompute, copy_X, selection, n_jobs, verbose
-        Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed, and
-        `n_threads` sets the number of threads.
+    n_jobs : int, optional
+        Number of threads, if `n_threads` is None; -1 are all cores.
+    verbose : bool or int, default=False
+        Whether the log tells of every tenth of the work.
+    precompute, copy_X, selection
+        Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed.
 
     Attributes
     ----------
@@ -226,8 +229,8 @@ class ElasticNetCV(LassoCV):
         As in `LassoCV`.
     positive, lower, upper, penalty_factor, unpenalized, ridge, max_active
         As in `lasso_path`.
-    precompute, copy_X, selection, n_jobs, verbose
-        Keywords of scikit-learn's ElasticNetCV that tune its solver. They have no effect.
+    n_jobs, verbose, precompute, copy_X, selection
+        As in `LassoCV`: the last three have no effect.
 
     Attributes
     ----------
