@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .._core import iterate as iterates
-from .._core.costs import at_columns, at_lambda, clip, curvatures, is_plain
+from .._core.costs import at_columns, at_lambda, clip, curvatures, has_ridge, is_plain
 from .._core.iterate import Iterate, is_stale, refresh, rescale, sums_at
 from .._core.penalties import Penalty, warm_scale
 from .._core.problem import Problem
@@ -95,6 +95,17 @@ def each_point(
             return
 
 
+def _out_of_steps(burst: Burst, done: Advance) -> Advance:
+    """Return a point whose steps are used up: with a ridge, what is proved may be less than its S and F tell."""
+    problem, penalty, stopping, _, workers = burst
+    if stopping.gap < 0.0 or not has_ridge(problem.cost):
+        return done
+    iterate = refresh(problem, done.iterate)
+    (claim,) = certify_iterates(problem, [penalty], [iterate], workers)
+    status = Status.CERTIFIED if claim.gap <= stopping.gap else done.status
+    return done._replace(iterate=iterate, gap=claim.gap, status=status, n_proofs=done.n_proofs + 1)
+
+
 def _tell_of(tell: Tell, point: int, iterate: Iterate, n_iter: int, gap: float, *, done: bool = False) -> Status | None:
     return tell(point, int(np.count_nonzero(iterate.unscaled[: iterate.n_active])), n_iter, gap, done=done)
 
@@ -157,7 +168,7 @@ def solve_point(
             rules = stopping._replace(gap=-math.inf)
             max_steps = min(max_steps, math.ceil((p - n_looks) / n_columns))
         if n_iter >= max_iter:
-            return ended(Status.MAX_ITER)
+            return _out_of_steps(burst, ended(Status.MAX_ITER))
         done = solver.advance(burst._replace(stopping=rules, max_steps=max_steps), iterate)
         iterate, status = done.iterate, done.status
         n_iter += done.n_iter
