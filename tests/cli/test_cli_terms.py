@@ -55,7 +55,10 @@ def test_weights_and_offset_of_a_path(file, call_main):
         predictions("out", file, "--point", 5, "--quiet", *ASKED[file][2:]), predicted[:, 4], rtol=1e-12
     )
     assert call_json("info", file, *ASKED[file])["weights"] == [0.5, 1.0]
-    if file != "made":
+    if file == "made":  # which has weights, too
+        scores = call_json("predict", "out", "made", "--point", 5)
+        assert scores["rmse"] ** 2 == pytest.approx(errors[4], rel=1e-9)
+    else:
         code, _, line = call_main("predict", "out", file, "--point", 5)
         assert (code, line[:57]) == (BAD_INPUT, "fwlasso: --offset: the model was fitted with an offset: g")
 

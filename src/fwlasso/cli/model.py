@@ -10,10 +10,11 @@ from rich.markup import escape
 
 from .._core.columns import Vector
 from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
-from ..data.checks import as_response
+from ..data.checks import as_response, as_weights
 from ..data.genotypes import Samples
 from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
+from ..data.table import Table
 from ..datasets.compressed import write_text
 from ..datasets.new_rows import Features, read_new_rows
 from ..datasets.source import Wanted
@@ -85,10 +86,7 @@ def predict(
         rows = read_new_rows(data, chosen, features, zero_based)
         try:
             values = fitted.predict(rows, missing=missing)
-            scores = {}
-            if rows.y is not None:
-                known = ~np.isnan(rows.y)
-                scores = _scores(as_response(rows.y[known], values[known].size), values[known]) if known.any() else {}
+            scores = {} if rows.y is None else _scores(rows, values)
         except ValueError as error:
             raise ValueError(f"{data}: {error}") from None
     samples = getattr(rows.X, "samples", None)
@@ -134,9 +132,18 @@ def _as_csv(values: Vector, samples: Samples | None) -> str:
     return "\n".join([*map(",".join, [names, *cells]), ""])
 
 
-def _scores(y: Vector, values: Vector) -> dict[str, float]:
+def _scores(rows: Table, values: Vector) -> dict[str, float]:
+    """Return R2 and RMSE of the rows with a response, in the mean of their weights."""
+    known, given = ~np.isnan(rows.y), rows.sample_weight
+    weights = None if given is None else as_weights(given, known.size)
+    weights = None if weights is None else weights[known]
+    if not (known if weights is None else weights).any():
+        return {}
+    values = values[known]
+    y = as_response(rows.y[known], values.size)
     predicted = values[:, np.newaxis]
-    return {"r2": float(r2_scores(predicted, y)[0]), "rmse": math.sqrt(squared_errors(predicted, y)[0])}
+    r2, error = r2_scores(predicted, y, weights)[0], squared_errors(predicted, y, weights)[0]
+    return {"r2": float(r2), "rmse": math.sqrt(error)}
 
 
 def load_path(source: Path) -> LassoPath:
