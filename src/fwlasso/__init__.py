@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from .estimators import ElasticNetCV as ElasticNetCV
     from .estimators import Lasso as Lasso
     from .estimators import LassoCV as LassoCV
+    from .estimators import LogisticLasso as LogisticLasso
+    from .estimators import LogisticLassoCV as LogisticLassoCV
+    from .estimators import PoissonLasso as PoissonLasso
+    from .estimators import PoissonLassoCV as PoissonLassoCV
     from .file_sums import sum_table as sum_table
     from .gram.summed import SummedTable as SummedTable
     from .models import LinearModel as LinearModel
@@ -34,7 +38,10 @@ if TYPE_CHECKING:
 
 # Where names are: they are imported when they are asked for, since numba and scikit-learn take seconds.
 _HOMES = {
-    "estimators": ("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV"),
+    "estimators": (
+        *("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV"),
+        *("LogisticLasso", "LogisticLassoCV", "PoissonLasso", "PoissonLassoCV"),
+    ),
     "file_sums": ("sum_table",),
     "gram.summed": ("SummedTable",),
     "models": ("LinearModel",),

@@ -132,7 +132,7 @@ class LinearModel:
         coef = sp.csc_array(np.asarray(model.coef_, dtype=np.float64).reshape(-1, 1))
         path = getattr(model, "path_", None)  # models of scikit-learn have none
         names = names.tolist() if names is not None else getattr(path, "feature_names", None)
-        return _of_column(coef, float(model.intercept_), names, about, path)
+        return _of_column(coef, float(np.ravel(model.intercept_)[0]), names, about, path)
 
     def predict(self, X: Any, *, missing: str = "error", offset: Any = None) -> NDArray[Any]:
         """Predict the response of every row: numbers, labels of classes, or rates, by the loss.

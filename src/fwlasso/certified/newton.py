@@ -32,6 +32,8 @@ _ROUGH, _EXACT = 1e-3, 1e-9
 _SHORT = 0.5
 # What rounding hides of a descent; how often a step is halved; steps that bring the gap down by less than half.
 _ROUNDING, _HALVINGS, _MAX_IDLE = 1e-14, 40, 6
+# By so much of the goal a long step is to descend, if the gap does not fall.
+_ENOUGH = 0.1
 
 
 class Newton:
@@ -45,6 +47,7 @@ class Newton:
         self._objective, self._subproblem, self._workers, self._polish = objective, subproblem, workers, polish
         self._loss = objective.problem.loss
         self.fit, _ = objective.zero()
+        self._descent = 0.0  # of the last step, if it was a long one
 
     def solve(self, members: Indices, aim: Aim, look: Look, *, knows_residual: bool) -> Reached:
         """Minimise over `members` from where we stand, until the gap over them is small enough."""
@@ -68,7 +71,7 @@ class Newton:
             look(n_rounds, gap)
             if gap <= aim.goal:
                 break
-            n_idle = 0 if gap < 0.5 * least else n_idle + 1
+            n_idle = 0 if gap < 0.5 * least or self._descent > _ENOUGH * aim.goal else n_idle + 1
             least = min(gap, least)
         self.fit = self.fit._replace(theta=from_root(self._objective.problem.samples, iterate.residual).copy())
         return Reached(gap, n_rounds, n_dots)
@@ -159,13 +162,13 @@ class Newton:
         """
         loss, cost, eta = self._loss, self._subproblem.copies.cost, self.fit.eta[:-1]
         theta, curvatures, _ = self._at
-        delta = float(reach(loss, d))
+        delta, self._descent = float(reach(loss, d)), 0.0
         if 0.0 < delta <= _SHORT:
             return 1.0
         own = cost_of(cost, lam, places, before)
         slope = float(theta @ d) - (cost_of(cost, lam, places, after) - own)
         if not slope > 0.0:
-            return 1.0
+            return 1.0 if delta <= _SHORT else 0.0
         value = loss_value(loss, eta)
         most = value + own + _ROUNDING * (abs(value) + own)
         t = 1.0
@@ -174,4 +177,5 @@ class Newton:
                 break
             proved = math.log1p(slope * delta / float(curvatures @ (d * d))) / delta if delta > 0.0 else 0.5
             t = min(0.5 * t, proved) if t < 1.0 else min(0.5, proved)
+        self._descent = 0.5 * t * slope  # at least, about
         return t

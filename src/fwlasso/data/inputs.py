@@ -26,6 +26,7 @@ class Data(NamedTuple):
     means: NDArray[np.float64] | None = None  # of the columns, where they stand for missing values
     weights: Vector | None = None  # of the samples, if they do not count alike
     offset: Vector | None = None  # what was taken off the response; of other losses than least squares it is beside it
+    loss: str = "squared"
     classes: Classes = None  # the labels of a response of two classes, which has zeros and ones for them
 
     @property
@@ -93,4 +94,4 @@ def as_data(
     if offset is not None:
         offset = as_offset(offset, m)
         response = response - offset if loss == "squared" else response
-    return Data(design, response, store, X, origin, means, weights=weights, offset=offset, classes=classes)
+    return Data(design, response, store, X, origin, means, weights=weights, offset=offset, loss=loss, classes=classes)

@@ -28,13 +28,14 @@ def as_target(loss: str, y: Any, n_samples: int, weights: Vector | None = None) 
 
 
 def _as_labels(y: Any, n_samples: int, weights: Vector | None) -> tuple[Vector, Classes]:
+    from sklearn.utils import check_consistent_length, column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+
     check_in_memory("y", y)
     if y is None:
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
     y = np.asarray(y) if isinstance(y, list | tuple) else y
     check_kind("y", y)
-    from sklearn.utils import check_consistent_length, column_or_1d
-    from sklearn.utils.multiclass import check_classification_targets
 
     labels = np.asarray(column_or_1d(y, warn=True))
     check_consistent_length(np.empty(n_samples), labels)

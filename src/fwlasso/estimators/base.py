@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, RegressorMixin
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._core.columns import Vector
-from ..data.checks import as_offset, check_indices, check_kind
+from .._core.columns import Matrix, Vector
+from ..data.checks import as_offset, as_weights, check_indices, check_kind
 from ..data.design import as_matrix, described, is_plain
 from ..data.frames import frame_names, names_beside
+from ..data.links import from_link
 from ..data.predict import Linear, multiply, offset_of, predict
 from ..data.store import as_container
 from ..models import LinearModel
 from ..result import LassoPath
-from ..scikit import path, without_tuning
+from ..scikit import without_tuning
 from ..status import Status
 
 if TYPE_CHECKING:
@@ -31,10 +33,10 @@ def _param_names(kind: Hashable) -> list[str]:
     return names
 
 
-class LinearEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class LinearEstimator(BaseEstimator):  # type: ignore[misc]
     """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
 
-    path = staticmethod(path)
+    _loss = "squared"
 
     def _set_arguments(self, arguments: dict[str, Any]) -> None:
         """Set every argument of a constructor as an attribute of its name, as it is."""
@@ -63,35 +65,27 @@ class LinearEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def sparse_coef_(self) -> sp.csr_array:
         """The coefficients as a sparse row."""
         check_is_fitted(self)
-        return sp.csr_array(self.coef_[np.newaxis])
+        return sp.csr_array(np.atleast_2d(self.coef_))
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the intercept and the nonzero coefficients as a pandas frame: see `LinearModel.to_frame`."""
         return LinearModel.from_estimator(self).to_frame()
 
-    def predict(self, X: Any, *, offset: Any = None) -> Vector:
-        """Predict the response of every row of X; ``path_.predict`` does by other models of a path.
-
-        Of a model that was fitted with an offset, `offset` is that of these rows.
-        """
+    def _link(self, X: Any, offset: Any) -> Vector:
+        """Return the linear predictor of every row of X, with the offset of a model that was fitted with one."""
         check_is_fitted(self)
         offset = offset_of(X, offset, has_offset=self.path_.has_offset)
         predicted = self._predict(X)
         return predicted if offset is None else predicted + as_offset(offset, len(predicted))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """Return the coefficient of determination R^2 on (X, y), of weighted samples if there are weights."""
-        from sklearn.metrics import r2_score  # as scikit-learn's own estimators do: it takes a while to import
-
-        return float(r2_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
-
     def _predict(self, X: Any) -> Vector:
         """Return X b + b0."""
         # scikit-learn compares names that are texts only.
         path, has_texts = self.path_, hasattr(self, "feature_names_in_")
+        coef, intercept = np.ravel(self.coef_), float(np.ravel(self.intercept_)[0])
         is_named = names_beside(X, path.feature_names) is not None and not has_texts
         if is_named or described(X) is not None or as_container(X) is not None:
-            return predict(X, Linear(self.coef_, self.intercept_, path.feature_names, path.variants, path.first_index))
+            return predict(X, Linear(coef, intercept, path.feature_names, path.variants, path.first_index))
         check_indices(X)
         if frame_names(X) is None:
             check_kind("X", X)
@@ -99,11 +93,96 @@ class LinearEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
             X = as_matrix(X, accept_sparse=("csr", "csc"))
-        return multiply(X, self.coef_, self.intercept_)
+        return multiply(X, coef, intercept)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        return tags
+
+
+class Regressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
+    """Predicts numbers: those of least squares, or rates."""
+
+    def predict(self, X: Any, *, offset: Any = None) -> Vector:
+        """Predict the response of every row of X; ``path_.predict`` does by other models of a path.
+
+        Of a model that was fitted with an offset, `offset` is that of these rows.
+        """
+        return from_link(self._loss, self._link(X, offset), "mean", None)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the coefficient of determination R^2 on (X, y), of weighted samples if there are weights.
+
+        Of counts it is D^2, the share of the deviance that is explained.
+        """
+        from sklearn.metrics import d2_tweedie_score, r2_score  # it takes a while to import
+
+        predicted = self.predict(X, offset=offset)
+        if self._loss == "poisson":
+            return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+
+class Classifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
+    """Predicts labels of two classes."""
+
+    _loss = "logistic"
+
+    def decision_function(self, X: Any, *, offset: Any = None) -> Vector:
+        """Return the linear predictor of every row of X: positive for ``classes_[1]``."""
+        return self._link(X, offset)
+
+    def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
+        """Predict the label of every row of X; ``path_.predict`` does by other models of a path."""
+        places = (self.decision_function(X, offset=offset) > 0.0).astype(np.int64)
+        return np.asarray(self.classes_[places])
+
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Matrix:
+        """Return the probabilities of both classes for every row of X."""
+        eta = self.decision_function(X, offset=offset)
+        return from_link("logistic", np.column_stack([-eta, eta]), "mean", None)
+
+    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Matrix:
+        """Return the logarithms of the probabilities of both classes for every row of X."""
+        eta = self.decision_function(X, offset=offset)
+        return np.asarray(-np.logaddexp(0.0, np.column_stack([eta, -eta])))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the share of right labels on (X, y), of weighted samples if there are weights."""
+        return float(np.average(np.asarray(y) == self.predict(X, offset=offset), weights=sample_weight))
+
+    def _weights(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, float]:
+        """Return the weights of the samples, those of their classes among them, and their sum."""
+        container, class_weight = as_container(X), self.class_weight
+        y = container.y if y is None and container is not None else y
+        if sample_weight is None:
+            sample_weight = getattr(container, "sample_weight", None)
+        labels = np.asarray([] if y is None else y).ravel()
+        m = labels.size
+        weights = None if sample_weight is None else as_weights(sample_weight, m)
+        if class_weight is None:
+            return sample_weight, float(m if weights is None else weights.sum())
+        weights = np.ones(m) if weights is None else weights
+        if isinstance(class_weight, str) and class_weight == "balanced":  # by weighted counts, as in scikit-learn 1.9
+            _, places = np.unique(labels, return_inverse=True)
+            counts = np.bincount(places, weights)
+            weights = weights * (weights.sum() / (counts.size * counts))[places]
+        else:
+            from sklearn.utils.class_weight import compute_sample_weight
+
+            weights = weights * compute_sample_weight(class_weight, labels)
+        return weights, float(weights.sum())
+
+    def _set_line(self, coef: Vector, intercept: float, path: LassoPath) -> None:
+        """Set what scikit-learn's classifiers have, with a row for the second class."""
+        assert path.classes is not None
+        self.classes_ = np.array(path.classes)
+        self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
         return tags
 
 

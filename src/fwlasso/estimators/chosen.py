@@ -10,14 +10,63 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from ..data.checks import count_alike
 from ..data.keywords import explain_unknown
 from ..options import Options
-from ..scikit import EPS, alphas_of, with_defaults
-from ..selection.cross_validation import cross_validate, for_ratios
+from ..scikit import EPS, alphas_of, path, with_defaults
+from ..selection.cross_validation import CrossValidation, cross_validate, for_ratios
 from ..selection.folds import SelectionOptions
 from ..selection.scoring import make_scoring
-from .base import LinearEstimator, raise_interrupt_of
+from .base import LinearEstimator, Regressor, raise_interrupt_of
+
+#: How a model is chosen, by the names of parameters.
+_CHOICES = "cv", "rule", "scoring", "relax", "validation"
 
 
-class LassoCV(LinearEstimator):
+class Chosen(LinearEstimator):
+    """A point that is chosen on a path, by scores of folds or by a criterion."""
+
+    # Groups are a request of the splitter, not of this class.
+    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
+
+    def _choose(
+        self, settings: dict[str, Any], X: Any, y: Any, groups: Any, params: dict[str, Any], **samples: Any
+    ) -> CrossValidation:
+        """Compute the path, choose a model, and set what all estimators of chosen models have."""
+        selected_by = {name: settings.pop(name) for name in _CHOICES if name in settings}
+        asked = for_ratios(**{"l1_ratio": Options.l1_ratio, **settings}, loss=self._loss)
+        selection = SelectionOptions(**selected_by, **self._routed(samples["sample_weight"], groups, params))
+        found = cross_validate(self._take_names(X), y, asked, selection, **samples)
+        path, choice = found.path, found.choice
+        raise_interrupt_of(*(path for it in found.by_ratio or (found,) for path in (it.path, *it.fold_paths)))
+        self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
+        self.alphas_, self.alpha_ = path.alphas, found.alpha
+        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[choice.point]), float(path.gaps[choice.point])
+        self.n_iter_: Any = min(int(path.counters.iterations.max()), self.max_iter)
+        return found
+
+    def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Return what the splitter and the scorer are given, as `SelectionOptions` has it."""
+        given = params if groups is None else {**params, "groups": groups}
+        weights = {} if count_alike(sample_weight) else {"sample_weight": sample_weight}
+        is_routed = get_config()["enable_metadata_routing"]
+        if params and not is_routed:
+            raise ValueError(f"{', '.join(params)}: metadata can only be passed if enable_metadata_routing is set")
+        if not is_routed or not params | weights:
+            return {"split_params": given}
+        routed = process_routing(self, "fit", **given, **weights)
+        of_scorer = routed.scorer.score if "scorer" in routed else weights
+        of_split = {"split_params": routed.splitter.split, "weighs_scores": "sample_weight" in of_scorer}
+        return of_split | {"score_params": of_scorer}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what metadata goes where: to the splitter and to the scorer."""
+        router = MetadataRouter(owner=self.__class__.__name__).add_self_request(self)
+        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        if self.scoring is not None:
+            scorer = make_scoring(self.scoring, loss=self._loss).scorer
+            router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router
+
+
+class LassoCV(Chosen, Regressor):
     """The best model of a path, chosen by cross-validation or by an information criterion.
 
     The folds share X, and all of them are certified: the choice is that of scikit-learn's LassoCV with exact solutions.
@@ -84,8 +133,9 @@ class LassoCV(LinearEstimator):
     ([0, 1, 2], (100, 5))
     """
 
-    # Groups are a request of the splitter, not of this class.
     __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
+
+    path = staticmethod(path)
 
     # So many parameters: those of a path, and of a choice on it.
     @explain_unknown()
@@ -157,49 +207,17 @@ class LassoCV(LinearEstimator):
         self
         """
         settings = self._settings(LassoCV)
-        selected_by = {name: settings.pop(name) for name in ("cv", "rule", "scoring", "relax", "validation")}
-        options = for_ratios(**settings | {"alphas": alphas_of(settings["alphas"], settings.pop("n_alphas"))})
-        selection = SelectionOptions(**selected_by, **self._routed(sample_weight, groups, params))
-        samples = {"sample_weight": sample_weight, "offset": offset}
-        found = cross_validate(self._take_names(X), y, options, selection, **samples)
-        path, choice, by_ratio = found.path, found.choice, found.by_ratio or (found,)
-        raise_interrupt_of(*(path for it in by_ratio for path in (it.path, *it.fold_paths)))
-        self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
-        is_automatic = isinstance(options[0].grid, int)  # a grid for every ratio
-        self.alphas_ = _stacked([it.path.alphas for it in by_ratio]) if is_automatic else path.alphas
-        self.alpha_, self.l1_ratio_ = found.alpha, found.l1_ratio
-        self.radius_ = choice.radius
+        settings |= {"alphas": alphas_of(settings["alphas"], settings.pop("n_alphas"))}
+        found = self._choose(settings, X, y, groups, params, sample_weight=sample_weight, offset=offset)
+        choice, by_ratio = found.choice, found.by_ratio or (found,)
+        if found.path.settings.get("points") is not None:  # a grid for every ratio
+            self.alphas_ = _stacked([it.path.alphas for it in by_ratio])
+        self.l1_ratio_, self.radius_ = found.l1_ratio, choice.radius
         self.__dict__.pop("mse_path_", None)  # of an earlier fit
         if self.scoring is None and choice.fold_scores is not None:
             self.mse_path_ = _stacked([it.choice.fold_scores for it in by_ratio])
-        self.coef_ = choice.coef.toarray()[:, 0]
-        self.intercept_ = choice.intercept
-        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[choice.point]), float(path.gaps[choice.point])
-        self.n_iter_ = min(int(path.counters.iterations.max()), self.max_iter)
+        self.coef_, self.intercept_ = choice.coef.toarray()[:, 0], choice.intercept
         return self
-
-    def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
-        """Return what the splitter and the scorer are given, as `SelectionOptions` has it."""
-        given = params if groups is None else {**params, "groups": groups}
-        weights = {} if count_alike(sample_weight) else {"sample_weight": sample_weight}
-        is_routed = get_config()["enable_metadata_routing"]
-        if params and not is_routed:
-            raise ValueError(f"{', '.join(params)}: metadata can only be passed if enable_metadata_routing is set")
-        if not is_routed or not params | weights:
-            return {"split_params": given}
-        routed = process_routing(self, "fit", **given, **weights)
-        of_scorer = routed.scorer.score if "scorer" in routed else weights
-        of_split = {"split_params": routed.splitter.split, "weighs_scores": "sample_weight" in of_scorer}
-        return of_split | {"score_params": of_scorer}
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return what metadata goes where: to the splitter and to the scorer."""
-        router = MetadataRouter(owner=self.__class__.__name__).add_self_request(self)
-        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
-        if self.scoring is not None:
-            scorer = make_scoring(self.scoring).scorer
-            router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
-        return router
 
 
 def _stacked(values: list[Any]) -> Any:

@@ -9,11 +9,11 @@ from ..data.checks import check
 from ..data.keywords import explain_unknown
 from ..options import Options
 from ..path import solve_path
-from ..scikit import with_defaults
-from .base import LinearEstimator, raise_interrupt_of
+from ..scikit import path, with_defaults
+from .base import Regressor, raise_interrupt_of
 
 
-class Lasso(LinearEstimator):
+class Lasso(Regressor):
     """A Lasso model: one point of the path, by penalty or by radius.
 
     With `alpha` it minimises 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1, as scikit-learn's Lasso does; with `radius`,
@@ -69,6 +69,8 @@ class Lasso(LinearEstimator):
     >>> int(np.argmax(model.coef_)), bool(np.abs(model.coef_).sum() <= 3.0 + 1e-9)
     (3, True)
     """
+
+    path = staticmethod(path)
 
     # So many parameters: scikit-learn's estimators have every setting in their signature.
     @explain_unknown()
@@ -126,8 +128,8 @@ class Lasso(LinearEstimator):
         if not (penalized or alpha == 1.0):  # by default
             warn_of_doubt(f"alpha={alpha!r} has no effect, as radius={radius!r} is given: leave one of them out.")
         options = Options(
-            alphas=_one_value("alpha", alpha) if penalized else None,
-            radii=None if penalized else _one_value("radius", radius),
+            alphas=one_value("alpha", alpha) if penalized else None,
+            radii=None if penalized else one_value("radius", radius),
             **settings,
         )
         last = getattr(self, "coef_", None) if warm_start else None
@@ -137,16 +139,16 @@ class Lasso(LinearEstimator):
             check("coef_", last, bool(finite), "finite numbers in one dimension, to start from")
         X = self._take_names(X)
         start = last if last is not None and last.size == self.n_features_in_ else None
-        path = solve_path(X, y, options, start, sample_weight=sample_weight, offset=offset)
-        raise_interrupt_of(path)
-        self.path_ = path
-        coef = path.coef(0)
+        found = solve_path(X, y, options, start, sample_weight=sample_weight, offset=offset)
+        raise_interrupt_of(found)
+        self.path_ = found
+        coef = found.coef(0)
         # If nothing was solved again, the coefficients stay to the last bit, whatever units they went through.
-        unchanged = start is not None and path.counters.iterations[0] == 0 and np.allclose(coef, start, 1e-14, 0.0)
+        unchanged = start is not None and found.counters.iterations[0] == 0 and np.allclose(coef, start, 1e-14, 0.0)
         self.coef_ = start if unchanged else coef
-        self.intercept_ = float(path.intercepts[0])
-        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[0]), float(path.gaps[0])
-        self.n_iter_ = min(int(path.counters.iterations[0]), self.max_iter)
+        self.intercept_ = float(found.intercepts[0])
+        self.dual_gap_, self.relative_gap_ = float(found.dual_gaps[0]), float(found.gaps[0])
+        self.n_iter_ = min(int(found.counters.iterations[0]), self.max_iter)
         return self
 
 
@@ -192,7 +194,8 @@ class ElasticNet(Lasso):
     """
 
 
-def _one_value(name: str, value: Any) -> list[float]:
+def one_value(name: str, value: Any) -> list[float]:
+    """Return a grid of one point, or raise a ValueError that names the argument."""
     number = np.asarray(value)
     if number.ndim != 0 or number.dtype.kind not in "iuf" or not np.isfinite(number) or number < 0:
         raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")

@@ -23,6 +23,8 @@ _LARGEST_SHARE = 0.5
 def information(path: LassoPath, rule: str) -> Vector:
     """Return an information criterion of every point: m log(RSS / m) + df (penalty per parameter), small is good.
 
+    For another loss than least squares the deviance takes the place of m log(RSS / m).
+
     df is the number of active features (Zou, Hastie and Tibshirani 2007). A parameter costs 2 for "aic" and log m for
     "bic"; "ebic" adds 2 log(p choose df) (Chen and Chen 2008), which bounds false discoveries if p is far above m.
     With sample weights m is the number of those that are positive, and RSS is weighted.
@@ -33,6 +35,8 @@ def information(path: LassoPath, rule: str) -> Vector:
     df = path.n_active
     with np.errstate(divide="ignore"):
         fit = m * np.log(np.maximum(1.0 - path.r2, 0.0))
+    if path.loss != "squared":
+        fit = 2.0 * m * path.settings["null_objective"] * (1.0 - path.r2)
     values = fit + df * (2.0 if rule == "aic" else math.log(m))
     if rule == "ebic":
         values = values + 2.0 * (gammaln(p + 1) - gammaln(df + 1) - gammaln(p - df + 1))

@@ -177,7 +177,8 @@ def lasso_cv(
         information criterion on the path, without folds; or a function of the path and the scores, of shape
         (n_points, n_folds), that returns a point.
     scoring : str or callable, optional
-        A scorer of scikit-learn. By default the mean squared error.
+        A scorer of scikit-learn. By default the mean squared error, or the mean deviance of another loss. Folds of
+        classes are stratified.
     relax : bool or list of float, default=False
         Try mixes of the Lasso's coefficients with a least-squares fit on its support, too; see `BLENDS`. Points with
         more than 1,000 active features, or as many as samples, are not refitted.
@@ -225,7 +226,7 @@ def cross_validate(
 
     Of several options, which differ by their l1_ratios, those with the best model are chosen.
     """
-    scoring = make_scoring(selection.scoring, selection.score_params)
+    scoring = make_scoring(selection.scoring, selection.score_params, asked[0].loss)
     for options in asked:
         selection.check_terms(options)
     options = asked[0]
@@ -236,11 +237,12 @@ def cross_validate(
     with solve_context(X, y, asked[0], for_parts=True, **samples) as context:
         data = context.data
         assert isinstance(data, Data)
+        scoring = scoring._replace(classes=data.classes)
         if selection.weighs_scores:
             scoring = scoring.weighted(data.weights)
         selection.check_data(data, scoring)
         splits = selection.splits(data, options.random_state)
-        if not selection.split_params:  # of groups, those that belong together may be neighbours
+        if not (selection.split_params or data.classes):  # of groups, those that belong together may be neighbours
             _warn_of_ordered_blocks(splits, data.response)
         others = [context.asked(it) for it in asked[1:]]
         solved = solve_paths([context, *others], [split.kept for split in splits])
@@ -337,9 +339,9 @@ def _choose(
     of_fold = partial(_fold_scores, paths, selection, scoring, data, workers)
     folds = [of_fold(fold=k, split=split) for k, split in enumerate(splits)]
     whole = relax(data, path, selection.blends, workers)
-    if (own := selection.samples) is not None:
+    if (own := selection.samples(data)) is not None:
         blended = whole.predict(
-            lambda coefs, b0: replace(path, coefs=coefs, intercepts=b0).predict(own.X, offset=own.offset),
+            lambda coefs, b0: replace(path, coefs=coefs, intercepts=b0).predict(own.X, offset=own.offset, kind="link"),
             selection.blends,
         )
         scoring = scoring.weighted(own.weights)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
-from ..data.checks import as_offset, as_response, as_weights, check, check_in_memory
+from ..data.checks import as_offset, as_weights, check, check_in_memory
 from ..data.inputs import Data
+from ..data.labels import encoded
 from ..data.store import as_container
 from ..options import Options
 from ..problems import Part
@@ -91,13 +92,14 @@ class SelectionOptions:
         """Raise a ValueError if the rule, or refits, are not for the models that the options ask for."""
         if self.rule in INFORMATION_RULES:
             check_degrees_of_freedom(str(self.rule), options.record())
+        if options.loss != "squared" and min(self.blends) < 1.0:
+            raise ValueError(f"relax: refits are least squares, and loss={options.loss!r} is none: leave it out")
         is_bounded = options.positive or options.lower is not None or options.upper is not None
         if is_bounded and min(self.blends) < 1.0:
             raise ValueError("relax: least squares on a support leaves bounds and signs: leave out one of both")
 
-    @property
-    def samples(self) -> Validation | None:
-        """The samples of their own to score on, if there are any."""
+    def samples(self, data: Data) -> Validation | None:
+        """Return the samples of their own to score on, if there are any."""
         if not isinstance(self.validation, tuple):
             return None
         X, y, weights, offset = (*self.validation, None, None)[:4]
@@ -107,13 +109,14 @@ class SelectionOptions:
         m = np.shape(y)[0] if np.ndim(y) else 0
         try:
             weights = None if weights is None else as_weights(weights, m)
-            return Validation(X, as_response(y, m), weights, None if offset is None else as_offset(offset, m))
+            truth = encoded(data.loss, y, data.classes, m)
+            return Validation(X, truth, weights, None if offset is None else as_offset(offset, m))
         except ValueError as error:
             raise ValueError(f"validation: {error}") from None
 
     def check_data(self, data: Data, scoring: Scoring) -> None:
         """Raise a ValueError if the samples to score on do not go with the offset of the data, or with the scorer."""
-        own = self.samples
+        own = self.samples(data)
         if own is None:
             return
         scoring.weighted(own.weights)
@@ -127,13 +130,16 @@ class SelectionOptions:
         """Return the folds: none if a rule or a validation set needs none."""
         if self.rule in INFORMATION_RULES or isinstance(self.validation, tuple):
             return []
-        from sklearn.model_selection import ShuffleSplit, check_cv
+        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
+        m, response, has_classes = data.response.size, data.response, data.classes is not None
+        if data.offset is not None and data.loss == "squared":
+            response = response + data.offset
         if self.validation is not None:
-            splitter = ShuffleSplit(1, test_size=self.validation, random_state=random_state)
+            shuffle = StratifiedShuffleSplit if has_classes else ShuffleSplit
+            splitter = shuffle(1, test_size=self.validation, random_state=random_state)
         else:
-            splitter = check_cv(DEFAULT_FOLDS if self.cv is None else self.cv)
-        m, response = data.response.size, data.response if data.offset is None else data.response + data.offset
+            splitter = check_cv(DEFAULT_FOLDS if self.cv is None else self.cv, response, classifier=has_classes)
         found: list[Split] = []
         # Splitters copy sparse matrices to look at them: they get the number of samples alone.
         for train, test in splitter.split(np.zeros((m, 1)), response, **self.split_params):
@@ -147,6 +153,11 @@ class SelectionOptions:
                 for what, rows in (("fit", np.flatnonzero(kept)), ("score", held_out)):
                     if not data.weights[rows].any():
                         raise ValueError(f"sample_weight: all samples to {what} in fold {number} have weight zero")
+        for number, (kept, _) in enumerate(found if data.loss != "squared" else [], 1):
+            there = data.response[(kept > 0) if data.weights is None else (kept > 0) & (data.weights > 0.0)]
+            if not there.any() or (has_classes and there.all()):
+                what = "counts of zero" if data.classes is None else f"the one class {data.classes[int(there[0])]!r}"
+                raise ValueError(f"cv: the samples to fit in fold {number} have {what}: take other or fewer folds")
         return found
 
 

@@ -1,4 +1,4 @@
-"""Scores of predictions: the mean squared error, or any scorer of scikit-learn."""
+"""Scores of predictions: the mean squared error or deviance, or any scorer of scikit-learn."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from .._core.columns import Matrix, Vector
 from ..data.inputs import Data
+from ..data.labels import Classes
+from ..data.links import mean_deviances
 from ..data.scores import squared_errors
 
 
@@ -31,6 +33,8 @@ class Scoring(NamedTuple):
     greater_is_better: bool
     scorer: Any = None  # None for the mean squared error
     params: Mapping[str, Any] = MappingProxyType({})  # for the scorer, by sample
+    loss: str = "squared"
+    classes: Classes = None
 
     def weighted(self, weights: Vector | None) -> "Scoring":
         """Return the same scores, of samples with these weights, if any; a ValueError if the scorer takes none."""
@@ -61,27 +65,33 @@ class Scoring(NamedTuple):
 
     def _of_points(self, predicted: Matrix, held: HeldOut) -> Vector:
         truth, (X, rows) = held.response, held[1:3]
-        if self.scorer is None:
+        if self.scorer is None and self.loss == "squared":
             return squared_errors(predicted, truth, held.weights)
         if held.offset is not None:
-            truth, predicted = truth + held.offset, predicted + held.offset[:, np.newaxis]
+            predicted = predicted + held.offset[:, np.newaxis]
+            truth = truth + held.offset if self.loss == "squared" else truth
+        if self.scorer is None:
+            return mean_deviances(self.loss, predicted, truth, held.weights)
+        truth = truth if self.classes is None else np.array(self.classes)[truth.astype(np.int64)]
         from sklearn.utils import _safe_indexing
 
-        from .predicted import Predicted
+        from .predicted import predicted_by
 
         # scikit-learn's own scorers look at predictions only: they are spared a copy of the rows.
         looks_at_x = not hasattr(self.scorer, "_score_func")
         given = np.empty((truth.size, 0)) if not looks_at_x else X if rows is None else _safe_indexing(X, rows)
         scores = np.full(predicted.shape[1], np.nan)
         for k in np.flatnonzero(np.isfinite(predicted).all(axis=0)):
-            scores[k] = self.scorer(Predicted(predicted[:, k]), given, truth, **held.params)
+            made = predicted_by(self.loss, predicted[:, k], self.classes)
+            scores[k] = self.scorer(made, given, truth, **held.params)
         return scores
 
 
-def make_scoring(scoring: Any, params: dict[str, Any] | None = None) -> Scoring:
-    """Return how predictions are judged by a scorer or by its name; None is the mean squared error."""
+def make_scoring(scoring: Any, params: dict[str, Any] | None = None, loss: str = "squared") -> Scoring:
+    """Return how predictions are judged by a scorer or by its name; None is the mean squared error, or deviance."""
     if scoring is None:
-        return Scoring("mean squared error", greater_is_better=False)
+        name = "mean squared error" if loss == "squared" else "mean deviance"
+        return Scoring(name, greater_is_better=False, loss=loss)
     from sklearn.metrics import get_scorer
 
     try:
@@ -90,11 +100,12 @@ def make_scoring(scoring: Any, params: dict[str, Any] | None = None) -> Scoring:
         raise ValueError(f"scoring: {error}") from None
     if not callable(scorer):
         raise ValueError(f"scoring must be the name of a scorer or a function, got {scoring!r}")
-    _check_for_predictions(scoring, scorer)
+    if loss != "logistic":
+        _check_for_predictions(scoring, scorer)
     name = (
         scoring if isinstance(scoring, str) else getattr(getattr(scoring, "_score_func", scoring), "__name__", "score")
     )
-    return Scoring(name, True, scorer, params or {})
+    return Scoring(name, True, scorer, params or {}, loss=loss)
 
 
 def _check_for_predictions(scoring: Any, scorer: Any) -> None:

@@ -135,7 +135,7 @@ def stability_selection(
     with solve_context(X, y, options, for_parts=True, sample_weight=sample_weight, offset=offset) as context:
         assert isinstance(context.data, Data)
         weights = np.ones(context.data.shape[0]) if context.data.weights is None else context.data.weights
-        masks = _subsamples(weights > 0.0, n_subsamples, fraction, options.random_state)
+        masks = _of_classes(context.data, weights > 0.0, n_subsamples, fraction, options.random_state)
         ((path, paths, _),) = solve_paths([context], masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
@@ -143,6 +143,16 @@ def stability_selection(
     counts = sum(support.astype(np.bool_).astype(np.float64) for support in supports)
     n_selected = [np.unique(support.indices).size for support in supports]
     return Stability(path, sp.csc_array(counts / len(complete)), len(complete), float(np.mean(n_selected)))
+
+
+def _of_classes(data: Data, there: Mask, n_subsamples: int, fraction: float, random_state: Any) -> list[Mask]:
+    """Return masks of subsamples, with the same share of each class if there are classes."""
+    if data.classes is None:
+        return _subsamples(there, n_subsamples, fraction, random_state)
+    drawn = (
+        _subsamples(there & (data.response == label), n_subsamples, fraction, random_state) for label in (0.0, 1.0)
+    )
+    return [first | second for first, second in zip(*drawn, strict=True)]
 
 
 def _subsamples(there: Mask, n_subsamples: int, fraction: float, random_state: Any) -> list[Mask]:

@@ -1,0 +1,163 @@
+"""Estimators of classes and counts."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, mean_poisson_deviance, roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fwlasso import (
+    LinearModel,
+    LogisticLasso,
+    LogisticLassoCV,
+    PoissonLasso,
+    PoissonLassoCV,
+    lasso_cv,
+    lasso_path,
+    stability_selection,
+)
+
+
+# Some of the data of the checks are sorted by their response, or noise, or separable.
+@pytest.mark.filterwarnings("ignore:Neighbouring responses are very similar", "ignore:The mean deviance is best")
+@parametrize_with_checks(
+    [LogisticLasso(), LogisticLassoCV(cv=3, alphas=20), PoissonLasso(), PoissonLassoCV(cv=3, alphas=20)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def classes(rng):
+    X = rng.standard_normal((80, 30))
+    chance = 1.0 / (1.0 + np.exp(-X[:, :3] @ [2.0, -1.5, 1.0]))
+    return X, np.where(rng.random(80) < chance, "b", "a")
+
+
+@pytest.fixture
+def counts(rng):
+    X = rng.standard_normal((80, 30))
+    return X, rng.poisson(np.exp(0.5 * X[:, :3] @ [1.0, -1.0, 0.5])).astype(float)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {"a": 2.0, "b": 0.5}])
+def test_c_and_class_weights_are_scikit_learns(class_weight, classes):
+    X, y = classes
+    w = np.random.default_rng(1).uniform(0.5, 2.0, y.size)
+    settings = {"C": 0.3, "class_weight": class_weight, "max_iter": 100_000}
+    ours = LogisticLasso(tol=1e-10, **settings).fit(X, y, sample_weight=None if class_weight == "balanced" else w)
+    reference = LogisticRegression(l1_ratio=1.0, solver="saga", tol=1e-10, **settings)
+    reference.fit(X, y, sample_weight=None if class_weight == "balanced" else w)
+    np.testing.assert_allclose(ours.coef_, reference.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, reference.intercept_, atol=1e-4)
+    np.testing.assert_array_equal(ours.predict(X), reference.predict(X))
+    np.testing.assert_allclose(ours.predict_log_proba(X), reference.predict_log_proba(X), atol=1e-3)
+    assert pytest.approx(0.3) == ours.C_
+    again = LogisticLasso(alpha=ours.alpha_, class_weight=class_weight, tol=1e-10)
+    np.testing.assert_array_equal(again.fit(X, y, None if class_weight == "balanced" else w).coef_, ours.coef_)
+
+
+def test_they_live_in_the_scikit_learn_world(classes):
+    X, y = classes
+    pipeline = make_pipeline(StandardScaler(), LogisticLasso())
+    assert cross_val_score(pipeline, X, y, scoring="roc_auc").mean() > 0.7
+    found = GridSearchCV(pipeline, {"logisticlasso__C": [0.1, 1.0]}, scoring="neg_log_loss").fit(X, y)
+    assert found.best_params_["logisticlasso__C"] in (0.1, 1.0)
+    three = np.where(X[:, 4] > 0.5, "c", y)
+    assert OneVsRestClassifier(LogisticLasso()).fit(X, three).predict(X).shape == (80,)
+    model = LinearModel.from_estimator(pipeline[-1].fit(X, y))
+    np.testing.assert_array_equal(model.predict(X), pipeline[-1].predict(X))
+    assert pipeline[-1].sparse_coef_.shape == (1, 30)
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc", "neg_log_loss", "accuracy"])
+def test_scores_of_folds_are_those_of_fits(scoring, classes):
+    X, y = classes
+    folds = list(StratifiedKFold(4).split(X, y))
+    model = LogisticLassoCV(alphas=8, cv=folds, scoring=scoring, tol=1e-9).fit(sp.csc_array(X), y)
+    scores = model.choice_.fold_scores
+    for k, (train, test) in enumerate(folds):
+        path = lasso_path(X[train], y[train], loss="logistic", alphas=model.alphas_, tol=1e-9)
+        for point in (3, 7):
+            chances, truth = path.predict(X[test], point), y[test] == "b"
+            expected = {
+                None: 2.0 * log_loss(truth, chances),
+                "roc_auc": roc_auc_score(truth, chances),
+                "neg_log_loss": -log_loss(truth, chances),
+                "accuracy": np.mean((chances > 0.5) == truth),
+            }[scoring]
+            assert scores[point, k] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+    assert hasattr(model, "deviance_path_") == (scoring is None)
+    assert pytest.approx(1.0 / (model.alpha_ * 80)) == model.C_
+
+
+def test_counts_are_scored_by_their_deviance(counts):
+    X, y = counts
+    offset = np.linspace(-0.5, 0.5, y.size)
+    model = PoissonLassoCV(alphas=6, eps=0.1, cv=3, tol=1e-9).fit(X, y, offset=offset)
+    rows = np.arange(27)
+    rest = np.setdiff1d(np.arange(80), rows)
+    path = lasso_path(X[rest], y[rest], loss="poisson", alphas=model.alphas_, offset=offset[rest], tol=1e-9)
+    for point in (1, 5):
+        expected = mean_poisson_deviance(y[rows], path.predict(X[rows], point, offset=offset[rows]))
+        assert model.deviance_path_[point, 0] == pytest.approx(expected, rel=1e-3)
+    plain = PoissonLasso(alpha=0.05).fit(X, y)
+    assert plain.score(X, y) == pytest.approx(lasso_path(X, y, loss="poisson", alphas=[0.05]).r2[0])
+
+
+def test_criteria_are_of_the_deviance(classes):
+    X, y = classes
+    found = lasso_cv(X, y, loss="logistic", alphas=10, rule="bic")
+    chances = found.path.predict(X)
+    deviances = [2.0 * log_loss(y == "b", it, normalize=False) for it in chances.T]
+    expected = np.array(deviances) + np.log(80) * found.path.n_active
+    np.testing.assert_allclose(found.choice.scores, expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The mean deviance is best at the last point")
+def test_validation_sets_and_subsamples_have_both_classes(classes):
+    X, y = classes
+    y = np.where(np.arange(80) < 8, "b", "a")
+    found = lasso_cv(X, y, loss="logistic", alphas=5, eps=0.3, validation=0.25, random_state=0)
+    assert np.isfinite(found.choice.scores).all()
+    own = lasso_cv(X, y, loss="logistic", alphas=5, eps=0.3, validation=(X[4:40], y[4:40]))
+    expected = 2.0 * log_loss(y[4:40] == "b", own.path.predict(X[4:40], point=3))
+    assert own.choice.scores[3] == pytest.approx(expected)
+    stable = stability_selection(X, y, loss="logistic", alphas=5, n_subsamples=4, random_state=0)
+    assert stable.frequencies.shape == (30, 5)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"cv": [(np.arange(40), np.arange(40, 80))]}, "cv: the samples to fit in fold 1 have the one class 'a'"),
+        ({"relax": True}, "relax: refits are least squares"),
+        ({"scoring": "nonsense"}, "scoring"),
+    ],
+)
+def test_what_folds_cannot_do_is_refused(keywords, message, classes):
+    X, y = classes
+    with pytest.raises(ValueError, match=message):
+        lasso_cv(X, np.sort(y) if "cv" in keywords else y, loss="logistic", alphas=5, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [({"C": 0.0}, "C must be a number > 0"), ({"C": "1"}, "C must be"), ({"alpha": -1.0}, "alpha must be")],
+)
+def test_bad_parameters_are_named(bad, message, classes):
+    with pytest.raises(ValueError, match=message):
+        LogisticLasso(**bad).fit(*classes)
+
+
+def test_a_fit_goes_on_from_the_last(classes):
+    X, y = classes
+    model = LogisticLasso(0.3, warm_start=True, tol=1e-8).fit(X, y)
+    first = model.coef_.copy()
+    assert model.fit(X, y).n_iter_[0] <= 2
+    np.testing.assert_allclose(model.coef_, first, atol=1e-3)
