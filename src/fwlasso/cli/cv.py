@@ -105,7 +105,7 @@ def cv(
     begun = None if folder.out is None or folder.overwrite else read_checkpoint(folder.out)
     if begun is not None and options.tol is None:
         options = replace(options, tol=begun.tol)  # of a path, say, whose default is another
-    data = read_data(source, detail)
+    data = read_data(source, detail, options.loss)
     if data.feature_names is None:
         options = at_places(options, data.first_index)
     held_out: Any = None

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -10,8 +10,10 @@ from rich.markup import escape
 
 from .._core.columns import Vector
 from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
-from ..data.checks import as_response, as_weights
+from ..data.checks import as_weights
 from ..data.genotypes import Samples
+from ..data.labels import encoded
+from ..data.links import explained_shares, from_link, mean_deviances
 from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
 from ..data.table import Table
@@ -85,19 +87,30 @@ def predict(
         )._replace(offset=offset, covariates=covariates)
         rows = read_new_rows(data, chosen, features, zero_based)
         try:
-            values = fitted.predict(rows, missing=missing)
-            scores = {} if rows.y is None else _scores(rows, values)
+            eta = fitted.decision_function(rows, missing=missing)
+            values = from_link(fitted.loss, eta, "mean", None)
+            scores = {} if rows.y is None else _scores(fitted, rows, eta)
         except ValueError as error:
             raise ValueError(f"{data}: {error}") from None
     samples = getattr(rows.X, "samples", None)
     ids = {} if samples is None else {"ids": list(zip(*samples, strict=True))}
+    labels = None if fitted.classes is None else from_link(fitted.loss, eta, "class", fitted.classes).tolist()
+    told = {"predictions": values.tolist(), **({} if labels is None else {"classes": labels})}
     if out is not None:
-        write_text(out, _as_csv(values, samples))
+        write_text(out, _as_csv(values, samples, labels))
     if as_json:
-        put_json({"response": response, **ids, "predictions": values.tolist(), **scores, "notices": detail.notices})
+        put_json(
+            {
+                "response": response,
+                **ids,
+                **told,
+                **scores,
+                "notices": detail.notices,
+            }
+        )
         return
     if out is None:
-        put(_as_csv(values, samples))
+        put(_as_csv(values, samples, labels))
     about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
     place = f" in {escape(str(out))}" if out is not None else ""
     what = f" of {escape(str(response))}" if response else ""
@@ -126,24 +139,37 @@ def report(
     Detail(quiet=quiet).front().print(f"written: {escape(str(file))}", soft_wrap=True)
 
 
-def _as_csv(values: Vector, samples: Samples | None) -> str:
-    cells = zip(*(samples or ()), map(repr, values.tolist()), strict=True)
-    names = [*(("FID", "IID") if samples else ()), "prediction"]
+def _as_csv(values: Vector, samples: Samples | None, labels: list[Any] | None) -> str:
+    more = () if labels is None else (map(str, labels),)
+    cells = zip(*(samples or ()), map(repr, values.tolist()), *more, strict=True)
+    names = [*(("FID", "IID") if samples else ()), "prediction", *(() if labels is None else ("class",))]
     return "\n".join([*map(",".join, [names, *cells]), ""])
 
 
-def _scores(rows: Table, values: Vector) -> dict[str, float]:
-    """Return R2 and RMSE of the rows with a response, in the mean of their weights."""
+def _scores(model: LinearModel, rows: Table, eta: Vector) -> dict[str, float]:
+    """Return how good predictions are of the rows with a response, in the mean of their weights.
+
+    Probabilities are judged by AUC, log loss and accuracy, too.
+    """
     known, given = ~np.isnan(rows.y), rows.sample_weight
     weights = None if given is None else as_weights(given, known.size)
     weights = None if weights is None else weights[known]
     if not (known if weights is None else weights).any():
         return {}
-    values = values[known]
-    y = as_response(rows.y[known], values.size)
-    predicted = values[:, np.newaxis]
-    r2, error = r2_scores(predicted, y, weights)[0], squared_errors(predicted, y, weights)[0]
-    return {"r2": float(r2), "rmse": math.sqrt(error)}
+    eta = eta[known]
+    y, predicted = encoded(model.loss, rows.y[known], model.classes, eta.size), eta[:, np.newaxis]
+    if model.loss == "squared":
+        r2, error = r2_scores(predicted, y, weights)[0], squared_errors(predicted, y, weights)[0]
+        return {"r2": float(r2), "rmse": math.sqrt(error)}
+    deviance = float(mean_deviances(model.loss, predicted, y, weights)[0])
+    scores = {"d2": float(explained_shares(model.loss, predicted, y, weights)[0]), "deviance": deviance}
+    if model.classes is None:
+        return scores
+    from sklearn.metrics import roc_auc_score
+
+    auc = float(roc_auc_score(y, eta, sample_weight=weights)) if 0.0 < y.mean() < 1.0 else math.nan
+    accuracy = float(np.average((eta > 0.0) == y, weights=weights))
+    return scores | {"auc": auc, "log_loss": 0.5 * deviance, "accuracy": accuracy}
 
 
 def load_path(source: Path) -> LassoPath:

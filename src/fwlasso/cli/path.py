@@ -13,7 +13,9 @@ from rich.markup import escape
 from .._core.columns import Vector
 from ..checkpoints.folder import read_checkpoint
 from ..data.checks import as_weights
-from ..data.scores import r2_scores, squared_errors
+from ..data.labels import encoded
+from ..data.links import explained_shares, mean_deviances
+from ..data.scores import r2_scores
 from ..data.store import Store
 from ..datasets import Table, load_diabetes_products
 from ..gram.summed import SummedTable
@@ -73,7 +75,7 @@ def path(
     """
     is_saved = check_folder(folder)
     options = replace(options, checkpoint=folder.out, in_segments=validation is not None)
-    data = read_sums(source, detail, options) or read_data(source, detail)
+    data = read_sums(source, detail, options) or read_data(source, detail, options.loss)
     if data.feature_names is None:
         options = at_places(options, data.first_index)
     held_out = None if validation is None else read_validation(validation, data, source, detail)
@@ -176,11 +178,16 @@ def finish(
 def score(result: LassoPath, file: Path, held_out: Any) -> Scored:
     """Score every point on held-out data, and choose the one with the smallest error."""
     y = np.asarray(held_out.y, dtype=np.float64)
-    predicted = result.predict(held_out.X, offset=held_out.offset if result.has_offset else None)
+    predicted = result.predict(held_out.X, offset=held_out.offset if result.has_offset else None, kind="link")
     weights = None if held_out.sample_weight is None else as_weights(held_out.sample_weight, y.size)
-    errors = squared_errors(predicted, y, weights)
-    point = int(np.argmin(errors))
-    choice = choice_of_point(result, point, "min", f"mean squared error on {file.name}", errors)
+    y = encoded(result.loss, y, result.classes, y.size)
+    errors = mean_deviances(result.loss, predicted, y, weights)
+    point, is_squared = int(np.argmin(errors)), result.loss == "squared"
+    name = "mean squared error" if is_squared else "mean deviance"
+    choice = choice_of_point(result, point, "min", f"{name} on {file.name}", errors)
     if result.ending is None:
         warn_at_end_of_grid(result, choice)
-    return Scored({"validation_mse": errors, "validation_r2": r2_scores(predicted, y, weights)}, choice)
+    if is_squared:
+        return Scored({"validation_mse": errors, "validation_r2": r2_scores(predicted, y, weights)}, choice)
+    shares = explained_shares(result.loss, predicted, y, weights)
+    return Scored({"validation_deviance": errors, "validation_d2": shares}, choice)

@@ -30,8 +30,8 @@ from .show import Detail, noting_warnings, shape_of, steps_of
 LARGE_FILE = 0.4
 
 
-def read_data(source: Input, detail: Detail) -> Store | Table:
-    """Open a store, or read a file, and note what is to be known of it."""
+def read_data(source: Input, detail: Detail, loss: str = "squared") -> Store | Table:
+    """Open a store, or read a file, and note what is to be known of it, for a loss."""
     file = source.file
     with noting_warnings(detail):
         if source == Input(file, zero_based=source.zero_based) and file.is_dir():
@@ -39,7 +39,7 @@ def read_data(source: Input, detail: Detail) -> Store | Table:
         else:
             chosen = _chosen(source) | {"impute": source.impute}
             data = read_table(file, source.target, **chosen, **_of_samples(source))
-        _warn_of_doubts(data, np.unique(data.y), source)
+        _warn_of_doubts(data, np.unique(data.y) if loss == "squared" else np.empty(0), source)
     note_first_index(data, file, detail, source.zero_based)
     return data
 
@@ -53,7 +53,11 @@ def read_sums(source: Input, detail: Detail, options: Options) -> SummedTable | 
     if file.is_dir() or suffix_of(file) not in (*LIBSVM, *TABLES) or any(_of_samples(source).values()):
         return None
     is_large = file.is_file() and file.stat().st_size > LARGE_FILE * physical_memory()
-    if GRAM not in options.entry.routes or not (is_large or options.entry.routes == (GRAM,)):
+    if (
+        options.loss != "squared"
+        or GRAM not in options.entry.routes
+        or not (is_large or options.entry.routes == (GRAM,))
+    ):
         return None
     if source.impute is not None and is_large:
         remedy = "fwlasso convert --impute mean makes a store of it"
@@ -135,7 +139,9 @@ def _warn_of_doubts(data: Store | Table | SummedTable, responses: NDArray[np.flo
     if responses.size == 2 < shape_of(data)[0]:
         what = f"the response {target!r}" if target else "the response"
         values = f"{responses[0]:g} and {responses[1]:g}"
-        warn_of_doubt(f"{file}: {what} has two values, {values}: this is least squares, not classification")
+        warn_of_doubt(
+            f"{file}: {what} has two values, {values}: this is least squares, not classification: --loss logistic is"
+        )
     if file.is_dir() or suffix_of(file) not in TABLES:
         return
     names = (*(data.feature_names or ()), str(target))

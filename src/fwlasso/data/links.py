@@ -40,11 +40,13 @@ def mean_deviances(loss: str, eta: Matrix, y: Vector, weights: Vector | None = N
     return np.asarray(np.average(terms, axis=0, weights=weights))
 
 
-def explained_shares(loss: str, eta: Matrix, y: Vector) -> Vector:
+def explained_shares(loss: str, eta: Matrix, y: Vector, weights: Vector | None = None) -> Vector:
     """Return D^2 of every column of linear predictors: what share of the deviance of their mean they explain."""
-    mean = float(y.mean())
+    mean = float(np.average(y, weights=weights))
     if not 0.0 < mean < (1.0 if loss == "logistic" else np.inf):
         return np.full(eta.shape[1], np.nan)
     constant = np.log(mean) - (np.log1p(-mean) if loss == "logistic" else 0.0)
-    null = mean_deviances(loss, np.full((y.size, 1), constant), y)[0]
-    return np.asarray(1.0 - mean_deviances(loss, eta, y) / null if null > 0.0 else np.full(eta.shape[1], np.nan))
+    null = mean_deviances(loss, np.full((y.size, 1), constant), y, weights)[0]
+    return np.asarray(
+        1.0 - mean_deviances(loss, eta, y, weights) / null if null > 0.0 else np.full(eta.shape[1], np.nan)
+    )

@@ -50,6 +50,11 @@ def drawn_traces(traces: Traces) -> Traces:
     return Traces(traces.features[:n_drawn], traces.values[:n_drawn], traces.factors[:n_drawn])
 
 
+def share_name(path: LassoPath) -> str:
+    """Return what the explained share is called."""
+    return "R²" if path.loss == "squared" else "Deviance explained"
+
+
 def page_data(path: LassoPath, traces: Traces, model: Model, choice: Choice | None) -> str:
     """Return what the scripts are told, as JSON that can stand in a page."""
     drawn = drawn_traces(traces)
@@ -68,6 +73,7 @@ def page_data(path: LassoPath, traces: Traces, model: Model, choice: Choice | No
             _trace(*row)
             for row in zip(labels_of(path, drawn.features), indices, drawn.factors, drawn.values, strict=True)
         ],
+        "share": share_name(path),
         "everActive": int(traces.features.size),
         "standardized": bool(path.settings.get("standardize")),
         "tolerance": path.gap_tolerance,

@@ -13,7 +13,7 @@ from ..result import LassoPath
 from ..selection.choice import Choice, path_and_choice
 from ..status import Status
 from .call import call_text
-from .data import Model, home_model, page_data, score_name
+from .data import Model, home_model, page_data, score_name, share_name
 from .terms import null_in_words, terms_in_words
 from .traces import ever_active, labels_of
 
@@ -73,10 +73,13 @@ def write_report(
         null=escape(null_in_words(path)[1]),
         lede=escape(_lede(path, choice)),
         facts="".join(_fact(*fact) for fact in _facts(path, model, choice)),
-        criterion=escape("R² on the training data" if choice is None else _heading(score_name(choice))),
+        criterion=escape(
+            f"{share_name(path)} on the training data" if choice is None else _heading(score_name(choice))
+        ),
         model_name="The last point" if choice is None else "The chosen model",
         intercept=f"{model.intercept:.{_DIGITS}g}",
         features="".join(_row(*row) for row in _feature_rows(path, model)),
+        share=share_name(path),
         score_head="" if choice is None else f'<th scope="col">{escape(score_name(choice))}</th>',
         points="".join(_row(*row) for row in _scored_rows(path, choice)),
         summary="".join(_row(*row, heads=1) for row in _summary(path, choice).items()),
@@ -171,7 +174,7 @@ def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[s
     asked = path.summary_of_statuses() if tolerance is None else f"{path.summary_of_statuses()}; tol {tolerance:g}"
     return [
         *of_model,
-        ("R² on the training data", f"{r2:.3f}", f"l1 norm {radius:.4g}"),
+        (f"{share_name(path)} on the training data", f"{r2:.3f}", f"l1 norm {radius:.4g}"),
         ("Largest duality gap", largest, asked),
         ("Solving time", f"{path.counters.solving_seconds:.3g} s", cost),
     ]

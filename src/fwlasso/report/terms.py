@@ -25,7 +25,7 @@ def terms_in_words(path: LassoPath) -> list[str]:
 def null_in_words(path: LassoPath) -> tuple[str, str]:
     """Return what gaps and R2 are relative to, as one reads it and as a formula, or in few words."""
     if path.loss != "squared":
-        return ("the null deviance",) * 2
+        return ("half the null deviance",) * 2
     if "unpenalized_columns" in path.terms:
         left = "the variation of the response that the columns without a penalty leave"
         return f"{left}, and R² is the share of that", left

@@ -133,7 +133,7 @@ if (scores) {
   if (folds.length) notes.push(`Thin lines: ${folds.length} folds.`);
   if (errors) notes.push("Band: one standard error.");
 } else {
-  curveChart("score", "R²", points.r2);
+  curveChart("score", data.share, points.r2);
 }
 byId("score-note").textContent = notes.join(" ");
 

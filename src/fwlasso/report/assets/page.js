@@ -25,7 +25,7 @@ const facts = (k) => [
   ["alpha", short(points.alpha[k])],
   ["l1 norm", short(known("radius", k))],
   ["active", count(known("active", k))],
-  ["R²", short(known("r2", k))],
+  [data.share, short(known("r2", k))],
   ...(data.scores ? [[data.scores.criterion, scoreText(k)]] : []),
   ["gap", short(known("gap", k), 3)],
   ["status", known("status", k)],

@@ -1,0 +1,49 @@
+"""Classes and counts on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+from fwlasso import LassoPath, LinearModel
+from fwlasso.cli.app import app
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture
+def files(rng, tmp_path):
+    X = rng.standard_normal((60, 20))
+    y = (rng.random(60) < 1.0 / (1.0 + np.exp(-X[:, :3] @ [2.0, -1.0, 1.0]))).astype(int)
+    dump_svmlight_file(X[:40], y[:40], str(tmp_path / "train.svm"))
+    dump_svmlight_file(X[40:], y[40:], str(tmp_path / "test.svm"))
+    return tmp_path / "train.svm", tmp_path / "test.svm", X, y
+
+
+def test_a_classifier_from_a_file_to_its_predictions(files, tmp_path):
+    train, test, X, y = files
+    out = tmp_path / "run"
+    run("path", train, "--loss", "logistic", "--alphas", 6, "--eps", 0.3, "--validation", test, "--out", out, "-q")
+    path, model = LassoPath.load(out / "path.npz"), LinearModel.load(out / "model.json")
+    assert (path.loss, path.classes, model.classes) == ("logistic", (0.0, 1.0), (0.0, 1.0))
+    told = json.loads(run("predict", out, test, "--json"))
+    np.testing.assert_allclose(told["predictions"], model.predict_proba(X[40:])[:, 1], atol=1e-6)
+    assert told["classes"] == model.predict(X[40:]).tolist()
+    assert told["accuracy"] == pytest.approx(np.mean(model.predict(X[40:]) == y[40:]))
+    assert {"d2", "deviance", "auc", "log_loss"} <= told.keys()
+    assert run("predict", out, test).splitlines()[0] == "prediction,class"
+    page = (out / "report.html").read_text()
+    assert "Deviance explained" in page
+    assert "half the null deviance" in page
+
+
+def test_two_values_without_a_loss_get_a_hint(files):
+    train = files[0]
+    assert "--loss logistic is" in run("path", train, "--alphas", 2)
+    assert "not classification" not in run("path", train, "--loss", "logistic", "--alphas", 2)
