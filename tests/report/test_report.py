@@ -157,7 +157,7 @@ def test_what_is_beside_the_lasso_is_told_in_words(report, path, words):
     assert (f"% of {left}, and R² is the share of that." in page) == ("no penalty" in words)
     assert page.count("relative to ½ ‖y‖².") == 2 * ("no penalty" not in words)
     assert page.count(f"relative to {left}.") == 2 * ("no penalty" in words)
-    assert "relative to the null deviance." in unescape(
+    assert "relative to half the null deviance." in unescape(
         report(replace(path, settings=path.settings | {"loss": "poisson"}))
     )
 
