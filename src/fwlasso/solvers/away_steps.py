@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from .._core.columns import Vector, add_column, samples
-from .._core.costs import Cost, curvature, pull, strongest
+from .._core.costs import Cost, curvature, has_ridge, pull, strongest
 from .._core.draws import Sampler, draw, make_sampler
 from .._core.iterate import Iterate, correlation, less_ridge, less_ridge_at, move, norm2_with_ridge
 from .._core.jit import kernel
@@ -242,15 +242,18 @@ def _worst_atom(penalty: L1Ball, iterate: Iterate, corrs: Vector) -> Atom:
 @kernel
 def _distance2_between(problem: Problem, column: int, d: float, atom: Atom) -> float:
     """Return ||d z_column - atom.d z_atom||^2, with the rows of a ridge."""
-    difference, ridge = np.zeros(problem.y.size), curvature(problem.cost, 0.0, column) * d * d
+    difference = np.zeros(problem.y.size)
     add_column(problem.X, column, d, difference)
     if atom.column >= 0:
         add_column(problem.X, atom.column, -atom.d, difference)
-        ridge += curvature(problem.cost, 0.0, atom.column) * atom.d * atom.d
-    if atom.column == column:
-        ridge = curvature(problem.cost, 0.0, column) * (d - atom.d) ** 2
     center(samples(problem.X), difference)
-    return norm2(samples(problem.X), difference) + ridge  # type: ignore[no-any-return]
+    length2 = norm2(samples(problem.X), difference)
+    if has_ridge(problem.cost):
+        own = d - atom.d if atom.column == column else d
+        length2 += curvature(problem.cost, 0.0, column) * own * own
+        if atom.column >= 0 and atom.column != column:
+            length2 += curvature(problem.cost, 0.0, atom.column) * atom.d * atom.d
+    return float(length2)
 
 
 @kernel
