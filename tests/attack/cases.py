@@ -191,6 +191,8 @@ def _refusal(case: Case, error: Exception) -> Fault:
         fair: object = re.search(r"^cv: fold 2 has repeated rows", str(error))
     elif case.data.altered is not None:
         fair = re.search("^X was altered while the path was computed|^X contains NaN, infinity", str(error))
+    elif case.splits is not None and case.data.asked.sample_weight is not None:
+        fair = re.search("^sample_weight: all samples to (fit|score) in fold", str(error))
     else:
         fair = case.may_be_refused and _NAMES_AN_ARGUMENT.search(str(error))
     return Fault("refused" if fair else "refused wrongly", str(error))
