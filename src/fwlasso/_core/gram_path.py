@@ -17,9 +17,10 @@ from .cholesky import make_factor
 from .costs import Cost, bounds, exchange, is_plain, lean, settle, slope
 from .gram_gaps import ROUND_UP, magnitude_of, sums_of
 from .gram_nodes import ABOVE, SOLVED, STUCK, Node, NodeState, Workspace, advance_node, begin, give_up
-from .gram_targets import About, Nodes, Targets, claim_at, fraction_inside, is_zero, lam_ahead, lam_between, position_of
+from .gram_targets import About, Nodes, Targets, claim_at, lam_ahead, lam_between, position_of
 from .jit import inner_kernel, kernel, part_of_kernel
 from .moments import Matrix, Moments, NullModel, Vector, gamma, null_model
+from .targets import fraction_inside, is_zero
 
 # The fraction of the gap asked for that nodes are solved to.
 _NODE = 0.1
@@ -201,7 +202,7 @@ def _answer_all(targets: Targets, moments: Moments, walk: Walk, limits: Limits) 
     n_most = at.n_done + _n_free(walk)
     at.is_full = 0
     while k < targets.values.size:
-        t = position_of(targets.penalty, targets, k, nodes, left, right)
+        t = position_of(targets, k, nodes, left, right)
         if t > 1.0:
             if not (is_spent and at.depth == 1 and k < at.n_done + at.n_owed):
                 break

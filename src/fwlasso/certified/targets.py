@@ -13,30 +13,44 @@ from .._core.columns import Vector
 from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
+from .._core.targets import floor_of, fraction_inside, is_zero, position
 from .nodes import Node, Span
 from .objectives import Objective
 from .tuning import Tuning
 
-# A norm of so many radii is outside of the ball, and not only by rounding.
-_OUTSIDE = 1.0 + 1e-13
 
-
-class AlphaTargets:
-    """Points at lambdas: nodes may be points themselves."""
+class _Targets:
+    """What alphas and radii have in common."""
 
     def __init__(self, penalties: Sequence[Penalty]) -> None:
         self.penalties = penalties
 
     def is_zero(self, penalty: Penalty, lambda_max: float) -> bool:
-        """Tell whether a = 0 is the solution."""
-        return bool(penalty.lam >= lambda_max)
+        """Tell whether the null model is the solution."""
+        return bool(is_zero(penalty, penalty[0], lambda_max))
+
+    def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
+        """Return the smallest lambda that is solved."""
+        values = np.array([penalty[0] for penalty in self.penalties])
+        rounding = gamma(4 * problem.n_samples) * problem.largest * math.sqrt(problem.yy)
+        return float(floor_of(self.penalties[-1], values, lambda_max, rounding, tuning.beyond * tuning.accept * goal))
+
+    def position(self, span: Span, penalty: Penalty) -> float:
+        """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""
+        left, right = ((node.lam, node.known.l1) for node in (span.left, span.right))
+        return float(position(penalty, penalty[0], 0.0, left, right))
+
+    def fraction_inside(self, penalty: Penalty, last: Node) -> float:
+        """Return the fraction of the last node that answers a point beyond it: what of it is inside of a ball."""
+        return float(fraction_inside(penalty, penalty[0], last.known.l1))
+
+
+class AlphaTargets(_Targets):
+    """Points at lambdas: nodes may be points themselves."""
 
     def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
         """Return the smallest lambda that is solved: the last but zero, unless that is below the rounding of others."""
-        last = next((penalty.lam for penalty in reversed(self.penalties) if penalty.lam > 0.0), math.inf)
-        if self.penalties[-1].lam == 0.0:
-            last = min(last, tuning.lowest * lambda_max)
-        return float(max(last, tuning.least * lambda_max))
+        return max(super().lowest_lam(problem, lambda_max, goal, tuning), float(self.penalties[-1].lam))
 
     def grid_lams(self, lowest: float) -> Vector:
         """Return the lambdas at which a node is a point, in increasing order."""
@@ -58,38 +72,13 @@ class AlphaTargets:
         """Return the gap that a node must be certified with."""
         return objective.gap(L1(node.lam), node.known)
 
-    def position(self, span: Span, penalty: Penalty) -> float:
-        """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""
-        return float((span.left.lam - penalty.lam) / (span.left.lam - span.right.lam))
-
     def split(self, span: Span, t: float, depth: int) -> float:
         """Return the lambda to solve at: that of the point."""
         return span.lam(t)
 
-    def fraction_inside(self, penalty: Penalty, last: Node) -> float:
-        """Return the fraction of the last node that answers a point beyond it: all."""
-        return 1.0
 
-
-class RadiusTargets:
+class RadiusTargets(_Targets):
     """Points at radii: every one is an interpolation between solutions of the penalized problem, by their norms."""
-
-    def __init__(self, penalties: Sequence[L1Ball]) -> None:
-        self.penalties = penalties
-
-    def is_zero(self, penalty: L1Ball, lambda_max: float) -> bool:
-        """Tell whether a = 0 is the solution."""
-        return penalty.radius == 0.0 or lambda_max == 0.0
-
-    def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
-        """Return the smallest lambda that is solved.
-
-        For radii beyond the norm of all solutions, delta lambda bounds the gap of a solution for lambda. Below the
-        rounding of correlations there is nothing to solve, but for data that are all rounding.
-        """
-        rounding = gamma(4 * problem.n_samples) * problem.largest * math.sqrt(problem.yy)
-        lowest = min(max(rounding, tuning.least * lambda_max), tuning.highest_radial * lambda_max)
-        return max(lowest, 0.5 * tuning.accept * goal / self.penalties[-1].radius)
 
     def grid_lams(self, lowest: float) -> Vector:
         """No lambda is asked for."""
@@ -112,23 +101,9 @@ class RadiusTargets:
         ball = L1Ball(max(radius, node.known.l1))
         return max(objective.gap(L1(node.lam), node.known), objective.gap(ball, node.known))
 
-    def position(self, span: Span, penalty: L1Ball) -> float:
-        """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none.
-
-        The l1 norm is convex: the guess is never outside the ball.
-        """
-        near, far = span.left.known.l1, span.right.known.l1
-        if abs(penalty.radius - far) <= 1e-14 * penalty.radius:  # up to rounding it is the node
-            return 1.0
-        return (penalty.radius - near) / (far - near) if far > near else math.inf
-
     def split(self, span: Span, t: float, depth: int) -> float:
         """Return the lambda to solve at: the secant's, by turns with the middle, as it may creep along one side."""
         return span.lam(t) if depth % 2 == 0 else math.sqrt(span.left.lam * span.right.lam)
-
-    def fraction_inside(self, penalty: L1Ball, last: Node) -> float:
-        """Return the fraction of the last node that answers a point beyond it: what of it is inside of the ball."""
-        return penalty.radius / last.known.l1 if last.known.l1 > penalty.radius * _OUTSIDE else 1.0
 
 
 Targets: TypeAlias = AlphaTargets | RadiusTargets

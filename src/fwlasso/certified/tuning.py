@@ -11,6 +11,7 @@ class Tuning(NamedTuple):
     # Fractions of the gap asked for.
     solve: float = 0.5  # to solve to on the working set: the rest is for columns outside of it
     accept: float = 0.65  # to accept a node with: the rest is for interpolation
+    beyond: float = 0.5  # of that, for radii beyond all solutions
     mix: float = 0.85  # to interpolate with before the pass: the rest is for what the pass finds
     accept_guess: float = 0.999  # if a guess is all that is asked for: a solution is none the worse for another look
     # Distances of penalties, log(lam / lam').
@@ -39,10 +40,6 @@ class Tuning(NamedTuple):
     few_to_read: float = 0.1  # in the first strides: no more spare a pass. Later strides are too long
     fewest: float = 0.02  # for survivors: half as many anchors do in the next stride
     few_survivors: float = 0.005  # of all columns; fewer let the next stride be longer
-    # The smallest penalty that is solved, as a fraction of the largest: it answers alpha = 0.
-    lowest: float = 1e-9
-    least: float = 1e-15  # the same for alphas below all rounding, and for radii beyond all solutions
-    highest_radial: float = 1e-3  # and if it does not
     # Limits that are there to end.
     max_rounds: int = 50  # solving a node again with more columns
     max_depth: int = 40  # bisections between two nodes

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.compress import compress_rows
+from .._core.costs import largest_pull
 from .._core.gram_path import Limits, Walk, advance, make_walk
-from .._core.gram_targets import Targets, lowest_lam
-from .._core.moments import Moments, Vector
+from .._core.gram_targets import Targets
+from .._core.moments import Moments, Vector, gamma
 from .._core.penalties import Penalty
+from .._core.targets import floor_of
 from ..problem.points import MOSTLY_ROUNDING, Indices
 from ..status import Status
 
@@ -18,6 +20,8 @@ from ..status import Status
 _BURST = 5e8
 # Of coefficients of points that are held dense at a time: a window on the path. What leaves it is compressed.
 _ROW_BYTES, _FEWEST_ROWS = 1 << 25, 128
+# The fraction of the gap asked for that radii beyond all solutions may have.
+_BEYOND = 0.3
 
 Rows = tuple[Vector, NDArray[np.int32], NDArray[np.int32]]
 
@@ -38,7 +42,9 @@ class GramPath(NamedTuple):
 def targets_of(penalties: Sequence[Penalty], moments: Moments, goal: float) -> Targets:
     """Return the points of a path from sparse to dense."""
     values = np.array([penalty[0] for penalty in penalties])
-    return Targets(penalties[0], values, float(lowest_lam(penalties[0], values, moments, goal)))
+    lambda_max = float(largest_pull(moments.cost, moments.xty))
+    rounding = gamma(moments.n_ops + 8.0) * moments.y_norm * moments.norms.max(initial=0.0)
+    return Targets(penalties[0], values, floor_of(penalties[0], values, lambda_max, rounding, _BEYOND * goal))
 
 
 def rows_held(p: int) -> int:

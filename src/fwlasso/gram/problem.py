@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from .._core.columns import Columns
 from .._core.costs import Cost, clip, is_plain
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
-from .._core.gram_targets import Targets, claim_at, fraction_inside, gap_at
+from .._core.gram_targets import Targets, claim_at, gap_at
 from .._core.jit import kernel
 from .._core.moments import Matrix, Moments, NullModel, Vector, null_model
 from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
 from .._core.samples import Mask, Samples, Weights, n_samples, rows_there
+from .._core.targets import fraction_inside
 from .._core.threads import Workers
 from ..data.terms import PLAIN, Terms
 from ..problem.certificate import altered
