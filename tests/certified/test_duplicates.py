@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import UNITS, make_case, random_values
-from fwlasso._core.costs import Plain
+from fwlasso._core.separable import make_cost
 from fwlasso._core.threads import Workers
 from fwlasso.certified import duplicates
 from fwlasso.certified.duplicates import Duplicates
@@ -18,7 +18,7 @@ def case_of(values, storage="dense64", units="raw"):
 
 
 def _duplicates(case):
-    return Duplicates(LocalPass(case.problem, Workers(1)), Plain())
+    return Duplicates(LocalPass(case.problem, Workers(1)))
 
 
 def distinct(case, columns):
@@ -33,6 +33,28 @@ def base(rng):
 def test_copies_with_either_sign_are_found_and_the_first_is_kept(some_storage, some_units, base):
     X = np.column_stack([base[:, 2], base[:, 0], -base[:, 2], base[:, 1], base[:, 0], base[:, 2], -base[:, 0]])
     assert distinct(case_of(X, some_storage, some_units), range(7)) == [0, 1, 3]
+
+
+INF = np.inf
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ({"lower": 0.0}, [0, 1, 3]),  # the turned one may be pulled where its original is not
+        ({"upper": 0.0}, [0, 1, 3]),
+        ({"lower": [0.0, 0.0, -INF, -INF, -INF]}, [0, 1, 2, 3]),
+        ({"slopes": [0.0, 1.0, 1.0, 1.0, 1.0]}, [0, 1, 2]),
+        ({"fixed": 1.0}, range(5)),
+        ({"upper": 1.0}, range(5)),
+    ],
+)
+def test_copies_of_another_cost_stay_and_so_do_those_that_share_a_coefficient(asked, left, base):
+    X, usual = base[:, [0, 1, 0, 1, 1]] * [1, 1, 1, -1, 1], {"slopes": 1.0, "bent": 1.0, "lower": -INF, "upper": INF}
+    cost = make_cost(5, **{**usual, "fixed": 0.0, "share": 0.0, **asked})
+    case = case_of(X)
+    duplicates = Duplicates(LocalPass(case.problem._replace(cost=cost), Workers(1)))
+    assert duplicates.distinct(np.arange(5)).tolist() == list(left)
 
 
 def test_zero_and_constant_columns_are_left_out(some_storage, base):

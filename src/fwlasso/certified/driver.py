@@ -110,7 +110,7 @@ class CertifiedPath:
             tuning, columns.summary.n_columns, math.sqrt if is_squared else lambda ratio: ratio ** (1.0 / 3.0)
         )
         self._working_set = WorkingSet(objective, columns, workers, polish=asked.polish)
-        self._duplicates = Duplicates(columns, objective.problem.cost)
+        self._duplicates = Duplicates(columns)
         self._members = np.empty(0, np.int64)  # places in the working set
         self._zero = self._left = zero_node(objective, columns)
         self._n_active = 0  # of the node solved last

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, add_column, dot_column
-from .._core.costs import Cost, is_plain
+from .._core.costs import Cost, has_ridge, is_plain
 from .._core.jit import kernel
 from .._core.samples import sample_vector, weight_vector
 from .._core.sweeps import Indices
@@ -18,12 +18,11 @@ class Duplicates:
     have, the hash is their product with a fixed random vector. A match is verified number by number.
     """
 
-    def __init__(self, columns: ColumnPass, cost: Cost) -> None:
+    def __init__(self, columns: ColumnPass) -> None:
         weights = weight_vector(columns.summary.samples)
         self._columns = columns
         self._hash_vector = sample_vector(np.random.default_rng(0).standard_normal(weights.size) * weights)
         self._copies = np.empty(0, np.int64)
-        self._may_share = not is_plain(cost)  # with a ridge copies share a coefficient, with bounds they add up
 
     def distinct(self, columns: Indices) -> Indices:
         """Return `columns` in increasing order, without zero columns and without copies of earlier ones.
@@ -33,17 +32,32 @@ class Duplicates:
         columns = self._without_copies(np.sort(columns))
         taken = self._columns.take(columns)
         there = np.flatnonzero(taken.norms2 > 0.0)
-        if self._may_share:
-            return columns[there]
-        alike, _ = _ties(there, np.abs(taken.xty[there]))
-        if alike.size > 0:
+        for some, may_be_turned in _of_one_cost(taken.cost, there):
+            alike, _ = _ties(some, np.abs(taken.xty[some]))
+            if alike.size == 0:
+                continue
             alike, follows = _ties(alike, _hashes(taken.X, taken.at[alike], self._hash_vector))
-            is_copy = _copies(taken.X, taken.at[alike], follows, self._hash_vector.size)
+            is_copy = _copies(taken.X, taken.at[alike], follows, self._hash_vector.size, may_be_turned)
             self._copies = np.sort(np.append(self._copies, columns[alike[is_copy]]))
         return self._without_copies(columns[there])
 
     def _without_copies(self, columns: Indices) -> Indices:
         return columns[~is_among(columns, self._copies)]
+
+
+def _of_one_cost(cost: Cost, columns: Indices) -> list[tuple[Indices, bool]]:
+    """Return the columns of which copies can be left out, by their cost, and whether copies may be of the other sign.
+
+    With a ridge copies share a coefficient, with bounds other than zero they add up.
+    """
+    if is_plain(cost):
+        return [(columns, True)]
+    if has_ridge(cost):
+        return []
+    lower, upper = cost.lower[columns], cost.upper[columns]
+    sides = ((-np.inf, np.inf), (0.0, np.inf), (-np.inf, 0.0))
+    is_penalized = cost.slopes[columns] > 0.0
+    return [(columns[is_penalized & (lower == low) & (upper == high)], low < 0.0 < high) for low, high in sides]
 
 
 def _ties(columns: Indices, hashes: Vector) -> tuple[Indices, NDArray[np.bool_]]:
@@ -65,7 +79,7 @@ def _hashes(X: Columns, columns: Indices, vector: Vector) -> Vector:
 
 
 @kernel
-def _copies(X: Columns, columns: Indices, follows: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
+def _copies(X: Columns, columns: Indices, follows: NDArray[np.bool_], n: int, may_be_turned: bool) -> NDArray[np.bool_]:
     """Tell which columns are copies of the first of their hash, given which follow another of the same hash."""
     copies = np.zeros(columns.size, np.bool_)
     original, other = np.zeros(n), np.zeros(n)
@@ -80,5 +94,5 @@ def _copies(X: Columns, columns: Indices, follows: NDArray[np.bool_], n: int) ->
         for i in range(other.size):
             n_unequal += other[i] != original[i]
             n_unopposed += other[i] != -original[i]
-        copies[k] = n_unequal == 0 or n_unopposed == 0
+        copies[k] = n_unequal == 0 or (may_be_turned and n_unopposed == 0)
     return copies

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from .._core.beside import Beside
 from .._core.columns import Columns, count_entries
-from .._core.costs import Plain
 from .._core.threads import Workers, resolve_threads
 from ..certified import BYTES_PER_COLUMN
 from ..certified.duplicates import Duplicates
@@ -52,7 +51,7 @@ def describe(table: Table | Store, n_threads: int | None = None) -> Description:
             design, data.response, fit_intercept=True, standardize=True, workers=workers, weights=weights
         )
         varying = np.flatnonzero(problem.norms2 > 0.0)
-        n_distinct = Duplicates(LocalPass(problem, workers), Plain()).distinct(varying).size
+        n_distinct = Duplicates(LocalPass(problem, workers)).distinct(varying).size
     m, p = data.shape
     there = np.empty(0) if weights is None else weights[weights > 0.0]
     columns, arrays = design.columns, list(arrays_of(design.columns).values())
