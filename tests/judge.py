@@ -294,6 +294,11 @@ def rounding(
     r_size, l1, M = np.sqrt(r @ r), np.abs(a).sum(), np.abs(given.Z.T @ r).max()
     largest = given.sizes.max()
     of_products = (4 * m + 32) * U * largest * r_size
+    if given.free.any():  # dual points are orthogonal to columns without a penalty, up to that much
+        free, norms = ~given.cost.slopes & (given.norms > 0), given.norms
+        least = np.linalg.svd((given.Z[:, free] / norms[free]).astype(float), compute_uv=False).min()
+        shares = (4 * m + 32) * U * r_size * given.sizes[free] / norms[free]
+        of_products += largest * np.sqrt(shares @ shares) / max(least, U)
     n_ops = np.count_nonzero(a) + 12 + m * standardized
     of_residual = n_ops * U * (given.y_size + given.sizes @ np.abs(a)) + (2 * m + 8) * U * r_size
     of_sums = (m + 8) * U * r_size * (r_size + given.y_size)
@@ -305,6 +310,8 @@ def rounding(
     longer, shorter = (min(1, penalty.lam / c) if c > 0 else 1 for c in (max(M - moved, M / 1000), M + moved))
     of_dual = np.abs(given.y @ r) * (longer - shorter)
     of_primal = (r_size + of_residual) * of_residual + (m + 8) * U * penalty.lam * l1
+    if given.free.any():  # brackets of coefficients are told one by one
+        of_primal += 2 * l1 * of_products
     return float((of_primal + of_dual + 2 * of_sums) / given.half_yy)
 
 
@@ -419,7 +426,7 @@ def assert_optimal(given: Exact, penalty: L1Ball | L1, a: np.ndarray, bound: Any
     c = np.where(cost.slopes, given.Z.T @ projected(given.free, given.y - given.Z @ a) - mu * a, 0)
     if isinstance(penalty, L1Ball):
         if not mu.any():
-            assert (np.abs(a) * cost.hardest(c, 0) - a * c <= bound).all()
+            assert (np.abs(a) * cost.hardest(c, 0) - a * c <= bound)[cost.slopes].all()
         return
     # From c_j - mu_j a_j of the solution they are at most so far, and a_j, with a ridge, at most sqrt(2 bound / mu_j).
     blur = (given.norms + np.sqrt(mu)) * np.sqrt(2 * bound)

@@ -20,6 +20,7 @@ from judge import judge
 #: What `lasso_path` has so far; another variant is a line here.
 VARIANTS = [
     "weights", "counts", "offset", "factors", "excluded", "positive", "box", "mixed_sides", "l1_ratio", "ridge",
+    "unpenalized",
 ]  # fmt: skip
 STORED = ["dense64", "dense32", "csc64", "bed", "store"]
 SHAPES = [(24, 10), (16, 28), (30, 30), (9, 6)]

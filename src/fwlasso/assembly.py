@@ -21,7 +21,7 @@ from .options import Options
 from .problem.certificate import refuse_altered_columns
 from .problem.claims import certify_iterates
 from .problem.grid import user_values
-from .problem.points import Counters, SolvedPath
+from .problem.points import Counters, SolvedPath, plus
 from .result import LassoPath
 from .solvers.sample_size import FixedSize, FractionOfColumns, QuantileRule
 from .status import Status, unfinished_points
@@ -88,6 +88,8 @@ def assemble(
         alphas = user_values(problem, "alphas", lams)
     else:
         radii, alphas = user_values(problem, "radii", l1), values
+    if isinstance(problem, Problem) and problem.null.columns.size:
+        path = plus(path, *problem.null[:2])
     indptr, columns = path.indptr, path.columns
     scaled = clip(problem.cost, columns, path.coefs)  # mixes and other units may be a rounding beyond
     coefs, intercepts = problem.to_user_units(indptr, columns, scaled)

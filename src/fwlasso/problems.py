@@ -73,8 +73,6 @@ class Problems:
             asked = m, p, n_stored, options.n_points, options.tolerance
             room = {"memory": physical_memory(), "n_folds": len(masks) + 1}
             self._route = choose_route(*asked, eps=options.reach((m, p)), is_float64=is_float64, **room).name
-        if terms.unpenalized.size and self._route != GRAM:
-            raise ValueError("unpenalized: columns without a penalty are not supported yet by this route")
         if self._route == GRAM:
             self._grams = GramSubsets(data, masks, *self._units, workers, weights=data.weights, terms=terms)
 

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import INLINE, by_type, kernel, part_of_kernel
-from .samples import Samples, Unweighted, weight
+from .jit import INLINE, by_type, kernel, kernel_in_order, part_of_kernel
+from .samples import Samples, Unweighted, total_weight, weight
 from .threads import even_cuts
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -211,6 +211,39 @@ def nbytes(X: Any) -> int:
     if isinstance(X, tuple) and not hasattr(X, "nbytes"):
         return sum(map(nbytes, X))
     return int(getattr(X, "nbytes", 0))
+
+
+@kernel
+def correlations(X: Columns, columns: NDArray[np.int64], v: Vector) -> Vector:
+    """Return z_j'v of some columns."""
+    found = np.empty(columns.size)
+    for i in range(columns.size):
+        found[i] = dot_column(X, columns[i], v)
+    return found
+
+
+@kernel_in_order
+def fill_rooted(X: Columns, columns: NDArray[np.int64], centred: bool, rows: Matrix) -> None:
+    """Fill in sqrt(W) z_j of some columns, each a row, less its mean if it is to be centred.
+
+    Numbers are counted from one of the column's own before that: a mean that is large costs no digits.
+    """
+    own, total = samples(X), total_weight(samples(X))
+    for k in range(columns.size):
+        row, shift = rows[k], column_shift(X, columns[k])
+        row[:] = -shift
+        for e in range(column_entries(X, columns[k])):
+            i, value = column_entry(X, columns[k], e)
+            row[i] = value - shift
+        origin = mean = 0.0
+        if centred:
+            for i in range(row.size):
+                origin = row[i] if weight(own, i) > 0.0 else origin
+            for i in range(row.size):
+                row[i] -= origin
+                mean += weight(own, i) * row[i] / total if weight(own, i) > 0.0 else 0.0
+        for i in range(row.size):
+            row[i] = (row[i] - mean) * np.sqrt(weight(own, i)) if weight(own, i) > 0.0 else 0.0
 
 
 @kernel

@@ -120,6 +120,11 @@ def at_lambda(cost: Cost, lam: float) -> Cost:
 
 
 @by_type
+def l1_norm(cost: Cost, columns: Indices, coefs: Vector) -> float:
+    """Return sum s_j |b_j| of the coefficients of some columns; for Python."""
+
+
+@by_type
 def with_places(cost: Cost, n_places: int) -> Cost:
     """Return the cost with room for so many columns, whatever there were before; for Python."""
 
@@ -191,6 +196,11 @@ def value(cost: Cost, lam: float, j: int, b: float) -> float:
 @by_type
 def difference(cost: Cost, lam: float, j: int, b: float, new: float) -> float:
     """Return how much more another coefficient on the same side of zero, or zero, costs than b."""
+
+
+@by_type
+def has_free_columns(cost: Cost) -> bool:
+    """Tell whether there are columns without a penalty, whose kappa is known."""
 
 
 @by_type
@@ -269,6 +279,11 @@ def _(cost, lam):
     return cost
 
 
+@l1_norm.register(Plain)
+def _(cost, columns, coefs):
+    return float(np.abs(coefs).sum())
+
+
 @with_places.register(Plain)
 def _(cost, n_places):
     return cost
@@ -344,6 +359,7 @@ def _(cost, lam, j, b, new):
 
 
 @has_ridge.register(Plain, INLINE)
+@has_free_columns.register(Plain, INLINE)
 def _(cost):
     return False
 

@@ -46,8 +46,10 @@ def null_model(moments: Moments) -> NullModel:
     cost, b, g = moments.cost, np.zeros(moments.xty.size), moments.xty
     if not is_plain(cost):
         free = np.flatnonzero((cost.slopes == 0.0) & (moments.norms > 0.0))
+        sizes = np.sqrt(moments.gram.diagonal()[free])
+        cosines = moments.gram[np.ix_(free, free)] / sizes / sizes[:, np.newaxis]
         for _ in range(3 if free.size else 0):
-            b[free] += np.linalg.solve(moments.gram[np.ix_(free, free)], g[free])
+            b[free] += np.linalg.lstsq(cosines, g[free] / sizes, rcond=None)[0] / sizes
             g = moments.xty - b @ moments.gram
     return NullModel(b, g, float(largest_pull(cost, g)), 0.5 * max(0.0, moments.yy - float(b @ (moments.xty + g))))
 

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
-from .columns import Columns, Vector, nbytes, samples, storage_of
+from .columns import Columns, Matrix, Vector, nbytes, samples, storage_of
 from .costs import Cost, Plain, largest_pull
 from .csc import Csc
 from .losses import Loss, Squared
@@ -40,11 +41,26 @@ class Units(NamedTuple):
         return self.x_power + self.y_power
 
 
+class NullFit(NamedTuple):
+    """Columns U without a penalty, sqrt(W) U = Q R, and what they explain of y by themselves: R coefs = Q'y."""
+
+    columns: NDArray[np.int64] = np.empty(0, np.int64)  # by their numbers, or their places
+    coefs: Vector = np.empty(0)
+    Q: Matrix = np.empty((0, 0))
+    R: Matrix = np.empty((0, 0))
+
+    def explain(self, v: Vector) -> tuple[Vector, Vector]:
+        """Return the coefficients of what U explains of sqrt(W) r, R^-1 Q'v, and that itself."""
+        products = self.Q.T @ v
+        return solve_triangular(self.R, products, check_finite=False), self.Q @ products
+
+
 class Problem(NamedTuple):
     """Least squares of `y` on the columns z_j of `X`: built once per path, never changed.
 
-    With an intercept the columns and `y` are centred, and the intercept follows from their means. For another loss,
-    which has its samples, `y` are the slopes of the null model.
+    With an intercept the columns and `y` are centred, and the intercept follows from their means. Likewise `y` is the
+    residual of columns without a penalty, and the coefficients of these are counted from those of the null model. For
+    another loss, which has its samples, `y` are the slopes of the null model.
     """
 
     X: Columns
@@ -54,13 +70,14 @@ class Problem(NamedTuple):
     yy: float  # y'y
     centred: bool  # whether columns and y are centred
     largest: float  # the largest of the sizes of columns, see `sizes`
-    y_size: float  # ||y|| before it was centred, counted from its origin
+    y_size: float  # ||y|| before it was centred, counted from its origin: what its rounding is relative to
     units: Units
     n_samples: int  # of which the weight is not zero
     cost: Cost = Plain()
     l1_ratio: float = 1.0  # lambda is alpha times the total weight times that
     loss: Loss = Squared()
     loss_of_null: float = 0.0  # of another loss than least squares, above the least there can be
+    null: NullFit = NullFit()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -127,7 +144,18 @@ class Problem(NamedTuple):
         indices = np.flatnonzero(coefs)
         indices = indices[self.norms2[indices] > 0.0]
         scaled = np.ldexp(coefs[indices], self.units.y_power)
-        return indices, scaled / self.X.factors[indices] if isinstance(self.X, Standardized) else scaled
+        scaled = scaled / self.X.factors[indices] if isinstance(self.X, Standardized) else scaled
+        return self.counted(indices, scaled)
+
+    def counted(self, columns: NDArray[np.int64], coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
+        """Return coefficients counted from those of the null model."""
+        if self.null.columns.size == 0:
+            return columns, coefs
+        counted = np.zeros(self.xty.size)
+        counted[columns] = coefs
+        counted[self.null.columns] -= self.null.coefs
+        columns = np.flatnonzero(counted)
+        return columns, counted[columns]
 
 
 def sizes_of(X: Columns, columns: NDArray[np.int64], norms2: Vector) -> Vector:

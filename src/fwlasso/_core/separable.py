@@ -18,10 +18,12 @@ from .costs import (
     curvature,
     difference,
     exchange,
+    has_free_columns,
     has_ridge,
     is_free,
     is_hard,
     is_plain,
+    l1_norm,
     larger,
     lean,
     minimise_1d,
@@ -90,6 +92,11 @@ def _(cost):
 @at_lambda.register(Separable)
 def _(cost, lam):
     return cost._replace(fixed=cost.fixed + cost.share * lam, share=0.0)
+
+
+@l1_norm.register(Separable)
+def _(cost, columns, coefs):
+    return float(cost.slopes[columns] @ np.abs(coefs))
 
 
 @with_places.register(Separable)
@@ -205,6 +212,11 @@ def _(cost, lam, j, b, new):
 @has_ridge.register(Separable, INLINE)
 def _(cost):
     return cost.fixed > 0.0 or cost.share > 0.0
+
+
+@has_free_columns.register(Separable, INLINE)
+def _(cost):
+    return cost.kappa > 0.0
 
 
 @settle.register(Separable, INLINE)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._core.columns import Columns, Vector, add_column
+from .._core.costs import clip, l1_norm
 from .._core.jit import kernel
 from .._core.penalties import Penalty
 from .._core.sweeps import Indices
@@ -70,7 +71,9 @@ class Span(NamedTuple):
         if t == 1.0:
             return self.objective.solution(self.right.columns, self.right.coefs, self.right.known), self.right.known
         columns, coefs = mix_coefs(self.left, self.right, t)
-        known = self._mixed(t)._replace(l1=float(np.abs(coefs).sum()))
+        cost = self.objective.problem.cost
+        coefs = clip(cost, columns, coefs)
+        known = self._mixed(t)._replace(l1=l1_norm(cost, columns, coefs))
         return self.objective.solution(columns, coefs, known), known
 
     def _mixed(self, t: float) -> Any:

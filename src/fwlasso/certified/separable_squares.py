@@ -10,17 +10,17 @@ Between two nodes b, r and lam mix, hence c_j; H, M, V, e and blur of the mix ar
 is convex in c and lam together. The union of both active sets is A.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Vector
+from .._core.columns import Vector, correlations
 from .._core.penalties import L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.samples import to_root
-from ..problem.certificate import Claim, corr_error, examine
-from ..problem.claims import Facts, correlations, norm_of, prove_at
+from ..problem.claims import Facts, gap_at, look_at, norm_of, prove_at
 from ..problem.passes import ColumnPass, Taken
 from ..problem.points import Solution
 from .nodes import Node
@@ -42,6 +42,8 @@ class Terms(NamedTuple):
     l1: float  # of columns with a penalty
     error: float  # e
     blur: float
+    eps: float
+    tilt: float
     hard: float  # H, but for the blur of columns that were not read; zero if no side is hard
     most: float  # M, but for the blur
     over: float  # V
@@ -72,6 +74,7 @@ class SeparableSquares:
     def __init__(self, problem: Problem, columns: ColumnPass) -> None:
         self.problem = problem
         self._columns = columns
+        self._free = columns.take(problem.null.columns)
 
     def zero(self) -> tuple[Vector, Vector | None]:
         """Return y, the residual of a = 0."""
@@ -79,28 +82,29 @@ class SeparableSquares:
 
     def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Any, max_corr: float) -> Node:
         """Return a solved lambda; `fit` is its residual."""
-        found, taken = examine(self.problem, sizes, coefs, fit, max_corr), self._columns.take(columns)
-        blur = corr_error(self.problem, found)
+        taken = self._columns.take(columns)
+        fit, facts, yr = look_at(self.problem, self._free, coefs, sizes, fit)
         corrs, l1 = correlations(taken.X, taken.at, fit), norm_of(taken.cost, coefs)
-        numbers = {"rr": found.rr, "yr": found.yr, "l1": l1, "error": found.error, "blur": blur}
-        known = Terms(taken, columns, coefs, corrs, lam, **numbers, hard=lam, most=lam, over=0.0)
+        tilt = self.problem.largest * facts.eps / lam if lam > 0.0 else 0.0
+        facts = facts._replace(lam=lam, hard=lam, most=lam, tilt=tilt)
+        known = Terms(taken, columns, coefs, corrs, yr=yr, l1=l1, **facts._asdict())
         return Node(lam, columns, coefs, fit, known)
 
     def gap(self, penalty: Penalty, known: Terms) -> float:
         """Return the duality gap that is proved."""
-        return self._claim(penalty, known).gap
+        return float(self._claim(gap_at, penalty, known))
 
     def rounding(self, penalty: Penalty, known: Terms) -> float:
         """Return how much of that gap is rounding."""
-        return self._claim(penalty, known).rounding
+        return float(self._claim(prove_at, penalty, known).rounding)
 
-    def _claim(self, penalty: Penalty, known: Terms) -> Claim:
+    def _claim(self, prove: Callable[..., Any], penalty: Penalty, known: Terms) -> Any:
         lam = known.lam if isinstance(penalty, L1Ball) else penalty.lam
         longest = lam / known.lam * _ROUND_DOWN if lam < known.lam else 1.0
         hard = known.hard + known.blur if known.hard > 0.0 else 0.0
-        numbers = {name: getattr(known, name) for name in ("rr", "error", "blur", "most", "over")}
-        facts = Facts(lam, eps=0.0, hard=hard, **numbers)
-        return prove_at(self.problem, penalty, known.taken.cost, (known.coefs, known.corrs), facts, longest)
+        numbers = {name: getattr(known, name) for name in ("rr", "error", "blur", "eps", "most", "over", "tilt")}
+        active = known.taken.cost, known.coefs, known.corrs
+        return prove(self.problem, penalty, active, Facts(lam, hard=hard, **numbers), longest)
 
     def cross(self, left: Node, right: Node) -> Crossing:
         """Return what the points between two nodes follow from."""
@@ -120,12 +124,13 @@ class SeparableSquares:
         s, first, second = 1.0 - t, left.known, right.known
         numbers = {
             name: s * getattr(first, name) + t * getattr(second, name)
-            for name in ("lam", "yr", "l1", "error", "blur", "hard", "most", "over")
+            for name in ("lam", "yr", "l1", "error", "blur", "eps", "hard", "most", "over")
         }
         rr = max(0.0, s * s * first.rr + 2.0 * s * t * cross.product + t * t * second.rr)
         coefs = s * cross.coefs[0] + t * cross.coefs[1]
         corrs = s * cross.corrs[0] + t * cross.corrs[1]
-        return Terms(cross.taken, cross.columns, coefs, corrs, rr=rr, **numbers)
+        tilt = max(first.tilt, second.tilt)
+        return Terms(cross.taken, cross.columns, coefs, corrs, rr=rr, tilt=tilt, **numbers)
 
     def solution(self, columns: Indices, coefs: Vector, known: Terms) -> Solution:
         """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""

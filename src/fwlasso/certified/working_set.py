@@ -24,6 +24,8 @@ from .objectives import Objective
 
 # Columns that were asked for in so many strides before this one stay.
 _KEPT_STRIDES = 2
+# As if asked for in all strides to come.
+_FOR_EVER = np.iinfo(np.int64).max
 
 
 class Solved(NamedTuple):
@@ -57,6 +59,9 @@ class WorkingSet:
         self._copier = Copier(problem, summary, workers)
         start = SubIterate(np.empty(0), np.empty(0), self._copier.copies.y.copy())
         self.subproblem = Subproblem(self._copier.copies, start, workers)
+        self._always = self.places(problem.null.columns)
+        self._asked_in[self._always] = _FOR_EVER
+        self.subproblem.free = problem.null._replace(columns=self._always)
         self._knows_residual = True
         self._newton: Newton | None = None
         if isinstance(objective, ConvexLoss):
@@ -66,9 +71,10 @@ class WorkingSet:
         """Return the places of `columns`, new ones for those that have none; raises `NoRoom`."""
         places, new = _find_places(self._in_use, self._order, columns)
         if new.size:
-            self._asked_in[places[places >= 0]] = self._stride
+            known = places[places >= 0]
+            self._asked_in[known] = np.maximum(self._asked_in[known], self._stride)
             places[new] = self._add(columns[new])
-        self._asked_in[places] = self._stride
+        self._asked_in[places] = np.maximum(self._asked_in[places], self._stride)
         return places
 
     def next_stride(self) -> None:
@@ -77,8 +83,9 @@ class WorkingSet:
         self._drop_older(self._stride - _KEPT_STRIDES)
 
     def together(self, *places: Indices) -> Indices:
-        """Return the union of some lists of places, as they lie in memory."""
+        """Return the union of some lists of places, as they lie in memory, and of columns without a penalty."""
         is_in = np.zeros(self._columns.size, np.bool_)
+        is_in[self._always] = True
         for some in places:
             is_in[some] = True
         return np.flatnonzero(is_in)

@@ -12,15 +12,17 @@ from .._core.costs import Cost, clip, is_plain
 from .._core.gram_gaps import Sums, magnitude_of, sums_of
 from .._core.gram_targets import Targets, claim_at, gap_at
 from .._core.jit import kernel
-from .._core.moments import Matrix, Moments, NullModel, Vector, null_model
+from .._core.moments import Matrix, Moments, NullModel, Vector, gamma, null_model
 from .._core.penalties import Penalty
 from .._core.problem import Problem, Units, in_user_units
-from .._core.samples import Mask, Samples, Weights, n_samples, rows_there
+from .._core.samples import Mask, Samples, Weights, as_samples, n_samples, rows_there, weight_vector
 from .._core.targets import fraction_inside
 from .._core.threads import Workers
+from .._core.weighted import weighted
 from ..data.terms import PLAIN, Terms
 from ..problem.certificate import altered
 from ..problem.points import NO_COUNTS, Solution, SolvedPath, SolvedPoint, Tell, solved_path
+from ..problem.unpenalized import free_on_data, with_free
 from ..status import Status
 from .centring import Centre, moments
 from .closing import sums_on_data
@@ -116,24 +118,46 @@ def gram_problem(
     fit_intercept: bool,
     standardize: bool,
     terms: Terms = PLAIN,
+    names: tuple[str, ...] | None = None,
 ) -> GramProblem:
     """Return the problem on all samples or on those that are kept, given the sums over these."""
     rows = rows_there(samples, kept)
     total = math.fsum(samples.values[rows]) if isinstance(samples, Weights) else float(rows.size)
     constant = constant_columns(X, y, sums, rows, fit_intercept)
     found, centre = moments(sums, fit_intercept, standardize, constant, terms=terms)
-    problem = with_terms(found, centre, rows.size, total, terms)
+    cost, null_loss = terms.cost(centre.factors_of_x, centre.units, total), None
+    if terms.unpenalized.size:
+        there = weighted(X, as_samples(y.size, weight_vector(samples), kept))
+        cost, null_loss = free_on_data(there, y, cost, centred=fit_intercept, names=names)
+    problem = as_problem(found._replace(cost=cost), centre, rows.size, total, terms.l1_ratio)
+    if null_loss is not None:
+        problem = problem._replace(null=problem.null._replace(loss=null_loss * centre.y_scale**2))
     if is_plain(problem.moments.cost):  # with a ridge copies share a coefficient, with bounds they add up
         problem = problem._replace(copies=copied_columns(X, found.gram, rows, terms.divisors))
     return problem._replace(data=(X, y, samples)) if rows.size == n_samples(samples) else problem
 
 
-def with_terms(found: Moments, centre: Centre, n_samples: int, total_weight: float, terms: Terms) -> GramProblem:
-    """Return the problem of these moments, with what columns cost."""
-    found = found._replace(cost=terms.cost(centre.factors_of_x, centre.units, total_weight))
+def as_problem(found: Moments, centre: Centre, n_samples: int, total_weight: float, l1_ratio: float) -> GramProblem:
+    """Return the problem of these moments."""
     no_copies = np.zeros(found.xty.size, np.bool_)
-    null = null_model(found)
-    return GramProblem(found, centre, n_samples, total_weight, no_copies, null, l1_ratio=terms.l1_ratio)
+    return GramProblem(found, centre, n_samples, total_weight, no_copies, null_model(found), l1_ratio=l1_ratio)
+
+
+def free_in_sums(found: Moments, cost: Cost) -> Cost:
+    """Return a cost with its kappa, by the cosines of columns without a penalty; constant ones are fixed at zero.
+
+    Each cosine is off by gamma(N) n_i n_j / (||z_i|| ||z_j||), and so are eigenvalues by the sum of those with i = j.
+    """
+    if is_plain(cost) or not (cost.slopes == 0.0).any():
+        return cost
+    free = np.flatnonzero((cost.slopes == 0.0) & (found.norms > 0.0))
+    sizes = np.sqrt(found.gram.diagonal()[free])
+    cosines = found.gram[np.ix_(free, free)] / sizes / sizes[:, np.newaxis]
+    off = gamma(found.n_ops + 8.0 * free.size) * float(np.sum((found.norms[free] / sizes) ** 2))
+    least = float(np.linalg.eigvalsh(cosines).min(initial=1.0)) - off
+    if not least > 0.0:
+        raise ValueError("unpenalized: columns without a penalty depend on each other, as far as sums can tell")
+    return with_free(cost, free, 1.0 / math.sqrt(least))
 
 
 def solve_on_gram(

@@ -51,6 +51,7 @@ class GramSubsets:
         self._centres: dict[int, Centre] = {}
         self._left_out: dict[int, RowSums | None] = {}
         fold_of, self._are_folds = _folds_of(masks, y.size)
+        self._names = data.design.feature_names
         self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names, samples=self._samples)
         self._total = total_sums(self._folds)
 
@@ -90,7 +91,8 @@ class GramSubsets:
 
     def _problem(self, sums: RowSums, kept: Mask | None, samples: Samples | None = None) -> GramProblem:
         units = {"fit_intercept": self._fit_intercept, "standardize": self._standardize}
-        return gram_problem(sums, self._X, self._y, samples or self._samples, kept, **units, terms=self._terms)
+        asked: dict[str, Any] = {**units, "terms": self._terms, "names": self._names}
+        return gram_problem(sums, self._X, self._y, samples or self._samples, kept, **asked)
 
     def squared_errors(self, k: int, scaled_coefs: sp.csc_array) -> Vector | None:
         """Return mean squared errors of models on rows that a mask leaves out; None if the data tell them better."""

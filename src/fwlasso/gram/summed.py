@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..data.table import described
 from ..data.terms import PLAIN, Terms
 from .centring import moments
-from .problem import GramProblem, with_terms
+from .problem import GramProblem, as_problem, free_in_sums
 from .row_sums import RowSums
 
 
@@ -71,7 +71,9 @@ class SummedTable(NamedTuple):
         if not fit_intercept and self.sums.coordinates.shifts.any():
             raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
         found, centre = moments(self.sums, fit_intercept, standardize, terms=terms)
-        return with_terms(found, centre, self.sums.n_rows, self.sums.total_weight, terms)
+        cost = free_in_sums(found, terms.cost(centre.factors_of_x, centre.units, self.sums.total_weight))
+        found = found._replace(cost=cost)
+        return as_problem(found, centre, self.sums.n_rows, self.sums.total_weight, terms.l1_ratio)
 
     def as_design(self) -> NoReturn:
         """Refuse what needs rows."""

@@ -23,6 +23,7 @@ from .._core.columns import (
     shape,
     storage_of,
 )
+from .._core.costs import is_plain
 from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
@@ -35,6 +36,7 @@ from .._core.weighted import weight_of_others, weighted
 from ..data.design import Design
 from ..data.frames import columns_named, not_finite
 from ..data.terms import PLAIN, Terms
+from .unpenalized import without_free
 
 # Columns whose mean is so many times larger than their spread are counted from a number of theirs, not from zero.
 _FAR = 30.0
@@ -106,12 +108,13 @@ def build_problem(
     yy = inner(samples(columns), response, response)
     units = units._replace(n_ops=(m if standardize else 0) + terms.n_ops)
     cost = terms.cost(X.factors if isinstance(X, Standardized) else np.broadcast_to(1.0, p), units, total)
-    return Problem(
+    problem = Problem(
         X, response, xty, norms2, yy,
         centred=bool(fit_intercept), largest=largest, y_size=y_size, units=units, n_samples=m, cost=cost,
         l1_ratio=terms.l1_ratio,
         **({} if null is None else {"loss": null.loss, "loss_of_null": null.value}),
     )  # fmt: skip
+    return problem if is_plain(cost) else without_free(problem, workers, design.feature_names)
 
 
 #: The losses by name: what makes one of y, weights and offset.

@@ -10,14 +10,17 @@ pull towards a side that is hard; M, the largest pull; V >= sum cost*_j(c_j), si
 s M <= lam, V is zero. e bounds what the residual is off by, and blur what rounding adds to a correlation: both are
 those of certificate.py. A point outside of its bounds has no gap.
 
-A dual point is orthogonal to columns U without a penalty. The nearest such vector is at most
+A dual point is orthogonal to columns U without a penalty. They are projected out of r as it is stored, which e has in
+it. To what rounding leaves of U'r the nearest such vector is at most
 
-    eps = kappa (sum over U of ((|c_j| + blur) / ||z_j||)^2)^(1/2)
+    eps = kappa (sum over U of ((|c_j| + E_j) / ||z_j||)^2)^(1/2)
 
 from r, kappa being 1 / the least singular value of these columns at length one; it moves the other correlations by no
-more than `largest` eps, which is added to their blur.
+more than `largest` eps, which is added to their blur. Columns that are not read, but known to be at most lambda before
+that, are so where s is at most lambda / (lambda + `largest` eps).
 
-For a radius, lam (radius - sum s_j |b_j|) is added, for any lam. We take the largest pull of c_j - mu_j b_j: V is zero
+For a radius, lam (radius - sum s_j |b_j|) is added, for any lam, and what the residual that coefficients have may be
+off: e (radius + sum |b_j|) `largest` + e ||r||. We take the largest pull of c_j - mu_j b_j: V is zero
 then, and G at s = 1 is at most the gap of Frank-Wolfe, radius times that pull less sum b_j (c_j - mu_j b_j).
 """
 
@@ -27,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.columns import Columns, Vector, dot_column
+from .._core.columns import Vector, correlations
 from .._core.costs import (
     Cost,
     Indices,
@@ -41,7 +44,6 @@ from .._core.costs import (
     largest_pull,
     pull,
     slope,
-    unpenalized,
     value,
 )
 from .._core.iterate import Iterate
@@ -53,7 +55,8 @@ from .._core.problem import Problem
 from .._core.sweeps import sum_tops
 from .._core.threads import Workers
 from .certificate import Claim, corr_error, examine, max_correlations, prove, residual
-from .passes import LocalPass, Probe
+from .passes import LocalPass, Probe, Taken
+from .unpenalized import projected
 
 _ROUND_DOWN = 1.0 - 1e-15
 
@@ -69,6 +72,13 @@ class Facts(NamedTuple):
     hard: float  # H, with the blur
     most: float  # M, but for the blur
     over: float  # V
+    tilt: float = 0.0  # `largest` eps relative to lambda, if there are columns that were not read
+
+    @property
+    def at_least(self) -> "Facts":
+        """What may be left in truth: all numbers as much smaller as rounding leaves open."""
+        hard = self.hard - 2.0 * self.blur if self.hard > 0.0 else 0.0
+        return self._replace(error=0.0, eps=0.0, blur=-self.blur, hard=hard, tilt=0.0)
 
     def bounded_by(self, tops: Vector) -> "Facts":
         """Return it with other bounds of the columns without a coefficient, see `costs.take_in`."""
@@ -99,8 +109,8 @@ def _certify_separable(
 ) -> list[Claim]:
     points = [_look_at(problem, *pair) for pair in zip(iterates, residuals, strict=True)]
     probes = [
-        Probe(r, getattr(penalty, "lam", 1.0), point.columns, point.facts.blur)
-        for penalty, point, r in zip(penalties, points, residuals, strict=True)
+        Probe(point.residual, getattr(penalty, "lam", 1.0), point.columns, point.facts.blur)
+        for penalty, point in zip(penalties, points, strict=True)
     ]
     everywhere = LocalPass(problem, workers)
     everywhere.begin(1.0, 1.0)
@@ -122,77 +132,82 @@ class _Point(NamedTuple):
 
     columns: Indices
     coefs: Vector
+    residual: Vector
     corrs: Vector
     facts: Facts
 
 
 def _look_at(problem: Problem, iterate: Iterate, r: Vector) -> _Point:
     columns, coefs = iterate.coefs()
-    known = examine(problem, problem.sizes(columns), coefs, r, 0.0)
-    eps, blur = distance_of_dual(problem, r, corr_error(problem, known))
-    facts = Facts(math.nan, known.rr, known.error, blur, eps, hard=0.0, most=0.0, over=0.0)
-    return _Point(columns, coefs, correlations(problem.X, columns, r), facts)
+    free = problem.null.columns
+    taken = Taken(problem.X, free, problem.xty[free], problem.norms2[free], at_columns(problem.cost, free))
+    r, facts, _ = look_at(problem, taken, coefs, problem.sizes(columns), r)
+    return _Point(columns, coefs, r, correlations(problem.X, columns, r), facts)
+
+
+def look_at(problem: Problem, free: Taken, coefs: Vector, sizes: Vector, r: Vector) -> tuple[Vector, Facts, float]:
+    """Return a residual without what columns without a penalty explain of it, what is known of it, and y'r.
+
+    Coefficients are those of the columns A, whose sizes are given; `free` are columns without a penalty.
+    """
+    r, lost = projected(problem, r)
+    known = examine(problem, sizes, coefs, r, 0.0)
+    if free.at.size:
+        lost += gamma(free.at.size + 8) * (problem.y_size + float(sizes @ np.abs(coefs)))
+    blur = corr_error(problem, known)
+    eps = _distance_of_dual(problem.cost, free, r, blur / (problem.largest or 1.0))
+    blur += problem.largest * eps
+    facts = Facts(math.nan, known.rr, known.error + lost, blur, eps, hard=0.0, most=0.0, over=0.0)
+    return r, facts, known.yr
 
 
 def _claim_of(problem: Problem, penalty: Penalty, point: _Point, tops: Vector) -> Claim:
-    columns, coefs, corrs, facts = point
+    columns, coefs, _, corrs, facts = point
     if not np.array_equal(clip(problem.cost, columns, coefs), coefs):
         return Claim(math.inf, 0.0)
     own, facts = at_columns(problem.cost, columns), facts.bounded_by(tops)
     if isinstance(penalty, L1Ball):
         slopes = corrs - curvatures(problem.cost, 0.0, columns) * coefs
         lam = (max(facts.most, float(largest_pull(own, slopes))) + facts.blur) / _ROUND_DOWN
-        return prove_at(problem, penalty, own, (coefs, corrs), facts._replace(lam=lam, over=0.0))
-    return prove_at(problem, penalty, own, (coefs, corrs), facts._replace(lam=penalty.lam))
+        return prove_at(problem, penalty, (own, coefs, corrs), facts._replace(lam=lam, over=0.0))
+    return prove_at(problem, penalty, (own, coefs, corrs), facts._replace(lam=penalty.lam))
 
 
-def distance_of_dual(problem: Problem, r: Vector, blur: float) -> tuple[float, float]:
-    """Return eps, and the blur of a vector that is orthogonal to columns without a penalty."""
-    columns = unpenalized(problem.cost)
-    columns = columns[problem.norms2[columns] > 0.0]
-    if columns.size == 0:
-        return 0.0, blur
-    shares = (np.abs(correlations(problem.X, columns, r)) + blur) / np.sqrt(problem.norms2[columns])
-    eps = problem.cost.kappa * math.sqrt(shares @ shares) * (1.0 + 1e-12)
-    return eps, blur + problem.largest * eps
+def _distance_of_dual(cost: Cost, free: Taken, r: Vector, unit: float) -> float:
+    """Return eps; rounding adds `unit` times their sizes to correlations of columns."""
+    if free.at.size == 0:
+        return 0.0
+    shares = (np.abs(correlations(free.X, free.at, r)) + free.sizes * unit) / np.sqrt(free.norms2)
+    return float(cost.kappa * math.sqrt(shares @ shares) * (1.0 + 1e-6))
 
 
-def prove_at(
-    problem: Problem,
-    penalty: Penalty,
-    cost: Cost,
-    known: tuple[Vector, Vector],
-    facts: Facts,
-    longest: float = 1.0,
-) -> Claim:
-    """Return the gap that is proved for a point, given the cost, the coefficients and the correlations of columns A.
+#: The cost, the coefficients and the correlations of the columns A.
+Active = tuple[Cost, Vector, Vector]
 
-    The dual point is no more than `longest` r.
-    """
-    (coefs, corrs), lam = known, facts.lam
+
+def prove_at(problem: Problem, penalty: Penalty, active: Active, facts: Facts, longest: float = 1.0) -> Claim:
+    """Return the gap that is proved for a point, whose dual point is no more than `longest` r, and its rounding."""
+    gap = gap_at(problem, penalty, active, facts, longest)
+    if gap == math.inf:
+        return Claim(gap, 0.0)
+    return Claim(gap, gap - min(gap, gap_at(problem, penalty, active, facts.at_least, longest)))
+
+
+def gap_at(problem: Problem, penalty: Penalty, active: Active, facts: Facts, longest: float) -> float:
+    """Return the gap that follows from facts, never below zero; infinite where one of them is not finite."""
+    (cost, coefs, corrs), lam = active, facts.lam
     l1 = float(norm_of(cost, coefs))
-    if not math.isfinite(sum(facts[:-1]) + l1):
-        return Claim(math.inf, 0.0)
-    m = problem.n_samples
-    gap, plain = least_gap(cost, coefs, corrs, facts, longest, gamma(m + 8))
+    if not math.isfinite(sum(facts._replace(over=0.0)) + l1):
+        return math.inf
+    m, sign = problem.n_samples, 1.0 if facts.blur >= 0.0 else 0.0
+    gap = least_gap(cost, coefs, corrs, facts, longest / (1.0 + facts.tilt), gamma(m + 8))
     if isinstance(penalty, L1Ball):
-        rest = lam * (penalty.radius - l1)
-        gap += rest + gamma(coefs.size + 8) * lam * (penalty.radius + l1)
-        plain += rest
+        gap += lam * (penalty.radius - l1) + sign * gamma(coefs.size + 8) * lam * (penalty.radius + l1)
+        gap += facts.error * ((penalty.radius + float(np.sum(np.abs(coefs)))) * problem.largest + math.sqrt(facts.rr))
     # What the gap is relative to is rounded, too.
-    gap *= 1.0 + gamma(m + 8) * (1.0 + problem.y_size / math.sqrt(2.0 * problem.null_loss))
-    if not math.isfinite(gap):
-        return Claim(math.inf, 0.0)
-    return Claim(max(0.0, float(gap)), max(0.0, float(gap)) - max(0.0, float(plain)))
-
-
-@kernel
-def correlations(X: Columns, columns: Indices, residual: Vector) -> Vector:
-    """Return z_j'r of some columns."""
-    found = np.empty(columns.size)
-    for i in range(columns.size):
-        found[i] = dot_column(X, columns[i], residual)
-    return found
+    n_ops = m + 2 * problem.null.columns.size + 24
+    gap *= 1.0 + sign * gamma(n_ops) * (1.0 + problem.y_size / math.sqrt(2.0 * problem.null_loss))
+    return max(0.0, float(gap)) if math.isfinite(gap) else math.inf
 
 
 @kernel
@@ -205,14 +220,12 @@ def norm_of(cost: Cost, coefs: Vector) -> float:
 
 
 @kernel
-def least_gap(
-    cost: Cost, coefs: Vector, corrs: Vector, facts: Facts, longest: float, rounding: float
-) -> tuple[float, float]:
-    """Return G for the best of three s, `longest` at most, and what it would be without rounding.
+def least_gap(cost: Cost, coefs: Vector, corrs: Vector, facts: Facts, longest: float, rounding: float) -> float:
+    """Return G for the best of three s, `longest` at most; where blur is negative, correlations are as much smaller.
 
     s is as long as hard sides allow; as columns that do not rest at a bound do; and as all columns do.
     """
-    lam, rr, error, blur, eps, hard, most, over = facts
+    lam, rr, error, blur, eps, hard, most, over, _ = facts
     free = largest = most = most + blur
     for i in range(coefs.size):
         low, high = bounds(cost, i)
@@ -222,23 +235,22 @@ def least_gap(
             free = max(free, strength)
         if is_hard(cost, lam, i, corrs[i]):
             hard = max(hard, strength)
-    size = np.sqrt(rr) * (1.0 + rounding)
-    best = best_plain = np.inf
+    size, off, best = np.sqrt(rr) * (1.0 + rounding), abs(blur), np.inf
     for which in range(3):
         top = hard if which == 0 else max(hard, free if which == 1 else largest)
         s = min(longest, lam / top * _ROUND_DOWN if top > lam * _ROUND_DOWN else 1.0)
-        gap, plain, terms = 0.5 * ((1.0 - s) * size + s * eps + error) ** 2, 0.5 * (1.0 - s) ** 2 * rr, 0.0
+        gap, terms = 0.5 * ((1.0 - s) * size + s * eps + error) ** 2, 0.0
         for i in range(coefs.size):
             if slope(cost, i) > 0.0:
                 own, inner = value(cost, lam, i, coefs[i]), s * coefs[i] * corrs[i]
-                up, down = s * (corrs[i] + blur), s * (corrs[i] - blur)
-                dual = max(conjugate(cost, lam, i, up), conjugate(cost, lam, i, down))
+                up, down = conjugate(cost, lam, i, s * (corrs[i] + off)), conjugate(cost, lam, i, s * (corrs[i] - off))
+                dual = max(up, down) if blur >= 0.0 else min(up, down, conjugate(cost, lam, i, s * corrs[i]))
                 gap += own + dual - inner + s * abs(coefs[i]) * blur
-                plain += own + min(dual, conjugate(cost, lam, i, s * corrs[i])) - inner
                 terms += own + dual + abs(inner)
         if s * most > lam:
-            gap, plain = gap + s * over, plain + s * over
-        gap += gamma_of(coefs.size + 16.0) * (terms + abs(gap))
+            gap += s * over
+        if blur >= 0.0:
+            gap += gamma_of(coefs.size + 16.0) * (terms + abs(gap))
         if not gap >= best:
-            best, best_plain = gap, plain
-    return best, best_plain
+            best = gap
+    return best

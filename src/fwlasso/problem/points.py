@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.columns import Matrix, Vector
@@ -125,6 +126,19 @@ def joined(paths: Sequence[SolvedPath], ending: Status | None = None) -> SolvedP
     arrays = {name: np.concatenate([getattr(path, name) for path in paths]) for name in names}
     statuses = tuple(itertools.chain.from_iterable(path.statuses for path in paths))
     return SolvedPath(np.cumsum(np.concatenate([[0], *sizes])), **arrays, statuses=statuses, ending=ending)
+
+
+def plus(path: SolvedPath, columns: Indices, coefs: Vector) -> SolvedPath:
+    """Return points with the same numbers added to the coefficients of some columns; the sums stay as they are."""
+    if columns.size == 0:
+        return path
+    n, shape = path.n_points, (1 + max(path.columns.max(initial=0), columns.max()), path.n_points)
+    more = sp.csc_array(
+        (np.tile(coefs, n), np.tile(columns, n), np.arange(n + 1) * columns.size), shape=shape, dtype=np.float64
+    )
+    total = (sp.csc_array((path.coefs, path.columns, path.indptr), shape=shape) + more).tocsc()
+    total.sort_indices()
+    return path._replace(indptr=total.indptr.astype(np.int64), columns=total.indices.astype(np.int64), coefs=total.data)
 
 
 def zero_path(n_points: int) -> SolvedPath:

@@ -13,7 +13,7 @@ from .._core.threads import Workers
 from ..certified import NoRoom, follow
 from ..gram.problem import AnyProblem, solve_on_gram
 from ..problem.grid import LARGEST
-from ..problem.points import Guess, SolvedPath, Tell, joined, solved_path
+from ..problem.points import Guess, SolvedPath, Tell, joined, plus, solved_path
 from ..status import Status
 from .away_steps import AwayFrankWolfe, pairwise_step
 from .coordinate_descent import CoordinateDescent
@@ -57,14 +57,16 @@ class Certified:
             return tell(point, n_active, n_iter, _ldexp(gap, 2 * of_y), done=done)
 
         own = [_in_units(penalty, of_y, of_coefs) for penalty in penalties]
-        guess = None if start is None else (start[0], np.ldexp(start[1], -of_coefs))
+        guess = None if start is None else columns.counted(start[0], np.ldexp(start[1], -of_coefs))
         again = self._solve_on_columns(columns, own, _ldexp(goal, -2 * of_y), guess, workers, tell_scaled)
+        again = plus(again, *columns.null[:2])
         with np.errstate(over="ignore"):
             again = again._replace(
                 coefs=np.ldexp(again.coefs, of_coefs),
                 sums=np.ldexp(again.sums, [2 * of_y, 2 * of_y, of_coefs, 0]),
                 gaps=np.ldexp(again.gaps, 2 * of_y),
             )
+        again.sums[:, :2] += problem.yy - 2.0 * problem.null.loss  # of the fit, not of what it adds to the null model
         n = min(found.n_points, again.n_points)
         is_better = (again.gaps[:n] < found.gaps[:n]).tolist()
         best = [(again if better else found).between(k, k + 1) for k, better in enumerate(is_better)]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..costs import Cost, is_free
+from ..costs import Cost, has_free_columns, is_free
 from ..jit import kernel
 from ..sweeps import Indices
 from .copies import Copies, entries_of
@@ -105,8 +105,9 @@ def advance(copies: Copies, iterate: SubIterate, gram: Gram, members: Indices, a
     """Take steps to the end, or up to one that is to be taken elsewhere; return where that is."""
     step, n_dots, state, epochs = rounds
     lam = aim.lam
-    on_threads = entries_of(copies, members) >= MANY_ENTRIES
-    while not (on_threads and step in _LARGE):
+    # Columns without a penalty are projected out of the residual before it is correlated, by BLAS.
+    elsewhere = entries_of(copies, members) >= MANY_ENTRIES or has_free_columns(copies.cost)
+    while not (elsewhere and step in _LARGE):
         if step == CORRELATE and n_dots - rounds.n_dots > aim.n_dots_in_burst:
             step = LOOK
         elif step == CORRELATE:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..columns import Vector
 from ..costs import curvatures, has_ridge
+from ..problem import NullFit
 from ..sweeps import Indices
 from ..threads import Workers
 from .conjugate import newton_without_factor
@@ -53,6 +54,7 @@ class Subproblem:
         self._gram = with_places(empty_gram(copies.y.size - 1), copies.starts.size)
         self._preconditioner = Preconditioner(workers)
         self._lam = 0.0  # that the factor has the ridge of
+        self.free = NullFit()  # places of columns without a penalty
         self._workers = workers
 
     def resize(self, copies: Copies) -> None:
@@ -108,6 +110,8 @@ class Subproblem:
         copies, iterate, step = self.copies, self.iterate, rounds.step
         find = active_places if step in (REFRESH, FINISH) else partial(free_places, copies.cost)
         places = find(iterate, members)
+        if step == CORRELATE:
+            self._project()
         if step in (CORRELATE, CORRELATE_LISTED):
             self.correlate(members if step == CORRELATE else rounds.epochs.listed)
         elif step in (REFRESH, FINISH):
@@ -132,10 +136,22 @@ class Subproblem:
     def lam(self, members: Indices) -> float:
         """Return the penalty that the coefficients belong to: (a'X'r - sum mu_j a_j^2) / ||a||_1."""
         refresh(self.copies, self.iterate, members)
+        self._project()
         correlate(self.copies, self.iterate, members)
         _, qr, l1, _ = totals(self.copies, self.iterate, members, 0.0)
         squares = curvatures(self.copies.cost, 0.0, members) @ self.iterate.coefs[members] ** 2
         return float((qr - squares) / l1)
+
+    def _project(self) -> None:
+        """Minimise over columns without a penalty: the residual becomes orthogonal to them."""
+        if self.free.columns.size == 0:
+            return
+        coefs, _, residual = self.iterate
+        for _ in range(2):  # once more for rounding
+            more, explained = self.free.explain(residual[:-1])
+            coefs[self.free.columns] += more
+            residual[:-1] -= explained
+            residual[-1] -= explained @ self.copies.roots if self.copies.centred else 0.0
 
     def combine(self, places: Indices) -> Vector:
         """Return the sum of a_k z_k over some places, a sample vector."""
