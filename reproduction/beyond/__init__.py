@@ -1,7 +1,7 @@
 """What goes beyond the paper: how exact its paths are, what its settings do, and how the methods scale."""
 
 from ..study import Part
-from . import ablation, convergence, crossover, effects, gaps, matched, rates, scaling
+from . import ablation, convergence, crossover, effects, elastic_net, gaps, matched, rates, scaling
 
 #: In the order of the results page.
 PARTS: list[Part] = [
@@ -13,4 +13,5 @@ PARTS: list[Part] = [
     scaling.PART,
     rates.PART,
     crossover.PART,
+    elastic_net.PART,
 ]

@@ -8,7 +8,19 @@ import pytest
 
 from fwlasso import lasso_path
 from reproduction import sets
-from reproduction.beyond import PARTS, ablation, crossover, curves, effects, footprint, gaps, matched, rates, scaling
+from reproduction.beyond import (
+    PARTS,
+    ablation,
+    crossover,
+    curves,
+    effects,
+    elastic_net,
+    footprint,
+    gaps,
+    matched,
+    rates,
+    scaling,
+)
 from reproduction.data.paper_sets import PaperSet
 from reproduction.measuring import run
 from reproduction.methods import Method
@@ -76,6 +88,7 @@ def test_parts_are_known_by_name():
         "scaling",
         "rates",
         "crossover",
+        "elastic-net",
     ]
 
 
@@ -96,7 +109,7 @@ def test_nothing_is_shown_of_nothing(part):
     assert part.show(SETUP, {}) == Findings([], [], [])
 
 
-@pytest.mark.parametrize("module", [gaps, matched, ablation, effects, crossover])
+@pytest.mark.parametrize("module", [gaps, matched, ablation, effects, crossover, elastic_net])
 def test_sets_that_take_long_are_left_out(module):
     assert module.PART.tasks(SETUP._replace(sets=("e2006-tfidf",))) == []
 
@@ -118,6 +131,21 @@ def test_the_ends_of_the_ablation_are_the_letter_and_ours():
     (table,) = ablation.PART.show(SETUP, records).tables
     assert [row[0] for row in (table.rows[0], table.rows[-1])] == ["Algorithm 2 to the letter", "ours"]
     assert len({tuple(row[2:]) for row in table.rows}) > 5  # every change changes something
+
+
+# Elastic net -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny")
+def test_elastic_nets_of_the_letter_are_beside_their_solutions():
+    records = records_of(elastic_net.PART)
+    exact = records[f"elastic-net/{PYRIM}/certified-radii/0"]
+    letter = records[f"elastic-net/{PYRIM}/sfw-1/0"]
+    assert exact["largest_gap"] <= 1e-6 < letter["gap"] < letter["largest_gap"]
+    assert exact["r2"] > letter["r2"] > 0.0
+    findings = elastic_net.PART.show(SETUP, records)
+    check_whole(findings)
+    assert len(findings.tables[0].rows) == 2 * len(curves.sets_of(SETUP))
 
 
 # Gaps --------------------------------------------------------------------------------------------------------
