@@ -14,6 +14,7 @@ from sklearn.linear_model import ElasticNetCV as ReferenceNetCV
 from sklearn.linear_model import Lasso as ReferenceLasso
 from sklearn.linear_model import LassoCV as ReferenceLassoCV
 from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import enet_path as reference_net_path
 from sklearn.linear_model import lasso_path as reference_path
 from sklearn.metrics import make_scorer, mean_squared_error, r2_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
@@ -21,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fwlasso import ElasticNet, ElasticNetCV, Lasso, LassoCV, Status, lasso_cv, lasso_path
+from fwlasso import ElasticNet, ElasticNetCV, Lasso, LassoCV, LinearModel, Status, lasso_cv, lasso_path
 from fwlasso.datasets import Table
 
 # Some of the data of the checks are sorted by their response, and `LassoCV` says so.
@@ -274,6 +275,19 @@ def test_a_subclass_may_have_its_own_signature(own, same, data):
     assert set(own.get_params()) <= {"alpha", "extra"}
 
 
+@NOISE
+def test_words_of_scikit_learns_fit_and_grid_are_understood(data):
+    X, y = data
+    expected = Lasso(0.1).fit(X, y).coef_
+    for check_input in (True, False):
+        np.testing.assert_array_equal(Lasso(0.1).fit(X, y, check_input=check_input).coef_, expected)
+        np.testing.assert_array_equal(ElasticNet.path(X, y, alphas=3, check_input=check_input)[1].shape, (30, 3))
+    for model in (LassoCV, ElasticNetCV):
+        first = model(alphas=1, eps=1, cv=2).fit(X, y)
+        assert first.alpha_ == pytest.approx(model(alphas=2, cv=2).fit(X, y).alphas_[0], rel=1e-15)
+        np.testing.assert_allclose(first.coef_, 0.0, atol=1e-12)
+
+
 def test_errors_of_an_earlier_fit_do_not_stay(data):
     model = LassoCV(cv=3, alphas=5).fit(*data)
     assert model.mse_path_.shape == (5, 3)
@@ -470,6 +484,18 @@ def test_path_is_scikit_learns(settings, wrap, data):
         Lasso.path(X, y, selection="no")
 
 
+@pytest.mark.parametrize(
+    "asked", [{}, {"l1_ratio": 0.9, "eps": 0.01}, {"alphas": [0.5, 0.1], "positive": True}], ids=str
+)
+def test_path_of_nets_is_scikit_learns(asked, data):
+    tight = {"tol": 1e-9, "max_iter": 100_000}
+    expected = reference_net_path(*data, **{"l1_ratio": 0.5, **asked}, **tight)
+    for kind in (ElasticNet, ElasticNetCV()):
+        alphas, coefs, _ = kind.path(*data, **asked, **tight)
+        np.testing.assert_allclose(alphas, expected[0], rtol=1e-12)
+        np.testing.assert_allclose(coefs, expected[1], atol=1e-3)
+
+
 def test_the_default_grid_is_scikit_learns(data):
     for X, y in (data, (data[0][:20], data[1][:20])):  # tall, and wide
         ours, reference = LassoCV().fit(X, y), ReferenceLassoCV().fit(X, y)
@@ -531,3 +557,19 @@ def test_a_frame_of_a_model_has_the_intercept_and_the_largest_coefficients_first
         assert sorted(places) == np.flatnonzero(coef).tolist()
         np.testing.assert_array_equal(frame["coef"][1:], coef[places])
         assert (np.diff(np.abs(frame["coef"][1:])) <= 0.0).all()
+
+
+@pytest.mark.parametrize("relax", [False, [0.0]])
+def test_the_largest_of_standardised_columns_come_first(relax, data, rng):
+    scales = 10.0 ** rng.uniform(-3.0, 3.0, 30)
+    X, y = data[0] * scales, data[1]
+    asked = {"standardize": True, "cv": 3, "alphas": 20, "relax": relax, "rule": "1se"}
+    found = lasso_cv(X, y, **asked)
+    for model in (found, LassoCV(eps=None, **asked).fit(X, y), LinearModel.from_json(found.model.to_json())):
+        frame = model.to_frame()
+        places = frame["feature"][1:].to_numpy(int)
+        assert (np.diff(np.abs(frame["coef"][1:]) * X.std(axis=0)[places]) <= 0.0).all()
+        assert places.tolist()[:3] == [0, 1, 2]
+    mixed = LinearModel.from_path(found.path, alpha=float(np.mean(found.path.alphas[8:10])))
+    np.testing.assert_allclose(mixed.scales, X.std(axis=0)[mixed.indices], rtol=1e-9)
+    assert lasso_path(X, y, alphas=3)[-1].scales is None

@@ -26,7 +26,7 @@ ANSWERS = [
         {
             "penalty.factor": "penalty_factor=",
             "weights": "sample_weight=",
-            "family": "squared error",
+            "family": "loss='logistic' or 'poisson'",
             "dfmax": "max_active",
         },
     ),
@@ -34,9 +34,18 @@ ANSWERS = [
     (lasso_cv, {"foldid": "cv=PredefinedSplit(foldid)", "nfolds": "cv", "type.measure": "scoring"}),
     (
         lasso_cv,
-        {"dfmax": "max_active=", "s": "rule='min' or '1se'", "folds": "cv", "n_alphas": "alphas=50"},
+        {
+            "dfmax": "max_active=",
+            "gamma": "relax=[...]",
+            "weights": "sample_weight=",
+            "s": "rule='min' or '1se'",
+            "folds": "cv",
+            "n_alphas": "alphas=50",
+        },
     ),
     (stability_selection, {"lambda": "alphas", "cores": "n_threads", "penalty.factor": "penalty_factor="}),
+    (lasso_path, {"gamma": "relax=[...]", "relax": "relax=... of lasso_cv", "exclude": "penalty_factor={name: inf}"}),
+    (ElasticNet, {"lower.limits": "lower=", "upper.limits": "upper=", "weights": "sample_weight=... of fit"}),
     (Lasso, {"lambda": "alpha=", "s": "alpha=", "standardise": "standardize", "n_jobs": "n_threads"}),
     (LassoCV, {"lambda": "alphas", "nfolds": "cv", "thresh": "tol", "sample_weight": "argument of fit"}),
     (lasso_path(X, Y, alphas=3).predict, {"s": "alpha=", "lambda": "alpha="}),

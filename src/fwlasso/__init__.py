@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .path import lasso_path as lasso_path
     from .problem.points import Counters as Counters
     from .result import LassoPath as LassoPath
+    from .selection.adaptive import adaptive_lasso as adaptive_lasso
     from .selection.choice import Choice as Choice
     from .selection.cross_validation import CrossValidation as CrossValidation
     from .selection.cross_validation import lasso_cv as lasso_cv
@@ -49,6 +50,7 @@ _HOMES = {
     "path": ("lasso_path",),
     "problem.points": ("Counters",),
     "result": ("LassoPath",),
+    "selection.adaptive": ("adaptive_lasso",),
     "selection.choice": ("Choice",),
     "selection.cross_validation": ("CrossValidation", "lasso_cv"),
     "selection.stability": ("Stability", "stability_selection"),

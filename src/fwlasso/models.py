@@ -56,6 +56,8 @@ class LinearModel:
     means : tuple of float or None
         Of data whose missing values were imputed: the means of these features. `fwlasso predict` fills new rows with
         them, and so does ``read_table(file, impute=dict(zip(model.feature_names, model.means)))``.
+    scales : tuple of float or None
+        If the columns were standardised: what their coefficients are multiplied by to compare them.
     loss : str
         "squared", "logistic" or "poisson".
     classes : tuple or None
@@ -85,6 +87,7 @@ class LinearModel:
     means: tuple[float, ...] | None = None
     loss: str = "squared"
     classes: Classes = None
+    scales: tuple[float, ...] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LinearModel) and self._record() == other._record()
@@ -188,13 +191,15 @@ class LinearModel:
 
     def _by_size(self) -> NDArray[np.int64]:
         """Return the places of the coefficients, the largest first."""
-        return np.argsort(-np.abs(self.coefs), kind="stable")
+        sizes = np.abs(self.coefs if self.scales is None else self.coefs * self.scales)
+        return np.argsort(-sizes, kind="stable")
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas frame of the intercept, in the first row, and the nonzero coefficients, the largest first.
 
         A feature has its name there, or its column of X, from 0. Genotypes have the columns of `variants`, too.
-        Coefficients are for the columns as given: their sizes compare features of one unit.
+        Coefficients are for the columns as given: their sizes compare features of one unit. If the columns were
+        standardised, those of the scaled columns give the order.
         """
         import pandas as pd
 
@@ -242,6 +247,7 @@ class LinearModel:
             means=tuple(float(f["mean"]) for f in features)
             if "mean" in (features or [{}])[0] and not is_genetic
             else None,
+            scales=tuple(float(f["scale"]) for f in features) if "scale" in (features or [{}])[0] else None,
         )
 
     def save(self, file: str | Path) -> None:
@@ -261,8 +267,9 @@ class LinearModel:
             feature["name"] = name
         for feature, variant in zip(features, self.variants or (), strict=False):
             feature.update({} if variant is None else variant._asdict())
-        for feature, mean in zip(features, self.means or (), strict=False):
-            feature["mean"] = mean
+        for name, values in {"mean": self.means, "scale": self.scales}.items():
+            for feature, value in zip(features, values or (), strict=False):
+                feature[name] = value
         head = {"format": _FORMAT, "version": _VERSION, "n_features": self.n_features, "intercept": self.intercept}
         if self.first_index is not None:
             head["first_index"] = self.first_index
@@ -292,9 +299,17 @@ def _of_column(
         variants=tuple(map(known.get, indices.tolist())) if known else None,
         first_index=None if path is None else path.first_index,
         means=tuple(path.means[j] for j in indices.tolist()) if path is not None and path.means else None,
+        scales=None if path is None or not path.settings.get("standardize") else _scales(path, indices),
         loss="squared" if path is None else path.loss,
         classes=None if path is None else path.classes,
     )
+
+
+def _scales(path: LassoPath, indices: NDArray[np.int64]) -> tuple[float, ...]:
+    """Return what coefficients of the scaled columns are of those of the columns as given, which a path has both."""
+    scales, is_known = np.ones(path.coefs.shape[0]), path.coefs.data != 0.0
+    scales[path.coefs.indices[is_known]] = path.scaled_coefs.data[is_known] / path.coefs.data[is_known]
+    return tuple(scales[indices].tolist())
 
 
 def _origin(path: LassoPath) -> dict[str, Any]:
@@ -333,8 +348,11 @@ def _check_record(record: dict[str, Any]) -> None:
             raise ValueError(f"not a model: feature {place} has no index, no finite coefficient or no text as its name")
         if not last < feature["index"] < p:
             raise ValueError(f"not a model: the index of feature {place} is not between {last} and {p}")
-        if ("name" in feature) != ("name" in features[0]):
-            raise ValueError(f"not a model: some features have a name, and feature {place} differs")
+        for part in ("name", "scale"):
+            if (part in feature) != (part in features[0]):
+                raise ValueError(f"not a model: some features have a {part}, and feature {place} differs")
+        if not is_number(feature.get("scale", 1.0)):
+            raise ValueError(f"not a model: the scale of feature {place} is no finite number")
         if not _has_variant(feature, has_mean="mean" in features[0], is_genetic=is_genetic):
             raise ValueError(f"not a model: chromosome, position or alleles of feature {place} are not as in the first")
         last = feature["index"]

@@ -35,7 +35,7 @@ _TUNING: dict[str, tuple[Callable[[Any], bool], str]] = {
     "verbose": (lambda value: isinstance(value, Integral), "a flag or an integer"),
 }
 # Those that its function of a path has besides.
-_OF_PATH = "Xy", "coef_init"
+_OF_PATH = "Xy", "coef_init", "check_input"
 
 
 def without_tuning(settings: dict[str, Any]) -> dict[str, Any]:
@@ -93,6 +93,7 @@ def path(
     eps: float = EPS,
     n_alphas: Any = None,
     alphas: Any = None,
+    l1_ratio: float = Options.l1_ratio,
     return_n_iter: bool = False,
     positive: bool = False,
     tol: float = 1e-4,
@@ -116,17 +117,17 @@ def path(
         Return the numbers of iterations, too.
     tol, max_iter, random_state
         As in `fwlasso.lasso_path`.
-    positive : bool, default=False
+    l1_ratio, positive
         As in `fwlasso.lasso_path`.
     **tuning
-        precompute, Xy, copy_X, coef_init, verbose and selection have no effect.
+        precompute, Xy, copy_X, coef_init, verbose, selection and check_input have no effect.
 
     Returns
     -------
     alphas : array of shape (n_points,)
     coefs : array of shape (n_features, n_points)
     dual_gaps : array of shape (n_points,)
-        In the units of 1/(2m) ||y - X b||^2 + alpha ||b||_1.
+        In the units of 1/(2m) ||y - X b||^2 + alpha (l1_ratio ||b||_1 + 1/2 (1 - l1_ratio) ||b||^2).
     n_iters : list of int
         If `return_n_iter`.
 
@@ -140,7 +141,13 @@ def path(
     """
     without_tuning(tuning)
     grid = alphas_of(alphas, n_alphas)
-    options = {"tol": tol, "max_iter": max_iter, "random_state": random_state, "positive": positive}
-    found = solve_path(X, y, Options(alphas=grid, eps=eps, fit_intercept=False, **options))
+    stops = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
+    terms: dict[str, Any] = {"l1_ratio": l1_ratio, "positive": positive}
+    found = solve_path(X, y, Options(alphas=grid, eps=eps, fit_intercept=False, **stops, **terms))
     arrays = found.alphas, found.coefs.toarray(), found.dual_gaps
     return (*arrays, found.counters.iterations.tolist()) if return_n_iter else arrays
+
+
+def net_path(X: Any, y: Any, *, l1_ratio: float = 0.5, **options: Any) -> tuple[Any, ...]:
+    """Compute a path of elastic nets without intercept, as scikit-learn's `enet_path` does; see `path`."""
+    return path(X, y, l1_ratio=l1_ratio, **options)

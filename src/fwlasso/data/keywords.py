@@ -10,7 +10,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _PENALTY = "alphas=... (penalties)", "alpha=... (a penalty)"
 _POINTS = ("alphas=50 (a number of points)",)
 _FOLDS, _SCORING = ("cv=... (folds)",), ("scoring=...",)
-_LOSS = "the loss is the squared error (gaussian), others are not supported yet"
 _TUNING = "it tunes another solver, leave it out"
 
 # Our keywords in order of preference, of which a function may have the first or the second; or a sentence. Words are
@@ -25,6 +24,8 @@ _ANSWERS: dict[str, tuple[str, ...] | str] = {
     **dict.fromkeys(("nfolds", "n_folds", "n_splits", "folds"), _FOLDS),
     "exclude": ("penalty_factor={name: inf}",),
     **dict.fromkeys(("type_measure", "metric"), _SCORING),
+    "gamma": ("relax=[...] (shares of the Lasso; the power of an adaptive one is gamma of adaptive_lasso)",),
+    "relax": ("relax=...",),
     "thresh": ("tol=...",),
     **dict.fromkeys(("maxit", "n_iter"), ("max_iter=...",)),
     "intercept": ("fit_intercept=...",),
@@ -35,7 +36,7 @@ _ANSWERS: dict[str, tuple[str, ...] | str] = {
     "weights": ("sample_weight=...",),
     "sample_weight": "it is an argument of fit",
     **dict.fromkeys(("penalty_factor", "relative_penalties"), ("penalty_factor=...",)),
-    **dict.fromkeys(("family", "loss"), _LOSS),
+    **dict.fromkeys(("family", "loss"), ("loss='logistic' or 'poisson'",)),
     "lower_limits": ("lower=...",),
     "upper_limits": ("upper=...",),
     **dict.fromkeys(("precompute", "copy_X", "selection", "Xy", "coef_init"), _TUNING),
@@ -44,7 +45,10 @@ _ANSWERS: dict[str, tuple[str, ...] | str] = {
     "return_n_iter": "path.counters.iterations has them",
 }
 # What not every function takes.
-_ELSEWHERE = {"cv": "lasso_cv and LassoCV", "scoring": "lasso_cv and LassoCV"}
+_ELSEWHERE = {
+    **dict.fromkeys(("cv", "scoring", "relax"), "lasso_cv and LassoCV"),
+    **{"sample_weight": "fit", "loss": "lasso_path"},
+}
 
 
 def explain_unknown(*more: Iterable[str]) -> Callable[[F], F]:

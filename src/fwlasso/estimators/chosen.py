@@ -1,5 +1,6 @@
 """Estimators that choose a point of a path."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from ..data.checks import count_alike
 from ..data.keywords import explain_unknown
 from ..options import Options
-from ..scikit import EPS, alphas_of, path, with_defaults
+from ..scikit import EPS, alphas_of, net_path, path, with_defaults
 from ..selection.cross_validation import CrossValidation, cross_validate, for_ratios
 from ..selection.folds import SelectionOptions
 from ..selection.scoring import make_scoring
@@ -207,6 +208,8 @@ class LassoCV(Chosen, Regressor):
         self
         """
         settings = self._settings(LassoCV)
+        if settings["eps"] == 1.0:  # which scikit-learn takes: all points are at the largest alpha
+            settings["eps"] = math.nextafter(1.0, 0.0)
         settings |= {"alphas": alphas_of(settings["alphas"], settings.pop("n_alphas"))}
         found = self._choose(settings, X, y, groups, params, sample_weight=sample_weight, offset=offset)
         choice, by_ratio = found.choice, found.by_ratio or (found,)
@@ -274,3 +277,5 @@ class ElasticNetCV(LassoCV):
     >>> model.l1_ratio_, model.alphas_.shape, model.mse_path_.shape
     (1.0, (3, 100), (3, 100, 5))
     """
+
+    path = staticmethod(net_path)

@@ -9,7 +9,7 @@ from ..data.checks import check
 from ..data.keywords import explain_unknown
 from ..options import Options
 from ..path import solve_path
-from ..scikit import path, with_defaults
+from ..scikit import net_path, path, with_defaults
 from .base import Regressor, raise_interrupt_of
 
 
@@ -107,7 +107,9 @@ class Lasso(Regressor):
         self._set_arguments(locals())
 
     @explain_unknown()
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None, check_input: bool = True
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -117,6 +119,8 @@ class Lasso(Regressor):
             By default that of the store or the table.
         sample_weight, offset
             As in `lasso_path`; weights are rescaled as in scikit-learn, so that `alpha` is a penalty of their mean.
+        check_input : bool, default=True
+            A keyword of scikit-learn's. It has no effect: data are looked at, and X is not changed.
 
         Returns
         -------
@@ -192,6 +196,8 @@ class ElasticNet(Lasso):
     >>> bool(model.coef_[3] > 1.0), bool(abs(model.coef_[3] - model.coef_[4]) < 0.1)  # copies share
     (True, True)
     """
+
+    path = staticmethod(net_path)
 
 
 def one_value(name: str, value: Any) -> list[float]:
