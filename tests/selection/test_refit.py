@@ -53,6 +53,17 @@ def test_relaxing_is_chosen_where_it_helps(rng):
     np.testing.assert_allclose(LassoCV(relax=True).fit(X, y).coef_, relaxed.coef.toarray()[:, 0])
 
 
+@pytest.mark.parametrize("blend", [0.0, 0.5])
+def test_shares_are_of_what_columns_without_a_penalty_leave(blend, rng):
+    X, y = dense_problem(rng, 60, 10)
+    X[:, 0] += y  # explains much by itself
+    found = lasso_cv(X, 1e3 * y, unpenalized=[0], relax=[blend], alphas=10, rule=lambda *_: 5, solver="gram")
+    null = LinearRegression().fit(X[:, :1], 1e3 * y).predict(X[:, :1])
+    left, rest = (((1e3 * y - predicted) ** 2).sum() for predicted in (null, found.predict(X)))
+    assert found.choice.r2 == pytest.approx(1.0 - rest / left, abs=1e-9)
+    assert 0.0 < found.choice.r2 < 0.99
+
+
 def test_a_blend_lies_between(rng):
     X, y = dense_problem(rng)
     half, lasso, squares = (lasso_cv(X, y, relax=[b], rule=lambda *_: 20).choice for b in (0.5, 1.0, 0.0))

@@ -96,8 +96,16 @@ def relax(data: Data, path: LassoPath, blends: Sequence[float], workers: Workers
     coefs, intercepts = problem.to_user_units(indptr, indices, weights)
     coefs = np.where(np.repeat(has_refit, path.n_active), coefs, path.coefs.data)
     intercepts = np.where(has_refit, intercepts, path.intercepts)
-    r2 = np.where(has_refit, 0.5 * (problem.yy - losses) / problem.null_loss, path.r2)
+    r2 = np.where(has_refit, _explained(problem, path, losses), path.r2)
     return Relaxed(path, sp.csc_array((coefs, indices, indptr), shape=path.coefs.shape), intercepts, r2, has_refit)
+
+
+def _explained(problem: Problem, path: LassoPath, losses: Vector) -> Vector:
+    """Return R2 of sums of squares, relative to the null model of the path: to columns without a penalty, if any."""
+    if path.settings.get("unpenalized_columns"):
+        null = np.ldexp(path.settings["null_objective"] * problem.total_weight, 2 * problem.units.y_power)
+        return np.asarray(1.0 - 0.5 * losses / null)
+    return np.asarray(0.5 * (problem.yy - losses) / problem.null_loss)
 
 
 def _refits(
