@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.columns import Columns, shape
+from .._core.costs import is_plain
 from .._core.gram_gaps import Sums
 from .._core.moments import Matrix, Moments, Vector, gamma
 from .._core.samples import Samples, Unweighted, Weights, n_roundings, weight_vector
@@ -98,7 +99,7 @@ def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, w
         qr=(weights * corrs).sum(axis=1),
         yr=yr,
         rr=squares,
-        l1=sizes.sum(axis=1),
+        l1=sizes.sum(axis=1) if is_plain(moments.cost) else sizes @ moments.cost.slopes,
         largest=np.abs(corrs).max(axis=1, initial=0.0),
         bound=largest * (1.0 + gamma(4.0)),
         corr_error=(rounding + errors) * (1.0 + gamma(4.0)),
