@@ -221,6 +221,7 @@ class Context(NamedTuple):
 
     def asked(self, options: Options) -> "Context":
         """Return the same data and threads with other options."""
+        options = options.beside(self.data.X) if isinstance(self.data, Data) else options
         terms = options.terms(self.data.shape[1], self.data.feature_names) if options.asked_of_columns else PLAIN
         return self._replace(options=options, terms=terms, seconds={})
 
@@ -267,8 +268,6 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False, 
                 data = as_summed(X, y, options, **samples)
             else:
                 data = as_data(X, y, workers, options.feature_names, loss=options.loss, **samples)
-            if isinstance(data, Data):
-                options = options.beside(data.X)
         arrays = (*arrays_of(data.design.columns).values(), data.response) if isinstance(data, Data) else ()
         context = Context(data, options, PLAIN, workers, monitor, seconds, stack=stack, files=MappedFiles(*arrays))
         yield context.asked(options)._replace(seconds=seconds)

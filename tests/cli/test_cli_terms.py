@@ -1,6 +1,7 @@
 """Weights, an offset and terms of columns on the command line: they are those of the library, in every command."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -172,3 +173,25 @@ def test_cross_validation_has_weights_and_an_offset(file):
 
 def scores_of(record):
     return [point["mean_squared_error"] for point in record["points"]]
+
+
+def test_several_ratios_are_chosen_among_and_resumed(call_main):
+    ratios = ["--l1-ratio", "0.3,1"]
+    given = ["cv", "table.csv", *ASKED["table.csv"], "--alphas", 9, "--folds", 3, *ratios, "--out", "out"]
+    record = call_json(*given)
+    found = lasso_cv(X, Y, **BOTH, alphas=9, cv=3, l1_ratio=[0.3, 1.0])
+    assert record["settings"]["l1_ratio"] == found.l1_ratio
+    np.testing.assert_allclose(scores_of(record), found.choice.scores, rtol=1e-4)
+    assert {file.name for file in Path("out").iterdir()} > {"l1_ratio-0.3", "l1_ratio-1.0", "model.json", "report.html"}
+    code, _, line = call_main(*given)
+    assert (code, "out holds a complete run: --resume continues it" in line) == (BAD_INPUT, True)
+    assert scores_of(call_json(*given, "--resume", "--rule", "1se")) == scores_of(record)
+    assert call_json("predict", "out", "table.csv", "--offset", "o", "--target", "y")["r2"] > 0.9
+    np.savetxt("w.txt", WEIGHTS)
+    call(*given, "--overwrite", "--quiet")
+    call("cv", "table.csv", *ASKED["table.csv"], "--alphas", 4, "--folds", 3, "--overwrite", "--out", "out", "--quiet")
+    assert not Path("out/l1_ratio-1.0/settings.json").exists()
+    code, _, line = call_main("cv", "table.csv", "--l1-ratio", "0.3,x")
+    assert (code, "Invalid value for '--l1-ratio'" in line) == (BAD_INPUT, True)
+    code, _, line = call_main("cv", "table.csv", "--l1-ratio", "0.3,0.3")
+    assert (code, line[:51]) == (BAD_INPUT, "fwlasso: --l1-ratio must be a number, or some numbe")

@@ -9,7 +9,7 @@ from attack.duality import General
 from attack.storages import impute, pack
 from cli_cases import BAD_INPUT, call, call_json, plain
 from conftest import formed
-from fwlasso import LassoPath, LinearModel, lasso_path
+from fwlasso import LassoPath, LinearModel, lasso_cv, lasso_path
 from fwlasso._core.beside import Beside
 from fwlasso._core.columns import add_column, column_moments, dot_column, shape
 from fwlasso.bed import Cohort, Genotypes
@@ -208,3 +208,14 @@ def test_commands_have_covariates(tmp_path, monkeypatch, call_main):
     np.savetxt("w.txt", X, delimiter=",")
     code, _, line = call_main("path", "covar.txt", *asked)
     assert line.startswith("fwlasso: --covariates is of genotypes (.bed)")
+
+
+def test_every_path_of_a_choice_has_the_covariates_without_a_penalty(tmp_path):
+    bed = open_bed(write(tmp_path), covariates=tmp_path / "covar.txt")
+    asked = {"alphas": 6, "cv": 3, "l1_ratio": [1.0, 0.5], "solver": "gram"}
+    found = lasso_cv(bed.X, bed.phenotype, **asked)
+    values = np.asfortranarray(np.column_stack([COVARIATES, impute(X)]))
+    same = lasso_cv(values, bed.phenotype, unpenalized=[0, 1], **asked)
+    for ours, theirs in zip(found.by_ratio, same.by_ratio, strict=True):
+        np.testing.assert_allclose(ours.choice.scores, theirs.choice.scores, rtol=1e-9)
+        assert ours.path.settings["unpenalized_columns"] == [0, 1]

@@ -37,6 +37,7 @@ from .code import changes, code_record
 
 # The files of a run. Those of its results are written by the command line.
 SETTINGS, SEGMENTS, SUBSETS = "settings.json", "segments", "subsets"
+_OF_RATIO = "l1_ratio-"
 PATH, PICTURE, REPORT, MODEL, CHOICE = "path.npz", "path.png", "report.html", "model.json", "choice.json"
 _FORMAT, _SEGMENT, _VERSION = "fwlasso-run", "fwlasso-segment", 6
 
@@ -226,6 +227,16 @@ def _refuse(folder: Path, why: str) -> NoReturn:
 def subset_folder(folder: Path | str, number: int) -> Path:
     """Return the folder for the run on a subset of the samples, from 0, of a run on all of them."""
     return Path(folder) / SUBSETS / str(number + 1)
+
+
+def ratio_folder(folder: Path | str, l1_ratio: float) -> Path:
+    """Return the folder of the run with one of several l1_ratios."""
+    return Path(folder) / f"{_OF_RATIO}{float(l1_ratio)}"
+
+
+def of_ratios(folder: Path) -> list[Path]:
+    """Return the folders of runs with several l1_ratios."""
+    return sorted(folder.glob(f"{_OF_RATIO}*/"))
 
 
 def clear_checkpoint(folder: Path) -> None:

@@ -8,16 +8,15 @@ import numpy as np
 import typer
 
 from .._core.columns import Vector
-from ..checkpoints.folder import read_checkpoint
 from ..options import Options
 from ..selection.criteria import INFORMATION_RULES, SCORE_RULES
-from ..selection.cross_validation import cross_validate
+from ..selection.cross_validation import cross_validate, in_folders
 from ..selection.folds import DEFAULT_FOLDS, SelectionOptions
 from .names import at_places
 from .options import Input, RunFolder
 from .path import NOT_SCORED, Scored, finish, resumable
 from .read import read_data, read_validation
-from .save import check_folder, clear_folder
+from .save import check_folder, clear_folder, runs_in
 from .show import Detail, solving
 
 RULES = (*SCORE_RULES, *INFORMATION_RULES)
@@ -74,7 +73,7 @@ def cv(
         str | None, typer.Option(metavar="FILE|SHARE", help="Held-out data, or a share of the rows, instead of folds.")
     ] = None,
     *,
-    options: Options,
+    asked: list[Options],
     folder: RunFolder,
     detail: Detail,
 ) -> None:
@@ -101,13 +100,13 @@ def cv(
         raise ValueError("give --folds, --shuffle, --stratify and --groups, or --validation, not both")
     check_folder(folder)
     # In segments with and without a folder, so that it changes no bit, and so no choice.
-    options = replace(options, checkpoint=folder.out, in_segments=True)
-    begun = None if folder.out is None or folder.overwrite else read_checkpoint(folder.out)
-    if begun is not None and options.tol is None:
-        options = replace(options, tol=begun.tol)  # of a path, say, whose default is another
-    data = read_data(source, detail, options.loss)
+    asked = in_folders([replace(it, in_segments=True) for it in asked], folder.out)
+    begun = None if folder.out is None or folder.overwrite else next(iter(runs_in(folder.out)), None)
+    if begun is not None and asked[0].tol is None:
+        asked = [replace(it, tol=begun.tol) for it in asked]  # of a path, say, whose default is another
+    data = read_data(source, detail, asked[0].loss)
     if data.feature_names is None:
-        options = at_places(options, data.first_index)
+        asked = [at_places(it, data.first_index) for it in asked]
     held_out: Any = None
     if validation is not None:
         held_out = _share(validation)
@@ -115,13 +114,13 @@ def cv(
             rows = read_validation(Path(validation), data, source, detail)
             held_out = rows.X, rows.y, rows.sample_weight, rows.offset
     selection = SelectionOptions(
-        cv=folds.split(data.y, options.random_state), rule=rule, relax=relax, validation=held_out
+        cv=folds.split(data.y, asked[0].random_state), rule=rule, relax=relax, validation=held_out
     )
     clear_folder(folder)
     title = str(source.file)
     with resumable(folder.out, detail):
         with solving(detail, title, data) as show:
-            found = cross_validate(data, None, [replace(options, callback=show)], selection)
+            found = cross_validate(data, None, [replace(it, callback=show) for it in asked], selection)
         scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)
         if np.isnan(found.choice.scores).all():  # ended before anything was solved in every fold
             scored = NOT_SCORED

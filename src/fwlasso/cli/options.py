@@ -100,13 +100,26 @@ class RunFolder(NamedTuple):
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start again in a folder that holds results.")] = False
 
 
+def _one_or_more(given: str | float) -> float | list[float]:
+    """Return a number, or some with commas between them."""
+    numbers = [float(part) for part in str(given).split(",")]
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+#: Options with a type of their own, by name.
+_PARSERS = {"l1_ratio": _one_or_more}
+
+
 def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command as typer calls it: of a record among its parameters, every field is an option."""
+    """Return a command as typer calls it: of a record among its parameters, every field is an option.
+
+    Of several l1_ratios a command that asks for a list of options has one for each.
+    """
     records: dict[str, tuple[Any, list[str]]] = {}
     flat: list[Parameter] = []
     for name, given in inspect.signature(command).parameters.items():
-        if isinstance(given.annotation, type) and (flags := _flags(given.annotation)):
-            make = _as_options if given.annotation is Options else given.annotation
+        if flags := _flags(given.annotation):
+            make = {Options: _as_options, list[Options]: _for_ratios}.get(given.annotation, given.annotation)
             records[name] = make, [flag.name for flag in flags]
             flat += flags
         else:
@@ -123,11 +136,11 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _flags(record: type) -> list[Parameter]:
+def _flags(record: Any) -> list[Parameter]:
     """Return the options that a record is made of; none if it is no record."""
-    if record is Options:
+    if record in (Options, list[Options]):
         return [_flag(field.name, field.type, field.default) for field in fields(Options) if SPECS[field.name].help]
-    if is_dataclass(record) or hasattr(record, "_fields"):
+    if isinstance(record, type) and (is_dataclass(record) or hasattr(record, "_fields")):
         return [each.replace(kind=Parameter.KEYWORD_ONLY) for each in inspect.signature(record).parameters.values()]
     return []
 
@@ -137,7 +150,11 @@ def _flag(name: str, kind: Any, default: Any) -> Parameter:
     spec = SPECS[name]
     values = list(spec.values)
     option = typer.Option(
-        *filter(None, [spec.flag]), help=spec.help, autocompletion=(lambda: values) if values else None
+        *filter(None, [spec.flag]),
+        help=spec.help,
+        autocompletion=(lambda: values) if values else None,
+        parser=_PARSERS.get(name),
+        metavar="NUMBER,..." if name in _PARSERS else None,
     )
     default = default if spec.preset is None else spec.preset
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[spec.kind or kind, option])
@@ -148,3 +165,13 @@ def _as_options(sample_size: float | None, **settings: Any) -> Options:
     settings = with_columns(settings)
     is_count = sample_size is not None and sample_size >= 1 and sample_size.is_integer()
     return Options(sample_size=int(sample_size or 0) if is_count else sample_size, **settings)
+
+
+def _for_ratios(**settings: Any) -> list[Options]:
+    """Return the options of a path for every l1_ratio."""
+    ratios = settings.pop("l1_ratio")
+    if not isinstance(ratios, list):
+        return [_as_options(l1_ratio=ratios, **settings)]
+    if len(set(ratios)) < len(ratios):
+        raise ValueError(f"l1_ratio must be a number, or some numbers that differ, got {ratios}")
+    return [_as_options(l1_ratio=ratio, **settings) for ratio in ratios]

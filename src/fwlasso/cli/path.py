@@ -11,7 +11,6 @@ import typer
 from rich.markup import escape
 
 from .._core.columns import Vector
-from ..checkpoints.folder import read_checkpoint
 from ..data.checks import as_weights
 from ..data.labels import encoded
 from ..data.links import explained_shares, mean_deviances
@@ -29,7 +28,7 @@ from .ending import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, say_fault
 from .names import at_places
 from .options import Input, RunFolder, Threads
 from .read import read_data, read_sums, read_validation
-from .save import check_folder, clear_folder, save
+from .save import check_folder, clear_folder, runs_in, save
 from .show import Detail, as_records, noting_warnings, put_json, show_path, solving
 
 
@@ -130,7 +129,7 @@ def resumable(out: Path | None, detail: Detail) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit) as ended:
         is_signal = getattr(ended, "code", EXIT_TERMINATED) == EXIT_TERMINATED
-        if not is_signal or out is None or read_checkpoint(out) is None:
+        if not is_signal or out is None or not runs_in(out):
             raise
         detail.aside().print(f"interrupted: {escape(str(out))} holds the solved points. {_GO_ON}", soft_wrap=True)
         raise typer.Exit(EXIT_INCOMPLETE) from None

@@ -6,7 +6,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..checkpoints.folder import CHOICE, MODEL, PATH, PICTURE, REPORT, alone_in, clear_checkpoint, read_checkpoint
+from ..checkpoints.folder import (
+    CHOICE,
+    MODEL,
+    PATH,
+    PICTURE,
+    REPORT,
+    Checkpoint,
+    alone_in,
+    clear_checkpoint,
+    of_ratios,
+    read_checkpoint,
+)
 from ..data.files import naming
 from ..datasets.compressed import replacing
 from ..datasets.sealed import is_number, read_record, require, write_record
@@ -34,7 +45,7 @@ def check_folder(folder: RunFolder) -> bool:
     if overwrite:
         return False
     try:
-        run = read_checkpoint(out)
+        run = next(iter(runs_in(out)), None)
     except ValueError as error:
         raise ValueError(f"{error}; --overwrite starts again") from error
     if run is not None and not resume:
@@ -48,12 +59,19 @@ def check_folder(folder: RunFolder) -> bool:
     return is_saved
 
 
+def runs_in(out: Path) -> list[Checkpoint]:
+    """Return the run in a folder, or those of several l1_ratios in it."""
+    found = map(read_checkpoint, (out, *of_ratios(out)))
+    return [run for run in found if run is not None]
+
+
 def clear_folder(folder: RunFolder) -> None:
     """Remove what was saved there, if that was asked for; files that are none of ours stay."""
     out = folder.out
     if out is not None and folder.overwrite and out.is_dir():
         with alone_in(out):
-            clear_checkpoint(out)
+            for run in (out, *of_ratios(out)):
+                clear_checkpoint(run)
             for name in (PATH, PICTURE, REPORT, MODEL, CHOICE):
                 (out / name).unlink(missing_ok=True)
 
@@ -77,8 +95,7 @@ def save(result: LassoPath, out: Path, title: str, choice: Choice | None, *, is_
             for name in (CHOICE, MODEL):
                 (out / name).unlink(missing_ok=True)
         write_report(result, out / REPORT, title, choice)
-        run = read_checkpoint(out)
-        if run is not None and is_whole:
+        for run in runs_in(out) if is_whole else ():
             run.mark_saved()
     return names
 

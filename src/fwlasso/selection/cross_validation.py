@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
 from .._core.threads import Workers, one_blas_thread, resolve_threads
+from ..checkpoints.folder import ratio_folder
 from ..data.checks import check, numpy_defaults
 from ..data.inputs import Data
 from ..data.keywords import explain_unknown
@@ -264,9 +265,14 @@ def for_ratios(l1_ratio: Any, *, checkpoint: Any = None, **path_options: Any) ->
     options = [Options(l1_ratio=ratio, checkpoint=checkpoint, **path_options) for ratio in l1_ratio]
     different = len({it.l1_ratio for it in options}) == len(options) > 0
     check("l1_ratio", l1_ratio, different, "a number, or some numbers that differ")
-    if checkpoint is None:
-        return options
-    return [replace(it, checkpoint=Path(checkpoint) / f"l1_ratio-{float(it.l1_ratio)}") for it in options]
+    return in_folders(options, checkpoint)
+
+
+def in_folders(asked: list[Options], folder: Path | None) -> list[Options]:
+    """Return options with a run in a folder, each of several l1_ratios in one of its own there; None: with no run."""
+    if folder is None or len(asked) == 1:
+        return [replace(it, checkpoint=folder) for it in asked]
+    return [replace(it, checkpoint=ratio_folder(folder, it.l1_ratio)) for it in asked]
 
 
 def _best_of(by_ratio: list[CrossValidation]) -> CrossValidation:
