@@ -11,12 +11,14 @@ from fwlasso import Status
 from fwlasso._core.dense import Dense
 from fwlasso._core.penalties import L1
 from fwlasso._core.problem import Problem
+from fwlasso._core.separable import make_cost
 from fwlasso._core.threads import Workers
 from fwlasso.certified.driver import follow
 from fwlasso.data.design import as_design
 from fwlasso.problem.build import build_problem
 from fwlasso.problem.passes import LocalPass, Probe
 from fwlasso.problem.points import SolvedPath
+from fwlasso.problem.unpenalized import without_free
 from judge import Loss, exact, objective, ray_of, recomputed_gap, wide
 from toys import ForkedPass, Huber, elastic_net
 
@@ -93,12 +95,16 @@ def test_another_loss_and_another_cost_are_certified(name, storage, fit_intercep
         assert objective(given, penalty, a) - objective(given, penalty, better) <= claimed <= goal
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0], ids=["lasso", "elastic net"])
+@pytest.mark.parametrize(("share", "n_free"), [(0.0, 0), (1.0, 0), (0.0, 3)], ids=["lasso", "elastic net", "free"])
 @pytest.mark.parametrize(("storage", "fit_intercept"), [("dense", True), ("csc", False)])
-def test_columns_in_two_processes_have_the_same_bits_as_in_one(share, storage, fit_intercept):
+def test_columns_in_two_processes_have_the_same_bits_as_in_one(share, n_free, storage, fit_intercept):
     with Workers(1) as workers:
         problem, _, _ = make_problem(storage, fit_intercept, workers)
         problem = problem._replace(cost=elastic_net(500, share=share))
+        if n_free:
+            slopes = np.where(np.isin(np.arange(500), [7, 249, 400]), 0.0, 1.0)
+            cost = make_cost(500, slopes, 0.0, -np.inf, np.inf, fixed=0.0, share=0.0)
+            problem = without_free(problem._replace(cost=cost), workers)
         penalties = [L1(lam) for lam in problem.lambda_max * np.geomspace(1.1, 0.02, 40)]
         here = follow(problem, penalties, TOL * problem.yy, 1000, workers, tell)
         m = problem.y.size - 1
