@@ -8,11 +8,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from attack.duality import General
+from attack.options import free_and_dependent
 from conftest import random_values
 from fwlasso import LassoPath, Status, lasso_path
 from fwlasso.options import Options
 from fwlasso.path import solve_path
-from judge import judge
+from judge import exact, forms_of, judge, moved, recomputed_gap, untold, wide
 
 SHAPES = [(30, 12), (16, 28)]
 KINDS = [General(lower=-0.2, upper=0.5), General(positive=True), General(l1_ratio=0.6), General(ridge=0.2)]
@@ -110,10 +111,31 @@ def test_least_squares_with_a_ridge_or_within_bounds_has_a_proof(rng):
         np.testing.assert_allclose(ridge.coefs.toarray()[:, 1], expected, rtol=0, atol=2e-3)
 
 
+@routes
+def test_nearly_dependent_columns_without_a_penalty_claim_no_more_than_is_true(route):
+    for grid in ("alphas", "radii"):
+        for number in range(50, 58):
+            data = free_and_dependent(np.random.default_rng([number, 1]))
+            path = solve(np.asfortranarray(data.X), data.y, route, **{grid: 4, "tol": 1e-6, **data.asked.keywords()})
+            given = exact(data.X, data.y, True, False, data.asked)
+            for k, penalty in enumerate(forms_of(path, data.asked)):
+                a = wide(path.scaled_coefs.toarray()[:, k])
+                slack = untold(given, penalty, a) + moved(given, penalty, a)
+                assert path.gaps[k] >= recomputed_gap(given, penalty, a) - slack
+
+
 @each_kind
 def test_columns_without_room_are_solved_in_place(asked, rng, monkeypatch):
     monkeypatch.setattr("fwlasso.certified.copier.MOST_BYTES", 0)
     values, y = made(rng, 16, 28)
+    free = {"unpenalized": [1], **asked.keywords()}
+    if not asked.positive and asked.lower is None:
+        with pytest.warns(UserWarning, match="on the data in place"):
+            path = lasso_path(np.asfortranarray(values), y, solver="working-set", alphas=4, **free)
+        judge(path, values, y, asked._replace(penalty_factor=(np.arange(28) != 1).astype(float)))
+    if asked.ridge:
+        with pytest.raises(MemoryError, match="do not fit"):
+            lasso_path(np.asfortranarray(values), y, solver="working-set", radii=[0.5, 1.0], **free)
     for grid in ("alphas", "radii"):
         if grid == "alphas" or asked.positive or asked.ridge:
             with pytest.warns(UserWarning, match="on the data in place"):

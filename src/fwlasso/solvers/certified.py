@@ -86,7 +86,10 @@ class Certified:
         try:
             return follow(problem, penalties, goal, self._max_iter, workers, tell=tell, guess=start, polish=polish)
         except NoRoom as full:
-            if not is_quadratic(problem.loss):
+            has_vertices = not (
+                isinstance(penalties[0], L1Ball) and problem.null.columns.size
+            )  # as `_FROM_STORAGE` asks
+            if not (is_quadratic(problem.loss) and has_vertices):
                 if not full.points:
                     raise MemoryError(str(full)) from None
                 return solved_path(full.points, Status.NO_ROOM)
