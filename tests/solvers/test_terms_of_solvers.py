@@ -29,6 +29,12 @@ OPTIONS = {
     "bounds": lambda rng: General(lower=-rng.choice(ENDS, P), upper=rng.choice(ENDS, P)),
     "bounds and net": lambda rng: General(lower=-rng.choice(ENDS, P), upper=rng.choice(ENDS, P), l1_ratio=0.7),
 }
+FREE = np.where(np.arange(P) % 7, 1.0, 0.0)
+OPTIONS |= {
+    "free": lambda rng: General(penalty_factor=FREE),
+    "free and net": lambda rng: General(penalty_factor=FREE, l1_ratio=0.6),
+    "free and bounds": lambda rng: General(penalty_factor=FREE, upper=np.where(FREE, rng.choice(ENDS, P), np.inf)),
+}
 OVER_RADII = ["ridge", "positive", "positive ridge"]
 SOLVED = [
     *(("cd", "alphas", name) for name in OPTIONS),
@@ -164,3 +170,10 @@ def test_a_ridge_and_signs_have_the_same_bits_for_any_number_of_threads(solver, 
     asked = General(ridge=0.1, positive=True)
     first, second = (solve(values, y, solver, asked, **known, n_threads=n) for n in (1, 3))
     np.testing.assert_array_equal(first.coefs.toarray(), second.coefs.toarray())
+
+
+def test_a_ridge_of_nothing_is_no_reason_to_doubt_the_columns(rng):
+    values, y = some_data(rng, m=12)
+    path = solve(values, 1e6 * y, "cd", General(l1_ratio=0.5), alphas=[1e5, 1e-307], max_iter=1)
+    assert path.statuses[1] is Status.MAX_ITER  # where sums of conjugates are infinite
+    assert path.gaps[1] > 0.0

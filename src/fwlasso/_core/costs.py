@@ -110,11 +110,6 @@ def clip(cost: Cost, columns: Indices, coefs: Vector) -> Vector:
 
 
 @by_type
-def unpenalized(cost: Cost) -> Indices:
-    """Return the columns with s_j = 0; for Python."""
-
-
-@by_type
 def at_lambda(cost: Cost, lam: float) -> Cost:
     """Return the cost whose ridge is that at lambda, whatever lambda it is asked for; for Python."""
 
@@ -267,11 +262,6 @@ def _(cost, columns):
 @clip.register(Plain)
 def _(cost, columns, coefs):
     return coefs
-
-
-@unpenalized.register(Plain)
-def _(cost):
-    return np.empty(0, np.int64)
 
 
 @at_lambda.register(Plain)

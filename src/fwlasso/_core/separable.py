@@ -36,7 +36,6 @@ from .costs import (
     soft_threshold,
     strain,
     take_in,
-    unpenalized,
     value,
     with_places,
 )
@@ -81,12 +80,6 @@ def _(cost, columns):
 @clip.register(Separable)
 def _(cost, columns, coefs):
     return np.clip(coefs, cost.lower[columns], cost.upper[columns])
-
-
-@unpenalized.register(Separable)
-def _(cost):
-    is_one_number = cost.slopes.strides == (0,) and cost.slopes.size > 0 and cost.slopes[0] > 0.0
-    return np.empty(0, np.int64) if is_one_number else np.flatnonzero(cost.slopes == 0.0)
 
 
 @at_lambda.register(Separable)

@@ -195,7 +195,8 @@ class LocalPass(ColumnPass):
         of_chunks = np.reshape(parts, (len(parts), len(probes), -1))
         found: Matrix = of_chunks.max(axis=0)
         found[:, 2:] = of_chunks[:, :, 2:].sum(axis=0)
-        refuse_altered(found.max(axis=1), [probe.residual for probe in probes])
+        # Of finite columns pulls are finite; sums of conjugates need not be, next to a ridge of nothing.
+        refuse_altered(found[:, :2].max(axis=1), [probe.residual for probe in probes])
         return found
 
     def survivors(self, growth: float, distance: float) -> Indices:

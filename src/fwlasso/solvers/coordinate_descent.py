@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
-from .._core.costs import fill_pulls, is_plain, unpenalized
+from .._core.costs import fill_pulls, is_plain
 from .._core.iterate import Iterate, correlation, minimise_along, refresh
 from .._core.jit import kernel
 from .._core.penalties import L1, ROUNDING
 from .._core.problem import Problem
-from ..problem.certificate import estimate_gap
+from .._core.samples import to_root
+from .._core.threads import one_blas_thread
+from ..problem.certificate import estimate_gap, residual
 from ..problem.claims import gap_of
 from ..problem.points import BURST_BYTES
 from ..status import Status
 from .correlations import correlations, largest
-from .covariances import Covariances, Together, cycle_by_covariances
+from .covariances import Covariances, cycle_by_covariances
 from .protocol import Advance, Burst, Stopping
 
 Indices = NDArray[np.int64]
@@ -47,7 +49,6 @@ class CoordinateDescent:
         self._lam = 0.0  # its penalty
         self._goal = np.inf  # change that ends the cycles on the way to a gap
         self._covariances = Covariances()
-        self._free: Together | None = None  # columns without a penalty
 
     def columns_per_step(self, problem: Problem, iterate: Iterate) -> int:
         """Return p: the gap it tells is over all columns, or not known and infinite."""
@@ -57,12 +58,9 @@ class CoordinateDescent:
         """Cycle on the working set; once it is solved, correlate all columns and take in those that are not optimal."""
         problem, penalty, stopping, max_steps, workers = burst
         n_dots = 0
-        free = unpenalized(problem.cost)
-        if free.size and self._free is None:
-            self._free = Together(problem, free)
         if iterate is not self._last:  # a new point
             kept = iterate.active[: iterate.n_active][iterate.unscaled[: iterate.n_active] != 0.0]
-            kept = np.union1d(kept, free)
+            kept = np.union1d(kept, problem.null.columns)
             iterate = _with_columns(iterate, np.union1d(kept, self._strong_set(problem, penalty, iterate)))
             n_dots += kept.size
             iterate = refresh(problem, iterate)
@@ -70,8 +68,8 @@ class CoordinateDescent:
         cycle_bytes = max(1, iterate.n_active * (problem.nbytes // problem.xty.size))
         max_cycles = min(max_steps, max(_FEWEST_CYCLES, max(problem.nbytes, BURST_BYTES) // cycle_bytes))
         change, n_cycles, n_cycled = self._cycle(problem, penalty.lam, iterate, goal, max_cycles)
-        if self._free is not None:
-            n_dots += self._free.solve(problem, iterate)
+        if problem.null.columns.size:
+            n_dots += _solve_free(problem, iterate)
         self._last = iterate = refresh(problem, iterate)
         n_dots += n_cycled + int(np.count_nonzero(iterate.unscaled[: iterate.n_active]))
         if change > goal and n_cycles < max_steps:  # a burst is over, the working set is not solved
@@ -97,7 +95,7 @@ class CoordinateDescent:
     def _strong_set(self, problem: Problem, penalty: L1, iterate: Iterate) -> Indices:
         """Return the columns that the strong rule keeps; none where it rules nothing out or nothing is known."""
         corrs, last_lam = self._corrs, self._lam
-        if self._last is None and iterate.l1 == 0.0 and unpenalized(problem.cost).size == 0:
+        if self._last is None and iterate.l1 == 0.0:
             corrs, last_lam = problem.xty, problem.lambda_max
         bound = 2.0 * penalty.lam - last_lam
         return np.flatnonzero(_pulls(problem, corrs) >= bound) if bound > 0.0 else np.empty(0, np.int64)
@@ -162,6 +160,18 @@ class CoordinateDescent:
         _, n_cycles = _cycle_over(problem, lam, iterate, places, goal, min(max_cycles, enough))
         self._covariances.spend(n_cycles * places.size)
         return n_cycles, n_cycles * places.size
+
+
+def _solve_free(problem: Problem, iterate: Iterate) -> int:
+    """Solve for the coefficients without a penalty, in place, given the others; return the dot products.
+
+    All of them are in the list, which is in increasing order. The fitted values do not follow yet.
+    """
+    columns = problem.null.columns
+    with one_blas_thread():
+        more, _ = problem.null.explain(to_root(problem.samples, residual(problem, iterate))[:-1])
+    iterate.unscaled[np.searchsorted(iterate.active[: iterate.n_active], columns)] += more
+    return columns.size
 
 
 def _pulls(problem: Problem, corrs: Vector) -> Vector:

@@ -82,30 +82,6 @@ class Covariances:
         _inner_products(problem, np.array(list(self._row_of), np.int64), n_old, self._values)
 
 
-class Together:
-    """Columns without a penalty, whose coefficients are solved for together by their inner products."""
-
-    def __init__(self, problem: Problem, columns: Indices) -> None:
-        columns = columns[problem.norms2[columns] > 0.0]
-        self.columns, self._norms = columns, np.sqrt(problem.norms2[columns])
-        gram = np.empty((columns.size, columns.size))
-        _inner_products(problem, columns, 0, gram)
-        self._inverse = np.linalg.pinv(gram / np.outer(self._norms, self._norms), hermitian=True)
-
-    def solve(self, problem: Problem, iterate: Iterate) -> int:
-        """Bring their correlations to zero, in place: once more for what rounding leaves. Return the dot products.
-
-        All of them are in the list of the iterate, which is in increasing order, and has scale 1.
-        """
-        places = np.searchsorted(iterate.active[: iterate.n_active], self.columns)
-        corrs = np.empty(places.size)
-        for _ in range(2):
-            _correlations_at(problem, iterate, places, corrs)
-            steps = self._inverse @ (corrs / self._norms) / self._norms
-            _set_coefs(problem, iterate, places, iterate.unscaled[places] + steps)
-        return 2 * places.size
-
-
 class Products(NamedTuple):
     """X'q of a point, and what it takes to keep it while the point moves."""
 
