@@ -1,47 +1,24 @@
 """Duality gaps from inner products, with all that rounding may hide: every claim is a proof for the data.
 
-With u = 2^-53 and gamma(n) = n u / (1 - n u), for which gamma(a) + gamma(b) + gamma(a) gamma(b) <= gamma(a + b); N of
-`Moments.n_ops`, n_j of its norms, k coefficients that are not zero, r = y - Z b exactly, and the magnitude of a point
+With N of `Moments.n_ops`, n_j of its norms, k coefficients that are not zero and the magnitude of a point
 
-    B(b) = ||y|| + sum_i n_i |b_i|.
+    B(b) = ||y|| + sum_i n_i |b_i|,
 
-*Correlations.* The computed inner products make c_j - sum G_ji b_i differ from z_j'r by at most gamma(N) n_j B; adding
-up k + 1 terms, in any order, with or without fused operations, adds gamma(k + 1) (1 + gamma(N)) n_j B. So
+the proof of docs/method/rounding.md has, for points and mixes,
 
-    |g_j - z_j'r| <= gamma(N + k + 1) n_j B.
+    |g_j - z_j'r| <= E_j = gamma(N + k + 6) n_j B,
+    y'r, q'r and r'r up to e = gamma(N + 2 k + 12) B^2.
 
-*Mixes.* With t and s = fl(1 - t), |s + t - 1| <= u, let b and g be s b_L + t b_R and s g_L + t g_R up to two roundings.
-Relative to n_j (s B_L + t B_R), the errors of both nodes mix to gamma(N + k + 1), y is off by u, b by gamma(2) and g by
-gamma(2) (1 + gamma(N + k + 1)): together less than gamma(N + k + 6). The magnitude of a mix is the mix of theirs, k the
-largest of its own and those of the nodes. Nodes are no mixes: their g is computed from their b.
-
-*Sums.* q'y = sum b_j c_j and q'r = sum b_j g_j over k terms give, with E_j = gamma(N + k + 6) n_j B,
-
-    y'r = y'y - q'y                up to gamma(N + k + 2) ||y|| B,
-    q'r                            up to sum |b_j| E_j + gamma(k + 1) sum |b_j g_j| <= gamma(N + 2 k + 7) B (B - ||y||),
-    r'r = y'y - q'y - q'r          up to gamma(N + 2 k + 9) B^2.
-
-*Penalty.* theta = s r is dual feasible for every s in [0, lam / max_j (|g_j| + E_j)]; its gap is
-
-    (1 + s^2) r'r / 2 + lam ||b||_1 - s y'r,
-
-at most that of r'r + e and y'r - e, e = gamma(N + 2 k + 12) B^2. The s that is best for these is taken.
-*Ball.* radius max_j |z_j'r| - q'r <= radius max_j (|g_j| + E_j) - q'r + e; it holds for any b.
-
-To each, gamma(k + 8) times the terms of its formula is added: for ||b||_1, and for its own evaluation. What else is
-rounded, E_j, B and e themselves, is covered by one or two operations more in their gamma, or by `ROUND_UP`.
-Nothing here may underflow: y and the columns are to be of norms that are far from the ends of float64.
-
-*Other costs.* With a cost of its own for every column, any theta = s r, 0 <= s <= lam / H, gives the gap
+*Penalty.* (1 + s^2) r'r / 2 + lam ||b||_1 - s y'r for the best s in [0, lam / max_j (|g_j| + E_j)], r'r and y'r off by
+e. *Ball.* radius max_j (|g_j| + E_j) - q'r + e; it holds for any b. *Other costs.* For any s in [0, lam / H],
 
     G(s) = 1/2 ((1 - s) ||r|| + s eps)^2 + sum_j [cost_j(b_j) + cost*_j(s z_j'r) - s b_j z_j'r],
 
-a sum of terms that are not negative, cost*_j being convex and so at most its larger value at both ends of
-s (g_j - E_j) .. s (g_j + E_j). H is the largest correlation, E_j included, with a side that is hard: it has neither a
-bound nor a ridge. Columns U without a penalty ask for U'theta = 0. The nearest theta with that is s (r - e), e = U a
-with U'U a = U'r and ||e||^2 = (U'r)'(U'U)^-1 (U'r) <= eps^2 = kappa^2 sum_U ((|g_j| + E_j) / ||z_j||)^2, kappa one by
-the least singular value of these columns at length one; it moves other products by up to ||z_j|| eps.
-For a radius, lam (radius - sum s_j |b_j|) is added, for any lam: the ball's cost and its conjugate differ by that.
+each conjugate at its larger value of both ends of s (g_j - E_j) .. s (g_j + E_j). H is the largest correlation, E_j
+included, with a side that is hard: it has neither a bound nor a ridge. eps is the distance of r from vectors that are
+orthogonal to columns without a penalty. For a radius, lam (radius - sum s_j |b_j|) is added, for any lam.
+
+To each, gamma(k + 8) times the terms of its formula is added. Nothing here may underflow.
 """
 
 from typing import NamedTuple

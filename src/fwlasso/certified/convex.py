@@ -53,13 +53,8 @@ class ConvexLoss:
     and for a radius, with s = 1, that times ||X'theta||_inf in place of lam ||a||_1. The bracket is a sum of terms that
     are not negative: see `_core/losses`.
 
-    Rounding. With gamma as in problem/certificate.py and all norms in the metric of the weights: eta is off by e, so
-    that F is by at most ||r|| e + max h e^2, r and h slopes and curvatures; correlations are off by
-    gamma(4 m + 32) largest ||theta||, and the sums that a gap is made of by gamma(m + 32) of the sizes of their terms.
-    1'theta is not zero, but eps, its own rounding included: with rho = eps over the sum of its positive, or negative,
-    entries, the dual point with these (1 - rho) times as large is feasible, and still in the domain. It changes
-    correlations by at most rho largest ||theta||, and F* by rho sum |theta_i eta~_i| where it belongs to eta~, which is
-    within `_FAR` of eta or so little that the product with theta_i is none.
+    What rounding adds is in docs/method/rounding.md: eta is off by e, the loss by at most ||r|| e + max h e^2, and
+    1'theta by eps, for which theta is made a little shorter.
     """
 
     def __init__(self, problem: Problem) -> None:

@@ -13,13 +13,8 @@ sweep serves all points at once, with the largest e and the largest lambda_k / l
 Where bounds leave coefficients on one side of zero, correlations count on that side: the pull is convex, too. Columns
 with a ridge exceed lambda where they are active, and survive.
 
-Rounding. With u = 2^-53, the dot product of m terms computed in any order is off by at most
-m u / (1 - m u) ||x_j|| ||r||, and centring, z = f (x - mu 1), by no more again; the norms of the columns as given
-are at most `mean_ratio` times those of z_j, except for columns that survive always (their norm is infinite). The
-mix, e and lambda are off by a few u ||r||, the roots of weights included: norms are in their metric. Together that is
-less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, added to ||e|| in `Screening.distance`. The ceiling is kept in float32:
-the ratio is off by 2^-24 of itself, or by 2^-150, and is scaled up by more than that in the sweep. Norms are rounded up
-likewise. The sweep itself is in float64.
+What rounding may add to a dot product, to the mix, e and lambda is less than 4 (m + 8) u mean_ratio ||z_j|| ||r||, see
+docs/method/rounding.md: it is added to ||e|| in `Screening.distance`. Ceilings and norms in float32 are rounded up.
 """
 
 from collections.abc import Sequence

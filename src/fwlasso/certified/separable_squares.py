@@ -3,11 +3,9 @@
 The gap G(s) of a point, and what it follows from, are those of problem/claims.py: the columns A with a coefficient, of
 all others H, M and V, and the rounding e and blur. Between nodes lambda is the mix of theirs, for radii, too.
 
-V of a node serves any smaller lambda, too, up to s = lam / lam_node: a cost at rho lam, rho < 1, has at least rho times
-the ridge, so that cost*(rho c; rho lam) <= rho cost*(c; lam).
-
-Between two nodes b, r and lam mix, hence c_j; H, M, V, e and blur of the mix are at most the mix of theirs, for cost*
-is convex in c and lam together. The union of both active sets is A.
+V of a node serves any smaller lambda, too, up to s = lam / lam_node. Between two nodes b, r and lam mix, hence c_j; H,
+M, V, e and blur of the mix are at most the mix of theirs, and the union of both active sets is A: the proof is in
+docs/method/rounding.md.
 """
 
 from collections.abc import Callable

@@ -83,17 +83,8 @@ def moments(
     `constant` names the columns of [X, y] whose largest number is their smallest, or without an intercept, zero. By
     default those have a sum of squares of zero: right where the shifts are of the same rows.
 
-    K = sums.n_ops, n_j^2 = norms2_j, c_j the norm of the centred column, w = sqrt(norms2_0 / rows) >= 1.
-
-    - Sums t_j = 1'x_j err by gamma_K sqrt(norms2_0) n_j, and are at most sqrt(rows) n_j: t_i t_j / rows errs by
-      gamma_{2 K w + 3} n_i n_j, and what is left after the subtraction by gamma_N, N = (1 + 2 w) K + 5.
-    - Weights are roundings of `rows`, too: gamma_K w^2 more of n_i n_j, which is in N = (1 + 2 w + w^2) K + 5.
-    - The factor d_j = sqrt(rows / c_j^2) has a relative error of at most half of gamma_N (n_j / c_j)^2 and three
-      roundings. In d_i d_j C_ij that is gamma_N d_i d_j n_i n_j (1 + r_i / 2 + r_j / 2), r_j = n_j / c_j, up to 4 % and
-      some roundings; and 1 + r_i / 2 + r_j / 2 <= 2 a_i a_j with a_j = (1 + r_j) / 2. So norms are d_j n_j a_j, and
-      2.1 N + 8 operations. Where gamma_N r_j^2 is not small, nothing is known of the factor: the norm is infinite.
-    - Factors of penalties divide d_j, with up to two roundings of each; so there are four more in d_i d_j C_ij, and two
-      in these products, which powers of two have not.
+    What they err by is in docs/method/rounding.md: with K = sums.n_ops and w = sqrt(norms2_0 / rows) it is gamma_N,
+    N = (1 + 2 w + w^2) K + 5, of norms that grow by (1 + n_j / c_j) / 2 where columns are scaled to unit norm.
     """
     rows, diagonal = sums.products[0, 0], sums.products.diagonal()[1:]
     ones_ratio = math.sqrt(sums.norms2[0] / rows)

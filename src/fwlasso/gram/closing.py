@@ -74,11 +74,8 @@ def sums_on_data(
 def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, weights: Matrix) -> tuple[Sums, Matrix]:
     """Return what the sums over all rows, which have so many roundings, tell.
 
-    A product of r with a column x' of the coordinates errs by gamma_K ||x'|| ||r||, K = n_ops; so does its sum, and the
-    mean is off by gamma_{moments.n_ops}, which has the rounding of the factors, too. r_i errs by
-    gamma_{k+5} (|y_i| + |c| + sum |v_j x_ij|), k coefficients, and |c| sqrt(m) is at most the rest: r is off by a
-    vector of a norm e, which moves its products by ||z_j|| e. An error of the constant c changes nothing in the centred
-    part of r: with an intercept r stands for that, which is no longer, and has the same products with columns and y.
+    With K = n_ops products with r err by gamma_K, r_i by gamma_{k+5} (|y_i| + |c| + sum |v_j x_ij|) with k coefficients
+    and a constant c: see docs/method/rounding.md.
     """
     sums, squares = total.sums
     norms = np.sqrt(squares) * (1.0 + gamma(n_ops + 2.0))

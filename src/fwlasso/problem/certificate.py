@@ -3,20 +3,12 @@
 The gap bounds how far the objective is above its minimum. It needs M = ||X'r||_inf over all p columns, one pass over
 the data for any number of residuals r.
 
-Rounding. With u = 2^-53 and gamma(n) = n u / (1 - n u), a sum of n products is off by no more than gamma(n) times the
-product of the norms, in whatever order it is added up. Let w_j = f_j ||x_j - o_j|| be the size of a column before it is
-centred, `largest` the largest of them, y_size that of y, and r the residual *as it is stored*.
+With r as it is stored, rounding is bounded by three numbers, see docs/method/rounding.md:
 
-- Of the products with r, x_j'r is off by gamma(m) w_j ||r||; mu_j 1'r by as much for the sum and as much for the mean;
-  f_j, where columns are standardised, by gamma(m) of itself. Together that is below E = gamma(4 m + 32) largest ||r||.
-- On the primal side ||r - (y - X a)|| <= e = gamma(n + 12) (y_size + sum |a_k| w_k) + gamma(2 m + 8) ||r||, n active
-  columns: one rounding each for a term and its sum, some for entries that are shifted, centred and scaled, and the
-  constant that is taken off. Constants do not count: columns and y are orthogonal to them. Standardised columns have
-  f_k gamma(m + 8) in the middle term, too. Weights of the samples are four roundings more in all of these, see
-  `_core/samples`; norms and products are those of their metric, in which nothing else changes.
-- y'r and r'r are off by gamma(m + 8) of y_size ||r|| and ||r||^2.
-- So the residual of the coefficients, which anybody can compute again, has a norm of at most ||r|| + e, products with
-  the columns of at most M + E + largest e, and one with y of at least y'r - ||y|| e. The gap is that of these.
+- correlations are off by E = gamma(4 m + 32) largest ||r||, `largest` being the largest size f_j ||x_j - o_j|| of a
+  column before it is centred;
+- r itself by e = gamma(n + 12) (y_size + sum |a_k| w_k) + gamma(2 m + 8) ||r||, n active columns of sizes w_k;
+- y'r and r'r by gamma(m + 8) of y_size ||r|| and ||r||^2.
 
 A mix of points has the same mix of M, E, e and the l1 norm as a bound, since all of these are convex.
 """
