@@ -124,7 +124,6 @@ def test_score_takes_responses_as_scikit_learn_does(path):
         (lambda path: path[-7], IndexError, "point must be from 0 to 5"),
         (lambda path: path.coef(6), IndexError, "point must be from 0 to 5"),
         (lambda path: path.predict(X, point=6), IndexError, "point must be from 0 to 5"),
-        (lambda path: path[:2], TypeError, "slice"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(path, look, error, message):
