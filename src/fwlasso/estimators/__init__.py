@@ -3,6 +3,7 @@
 from .chosen import ElasticNetCV, LassoCV
 from .losses import LogisticLasso, LogisticLassoCV, PoissonLasso, PoissonLassoCV
 from .single import ElasticNet, Lasso
+from .stable import StabilitySelector
 
 __all__ = [
     "ElasticNet",
@@ -13,4 +14,5 @@ __all__ = [
     "LogisticLassoCV",
     "PoissonLasso",
     "PoissonLassoCV",
+    "StabilitySelector",
 ]
