@@ -178,6 +178,16 @@ CALLS = {
     "draws, segments": {"solver": "sfw", "sample_size": 4, "random_state": 3, "checkpoint": "run"},
     "change": {"solver": "cd", "radii": None, "alphas": 4, "stop": "change", "certify": False},
     "segments": {"radii": None, "alphas": 4, "checkpoint": "run"},
+    "factors": {
+        "radii": None,
+        "alphas": 4,
+        "penalty_factor": {3: 2.5, 5: np.inf},
+        "unpenalized": (1,),
+        "max_active": 6,
+    },
+    "bounds": {"radii": None, "alphas": 4, "lower": -1.5, "upper": {0: 2.0, 3: np.inf}, "l1_ratio": 0.5},
+    "bounds by column": {"radii": None, "alphas": 4, "lower": np.linspace(-3.0, 0.0, M)[:P], "positive": False},
+    "ridge, signs": {"ridge": 0.25, "positive": True},
     "weights and an offset": {"sample_weight": np.arange(M) % 3.0, "offset": np.linspace(0.0, 1.0, M)},
 }
 
