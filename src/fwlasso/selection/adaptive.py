@@ -25,8 +25,8 @@ def adaptive_lasso(
 ) -> CrossValidation:
     """Choose a model by `lasso_cv`, and another one with the penalty factors that follow from its coefficients.
 
-    The factor of a feature is ``(max_k |b_k| / |b_j|)^gamma``, b the coefficients of the first model: of scaled columns if
-    ``standardize=True``; features without a coefficient are left out. Large coefficients are then shrunk less, and
+    The factor of a feature is ``(max_k |b_k| / |b_j|)^gamma``, b the coefficients of the first model: of scaled columns
+    if ``standardize=True``; features without a coefficient are left out. Large coefficients are then shrunk less, and
     features that do not matter are selected less often (Zou 2006). Unlike there, the first model is a Lasso.
 
     Parameters
