@@ -82,6 +82,30 @@ def test_an_infinite_factor_removes_a_column(problem, solver):
         assert_near(found.intercepts, removed.intercepts)
 
 
+def test_a_column_of_ones_without_a_penalty_is_an_intercept(problem, solver):
+    X, y = problem
+    for terms in ({}, {"l1_ratio": 0.5}, {"upper": {1: 0.3}}):
+        expected = path_of(X, y, solver=solver, **terms)
+        ones, settings = np.column_stack([X, np.ones(M)]), {"solver": solver, "fit_intercept": False}
+        found = path_of(ones, y, alphas=expected.alphas, unpenalized=[P], **settings, **terms)
+        assert_near(found.coefs.toarray()[:P], expected.coefs.toarray())
+        assert_near(found.coefs.toarray()[P], expected.intercepts)
+
+
+def test_columns_without_a_penalty_are_taken_out_of_all_others(problem, solver):
+    X, y = problem
+    some, others = np.array([1, 6]), np.setdiff1d(np.arange(P), [1, 6])
+    basis, _ = np.linalg.qr(X[:, some])
+    Z, q = X[:, others] - basis @ (basis.T @ X[:, others]), y - basis @ (basis.T @ y)
+    for terms in ({}, {"l1_ratio": 0.5}, {"ridge": 0.1}):
+        expected = path_of(Z, q, solver=solver, fit_intercept=False, **terms)
+        settings = {"solver": solver, "fit_intercept": False, "alphas": expected.alphas}
+        found = path_of(X, y, unpenalized=some.tolist(), **settings, **terms).coefs.toarray()
+        assert_near(found[others], expected.coefs.toarray(), 1e-9 if solver == "gram" else 1e-6)
+        rest = y[:, None] - X[:, others] @ found[others]
+        assert_near(found[some], np.linalg.lstsq(X[:, some], rest, rcond=None)[0])
+
+
 def test_bounds_beyond_all_coefficients_are_none(problem, solver):
     X, y = problem
     plain = path_of(X, y, solver=solver)
@@ -148,7 +172,7 @@ def test_a_point_does_not_depend_on_its_path(problem, solver, terms):
         assert_near(path_of(X, y, solver=solver, alphas=[alpha], **terms).coefs.toarray()[:, 0], b, 1e-8)
 
 
-@pytest.mark.parametrize("terms", [{}, {"l1_ratio": 0.5}, {"positive": True}])
+@pytest.mark.parametrize("terms", [{}, {"l1_ratio": 0.5}, {"positive": True}, {"unpenalized": [2]}])
 def test_whole_weights_repeat_zero_removes_and_their_size_has_no_say(problem, solver, terms, rng):
     X, y = problem
     times = rng.integers(0, 4, M)

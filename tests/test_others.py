@@ -130,12 +130,12 @@ for (folder in list.dirs(commandArgs(TRUE)[1], recursive = FALSE)) {
 
 def asked_of_glmnet(p: int, m: int, rng: np.random.Generator) -> dict[str, General]:
     v, w = rng.uniform(0.3, 3.0, p), rng.uniform(0.1, 5.0, m)
-    some = np.where(np.arange(p) == 2, np.inf, v)
+    some = np.where(np.arange(p) == 2, np.inf, np.where(np.arange(p) == 5, 0.0, v))
     lower, upper = -rng.uniform(0.0, 1.0, p), rng.uniform(0.0, 1.0, p)
     return {
         "weights": General(w),
         "factors": General(penalty_factor=v),
-        "excluded": General(penalty_factor=some),
+        "excluded and free": General(penalty_factor=some),
         "positive": General(positive=True),
         "box": General(lower=lower, upper=upper),
         "net": General(l1_ratio=0.5),

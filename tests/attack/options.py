@@ -13,10 +13,11 @@ from .generators import Data, Rng, draw_shape, integers, near_copies, normal, re
 
 #: What `lasso_path` has; an option is added when it is there.
 ENABLED: tuple[str, ...] = (
-    "weights", "counts", "offset", "factors", "excluded", "positive", "box", "mixed_sides", "l1_ratio", "ridge",
-    "weights_in_folds", "counts_in_folds", "offset_in_folds", "factors_in_folds", "positive_in_folds", "box_in_folds",
-    "l1_ratio_in_folds", "ridge_in_folds", "weighted_folds", "ridge_of_nothing", "bounds_beyond_numbers",
-    "pulled_hard", "copies_with_signs", "nothing_is_positive", "one_pull_at_a_time", "hard_beside_soft", "on_the_edge",
+    "weights", "counts", "offset", "factors", "excluded", "unpenalized", "positive", "box", "mixed_sides", "l1_ratio",
+    "ridge", "weights_in_folds", "counts_in_folds", "offset_in_folds", "factors_in_folds", "unpenalized_in_folds",
+    "positive_in_folds", "box_in_folds", "l1_ratio_in_folds", "ridge_in_folds", "weighted_folds", "several",
+    "ridge_of_nothing", "bounds_beyond_numbers", "pulled_hard", "copies_with_signs", "nothing_is_positive",
+    "one_pull_at_a_time", "hard_beside_soft", "on_the_edge", "free_and_dependent", "free_and_far",
     "weights_beyond_numbers", "factors_beyond_use", "ridges_in_any_unit",
 )  # fmt: skip
 

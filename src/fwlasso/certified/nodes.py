@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .objectives import Objective
 
 _NO_COLUMNS = np.empty(0, np.int64)
+# A guess is no further from a node than so many times what is between that and the one before.
+_FARTHEST = 1e4
 
 
 class Node(NamedTuple):
@@ -113,10 +115,14 @@ def start_between(columns: ColumnPass | None, left: Node, right: Node, t: float)
 
 
 def extend(columns: ColumnPass | None, before: Node | None, last: Node, lam: float) -> Start:
-    """Return the guess for a smaller penalty: the line through two nodes, without changes of sign."""
-    if before is None:
+    """Return the guess for a smaller penalty: the line through two nodes, without changes of sign.
+
+    Nodes that are close together beside it differ by rounding, which the line would make as large as what it tells.
+    """
+    t = np.inf if before is None else (before.lam - lam) / (before.lam - last.lam)
+    if before is None or t > _FARTHEST:
         return Start(last.columns, last.coefs, last.residual)
-    return start_between(columns, before, last, (before.lam - lam) / (before.lam - last.lam))
+    return start_between(columns, before, last, t)
 
 
 @kernel
