@@ -12,6 +12,7 @@ from fwlasso import Status
 from fwlasso._core import losses
 from fwlasso._core.penalties import L1
 from fwlasso._core.threads import Workers
+from fwlasso.certified import newton
 from fwlasso.certified.driver import follow
 from fwlasso.data.design import as_design
 from fwlasso.problem.build import build_problem
@@ -101,3 +102,11 @@ def check(name: str, kind: str, storage: str, seed: int, *, polish: bool, tol: f
 def test_every_claim_holds_in_long_double(name, storage, kind, polish):
     for seed in range(4):
         check(name, kind, storage, seed, polish=polish)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csc"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_models_that_are_too_large_for_inner_products_are_solved_without(name, storage, monkeypatch):
+    monkeypatch.setattr(newton, "_MOST_COLUMNS", 2)
+    for kind in ("plain", "weights", "fold"):
+        check(name, kind, storage, 1, polish=True)

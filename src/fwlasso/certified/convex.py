@@ -60,8 +60,10 @@ class ConvexLoss:
     def __init__(self, problem: Problem) -> None:
         if not is_plain(problem.cost):
             raise TypeError(f"{type(problem.loss).__name__}: only least squares supports bounds and ridges")
-        self.problem = problem
-        self._roots = np.sqrt(weight_vector(problem.samples))
+        m = problem.n_samples
+        self.problem, self.samples = problem, problem.samples
+        self._roots = np.sqrt(weight_vector(self.samples))
+        self._blurs = gamma(4 * m + 32) * problem.largest, gamma(m + 32), problem.largest
 
     def zero(self) -> tuple[Witness, Vector | None]:
         """Return what is known of a = 0, with the best intercept; its slopes are y."""
@@ -89,9 +91,7 @@ class ConvexLoss:
 
     def _claim(self, penalty: Penalty, known: Witness) -> tuple[float, float]:
         problem = self.problem
-        m = problem.n_samples
-        blurs = gamma(4 * m + 32) * problem.largest, gamma(m + 32), problem.largest
-        gap, rounding = claim(problem.loss, penalty, known, problem.samples, problem.centred, blurs)
+        gap, rounding = claim(problem.loss, penalty, known, self.samples, problem.centred, self._blurs)
         return (max(0.0, gap), rounding) if math.isfinite(gap + known.max_corr) else (math.inf, math.inf)
 
     def cross(self, left: Node, right: Node) -> None:
@@ -99,14 +99,14 @@ class ConvexLoss:
 
     def mix(self, left: Node, right: Node, t: float, cross: None) -> Witness:
         """Return what is known of (1 - t) left + t right: the mix of dual points is feasible for that of lambdas."""
-        return Witness(*((1.0 - t) * mine + t * its for mine, its in zip(left.known, right.known, strict=True)))
+        s, (eta, theta, *numbers), (its_eta, its_theta, *others) = 1.0 - t, left.known, right.known
+        mixed = [s * mine + t * its for mine, its in zip(numbers, others, strict=True)]
+        return Witness(s * eta + t * its_eta, s * theta + t * its_theta, *mixed)
 
     def solution(self, columns: Indices, coefs: Vector, known: Witness) -> Solution:
         """Return a point."""
-        eta, theta = known.eta[:-1], known.theta[:-1]
-        pulled = float(np.sum(theta * eta)) - known.intercept * float(np.sum(theta))
-        loss = float(fenchel(self.problem.loss, eta, theta, 0.0)[0])
-        return Solution(columns, coefs, loss, pulled, known.l1, known.intercept)
+        loss = float(fenchel(self.problem.loss, known.eta, known.theta, 0.0)[0])
+        return Solution(columns, coefs, loss, 0.0, known.l1, known.intercept)
 
 
 @by_type

@@ -7,7 +7,7 @@ import numpy as np
 from .._core.columns import Vector
 from .._core.losses import add_best_constant, fill_slopes, loss_value, reach
 from .._core.penalties import L1
-from .._core.samples import from_root, sample_vector, to_root
+from .._core.samples import from_root
 from .._core.subproblem.copies import weigh
 from .._core.subproblem.curved import Slopes, cost_of, entering, minimise
 from .._core.subproblem.descent import SubIterate, totals
@@ -47,6 +47,8 @@ class Newton:
         self._objective, self._subproblem, self._workers, self._polish = objective, subproblem, workers, polish
         self._loss = objective.problem.loss
         self.fit, _ = objective.zero()
+        roots = subproblem.copies.roots
+        self._inverse = np.divide(1.0, roots, out=np.zeros(roots.size), where=roots > 0.0)
         self._descent = 0.0  # of the last step, if it was a long one
 
     def solve(self, members: Indices, aim: Aim, look: Look, *, knows_residual: bool) -> Reached:
@@ -73,7 +75,7 @@ class Newton:
                 break
             n_idle = 0 if gap < 0.5 * least or self._descent > _ENOUGH * aim.goal else n_idle + 1
             least = min(gap, least)
-        self.fit = self.fit._replace(theta=from_root(self._objective.problem.samples, iterate.residual).copy())
+        self.fit = self.fit._replace(theta=from_root(self._objective.samples, iterate.residual).copy())
         return Reached(gap, n_rounds, n_dots)
 
     def _look_again(self, enough: float) -> None:
@@ -82,17 +84,17 @@ class Newton:
         own = self._image(np.flatnonzero(iterate.coefs), iterate.coefs)
         if self._subproblem.copies.centred and enough < np.inf:
             constant += add_best_constant(loss, own + constant, enough)
-        eta = own + constant
-        theta, curvatures = np.empty(eta.size), np.empty(eta.size)
-        sums = fill_slopes(loss, eta, theta, curvatures)
-        self._at = Slopes(theta, curvatures, sums)
-        self.fit = self.fit._replace(eta=sample_vector(eta), intercept=constant)
+        eta, theta, curvatures = np.empty(own.size + 1), np.empty(own.size), np.empty(own.size)
+        np.add(own, constant, out=eta[:-1])
+        eta[-1] = 0.0  # nobody asks for the sum of predictors
+        self._at = Slopes(theta, curvatures, fill_slopes(loss, eta, theta, curvatures))
+        self.fit = self.fit._replace(eta=eta, intercept=constant)
 
     def _image(self, places: Indices, coefs: Vector) -> Vector:
         """Return the sum of b_j z_j over some places, given the coefficients of all."""
         copies = self._subproblem.copies
-        image = Products(copies, places, self._workers).combine(coefs[places])[:-1]
-        return np.divide(image, copies.roots, out=np.zeros(image.size), where=copies.roots > 0.0)
+        image: Vector = Products(copies, places, self._workers).combine(coefs[places])[:-1] * self._inverse
+        return image
 
     def _residual(self) -> Vector:
         """Return the slopes less what the intercept explains in the metric of the curvatures: inside of the domain."""
@@ -101,7 +103,9 @@ class Newton:
 
     def _take(self, theta: Vector) -> None:
         """Let this be the dual point."""
-        self._subproblem.iterate.residual[:] = to_root(self._objective.problem.samples, sample_vector(theta))
+        residual = self._subproblem.iterate.residual
+        np.multiply(theta, self._inverse, out=residual[:-1])
+        residual[-1] = theta.sum()
 
     def _judge(self, theta: Vector, members: Indices, lam: float) -> float:
         """Return the gap over the members with this dual point."""
