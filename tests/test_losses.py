@@ -200,3 +200,10 @@ def test_a_path_in_segments_goes_on_with_the_same_bits(tmp_path):
     assert set(again.statuses) == {Status.CERTIFIED}
     np.testing.assert_array_equal(first.coefs.toarray(), again.coefs.toarray())
     np.testing.assert_array_equal(first.intercepts, again.intercepts)
+
+
+def test_constant_counts_have_their_rate():
+    X, y = make_data("poisson", 11)
+    with pytest.warns(UserWarning, match="The response is constant"):
+        path = lasso_path(X, np.full(y.size, 3.0), loss="poisson", alphas=2)
+    np.testing.assert_allclose(path.predict(X), 3.0)

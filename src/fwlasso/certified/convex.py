@@ -106,7 +106,7 @@ class ConvexLoss:
     def solution(self, columns: Indices, coefs: Vector, known: Witness) -> Solution:
         """Return a point."""
         loss = float(fenchel(self.problem.loss, known.eta, known.theta, 0.0)[0])
-        return Solution(columns, coefs, loss, 0.0, known.l1, known.intercept)
+        return Solution(columns, coefs, loss, 0.0, known.l1, known.intercept - self.problem.units.y_mean)
 
 
 @by_type

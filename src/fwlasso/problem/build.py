@@ -76,7 +76,7 @@ def build_problem(
     if null is None:
         response, y_size, units = _as_centred(y, own, fit_intercept)
     else:
-        response, units = null.slopes, Units(0, 0, 0.0, 0.0)
+        response, units = null.slopes, Units(0, 0, 0.0, null.constant)
         y_size = norm(samples(columns), response)
     means, norms, xty = np.empty(p), np.empty(p), np.empty(p)
     workers.sweep(
@@ -131,15 +131,17 @@ class NullModel(NamedTuple):
     loss: Loss
     slopes: Vector  # a sample vector
     value: float  # the loss, above the least there can be
+    constant: float
 
 
 def null_model(loss: Loss, fit_intercept: bool) -> NullModel:
     """Return the model of the best constant, or of none."""
     eta, slopes, curvatures = (np.zeros(loss.y.size) for _ in range(3))
-    if fit_intercept:
-        add_best_constant(loss, eta, 1e-15)
+    constant = float(add_best_constant(loss, eta, 1e-15)) if fit_intercept else 0.0
     fill_slopes(loss, eta, slopes, curvatures)
-    return NullModel(loss, sample_vector(slopes), fenchel(loss, eta, slopes, 0.0)[0])
+    if (np.abs(slopes) <= 1e-14 * loss.weights * (1.0 + np.abs(loss.y))).all():  # rounding: y is constant
+        slopes[:] = 0.0
+    return NullModel(loss, sample_vector(slopes), fenchel(loss, eta, slopes, 0.0)[0], constant)
 
 
 def _as_centred(y: Vector, weights: Vector, fit_intercept: bool) -> tuple[Vector, float, Units]:

@@ -42,7 +42,7 @@ class Solution(NamedTuple):
     qq: float  # q'q; the loss, above the least there can be
     qy: float  # q'y; zero for another loss
     l1: float  # ||a||_1
-    intercept: float = 0.0  # of the columns as the solver has them, beside what the means of y and X make
+    intercept: float = 0.0  # of the columns as the solver has them, beside that of the null model
 
 
 class SolvedPoint(NamedTuple):
