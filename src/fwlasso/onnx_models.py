@@ -30,6 +30,8 @@ def to_onnx(model: LinearModel, *, without_offset: bool = False) -> Any:
     >>> bool(np.allclose(predicted[:, 0], model.predict(X)))
     True
     """
+    if model.loss != "squared":
+        raise ValueError(f"model: only least squares is written as ONNX, this one is of loss={model.loss!r}")
     skl2onnx, types = _skl2onnx()
     _check_offset(has_offset=model.has_offset and not without_offset)
     twin = _twin(model.dense_coef(), model.intercept)
