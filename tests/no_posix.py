@@ -107,4 +107,6 @@ def hide():
     shutil.rmtree.avoids_symlink_attacks = False
 
 
-hide()
+def pytest_load_initial_conftests() -> None:
+    """Hide it all from a plugin's session; who collects doctests imports this file, and loses nothing."""
+    hide()

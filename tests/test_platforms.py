@@ -8,6 +8,7 @@ from programs import run_program
 
 PROGRAM = """
 import no_posix
+no_posix.hide()
 import sys, numpy as np, fwlasso
 from pathlib import Path
 from fwlasso.data.files import locked
