@@ -108,13 +108,13 @@ def test_a_second_process_compiles_nothing_and_one_with_edited_sources_trusts_no
     assert run() == ([len(written), 7.0, 0.75, 2, 0], "")
     assert {file: file.read_bytes() for file in cache.rglob("*.nb?")} == written
     # Edits of other files than that of a kernel, and a type by another name.
-    toy.write_text(TOY.replace("return penalty.size", "return 2.0 * penalty.size"))
+    toy.write_text(TOY.replace("return cost.size", "return 2.0 * cost.size"))
     source = package_copy / "fwlasso" / "_core" / "dense.py"
     head, first, rest = source.read_text().partition("@dot_column.register(Dense)")
     source.write_text(head + first + rest.replace("return total", "return 2 * total", 1))
     for source in package_copy.rglob("*.py"):
-        source.write_text(re.sub(r"\bL1\b", "Norm", source.read_text()))
-    code = SOME_KERNELS.replace("L1", "Norm")
+        source.write_text(re.sub(r"\bPlain\b", "Norm", source.read_text()))
+    code = SOME_KERNELS.replace("Plain", "Norm")
     done = run_python(code, package_copy, cache, "toy", NUMBA_CACHE_DIR=cache, PYTHONPATH=package_copy)
     assert [float(number) for number in done.stdout.split()][1:] == [14.0, 0.75, 0, 2, 0.5]
 
