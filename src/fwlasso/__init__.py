@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .estimators import LogisticLassoCV as LogisticLassoCV
     from .estimators import PoissonLasso as PoissonLasso
     from .estimators import PoissonLassoCV as PoissonLassoCV
-    from .estimators import StabilitySelector as StabilitySelector
+    from .estimators.stable import StabilitySelector as StabilitySelector
     from .file_sums import sum_table as sum_table
     from .gram.summed import SummedTable as SummedTable
     from .models import LinearModel as LinearModel
@@ -43,8 +43,8 @@ _HOMES = {
     "estimators": (
         *("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV"),
         *("LogisticLasso", "LogisticLassoCV", "PoissonLasso", "PoissonLassoCV"),
-        "StabilitySelector",
     ),
+    "estimators.stable": ("StabilitySelector",),
     "file_sums": ("sum_table",),
     "gram.summed": ("SummedTable",),
     "models": ("LinearModel",),

@@ -3,7 +3,6 @@
 from .chosen import ElasticNetCV, LassoCV
 from .losses import LogisticLasso, LogisticLassoCV, PoissonLasso, PoissonLassoCV
 from .single import ElasticNet, Lasso
-from .stable import StabilitySelector
 
 __all__ = [
     "ElasticNet",
@@ -14,5 +13,4 @@ __all__ = [
     "LogisticLassoCV",
     "PoissonLasso",
     "PoissonLassoCV",
-    "StabilitySelector",
 ]
