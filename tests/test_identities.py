@@ -182,3 +182,13 @@ def test_whole_weights_repeat_zero_removes_and_their_size_has_no_say(problem, so
         assert_near(found.coefs.toarray(), repeated.coefs.toarray(), 1e-10)
         assert_near(found.intercepts, repeated.intercepts, 1e-10)
         assert_near(found.r2, repeated.r2, 1e-10)
+
+
+@pytest.mark.parametrize("terms", [{}, {"unpenalized": [2]}, {"l1_ratio": 0.5}])
+@pytest.mark.parametrize("below", [1e-15, 1e-12, 1e-8])
+def test_a_path_may_begin_just_below_its_first_column(problem, solver, terms, below):
+    X, y = problem
+    path = path_of(X, y, solver=solver, tol=1e-9, **terms)
+    found = path_of(X, y, solver=solver, tol=1e-9, alphas=path.alphas * (1.0 - below), **terms)
+    assert {status.value for status in found.statuses} == {"certified"}
+    assert_near(found.coefs.toarray(), path.coefs.toarray(), 1e-4)
