@@ -14,6 +14,7 @@ WALK = """
 import importlib, json, os, pkgutil, sys, threading
 import numpy as np
 import fwlasso
+from fwlasso import lasso_path
 
 root, seen, made = os.path.dirname(fwlasso.__file__), {}, set()
 
@@ -51,7 +52,7 @@ y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(len(X))
 made.clear()
 sys.setprofile(called)
 threading.setprofile(called)
-fwlasso.lasso_path(X, y, n_threads=1)
+lasso_path(X, y, n_threads=1)
 sys.setprofile(None)
 print(json.dumps([list(seen), sorted(made)]))
 """

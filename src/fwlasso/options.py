@@ -18,13 +18,12 @@ import numpy as np
 from ._core.columns import Vector
 from ._core.notices import warn_of_old_name
 from .data.checks import as_random_state, check, is_count
-from .data.design import described
 from .data.terms import Terms, as_terms
 from .monitor import Callback
 from .problem.build import LOSSES
 from .problem.grid import MOST_EPS_OF_RADII, as_grid
 from .solvers.protocol import SolverSettings
-from .solvers.registry import DEFAULT_SOLVER, SOLVERS, STOPS, Entry, current_name
+from .solvers.registry import DEFAULT_SOLVER, OLD_NAMES, SOLVERS, STOPS, Entry
 from .solvers.sample_size import ALL_COLUMNS, DEFAULT_SAMPLE_SIZE, SampleSize, as_sample_size
 
 _DEFAULT_POINTS = 100
@@ -79,7 +78,9 @@ _FOLDER = Check("a folder", lambda value: isinstance(value, str | Path))
 _IN_A_NET = "a number in (0, 1], as 0 is ridge regression, which selects nothing: see sklearn.linear_model.Ridge"
 _L1_RATIO = Check(_IN_A_NET, lambda value: _is_real(value) and 0.0 < value <= 1.0)
 _TEXTS = Check("a sequence of texts", lambda value: np.ndim(value) == 1 and all(isinstance(it, str) for it in value))
-_SOLVER = Check(f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, str) and current_name(value) in SOLVERS)
+_SOLVER = Check(
+    f"one of {', '.join(SOLVERS)}", lambda value: isinstance(value, str) and value in SOLVERS.keys() | OLD_NAMES
+)
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
 _LOSS = Check(f"one of {', '.join(LOSSES)}", lambda value: isinstance(value, str) and value in LOSSES)
 _VARIANT = Check(f"one of {', '.join(_VARIANTS)}", lambda value: isinstance(value, str) and value in _VARIANTS)
@@ -149,9 +150,9 @@ class Options:
             value, default = getattr(self, name), getattr(Options, name)
             if asked is not None and value is not default:
                 check(name, value, asked.holds(value), f"{asked.must_be} or None" if default is None else asked.must_be)
-        if current_name(self.solver) != self.solver:
-            warn_of_old_name(f"solver={self.solver!r}", f"{current_name(self.solver)!r}")
-            object.__setattr__(self, "solver", current_name(self.solver))
+        if self.solver in OLD_NAMES:
+            warn_of_old_name(f"solver={self.solver!r}", f"{OLD_NAMES[self.solver]!r}")
+            object.__setattr__(self, "solver", OLD_NAMES[self.solver])
         if self.alphas is not None and self.radii is not None:
             raise ValueError("give alphas or radii, not both")
         if self.rule not in self.entry.stops:
@@ -269,13 +270,6 @@ class Options:
             return self.ratio(shape)
         return float(self.grid[-1] / self.grid[0]) if self.grid_name == "alphas" and self.grid[0] > 0.0 else None
 
-    def beside(self, X: Any) -> "Options":
-        """Return the options for a matrix that may have columns without a penalty of its own: covariates."""
-        own = getattr(described(X), "unpenalized", ())
-        if not len(own) or isinstance(self.unpenalized, str):
-            return self
-        return replace(self, unpenalized=[*own, *(() if self.unpenalized is None else self.unpenalized)])
-
     def terms(self, p: int, names: Sequence[str] | None) -> Terms:
         """Return what is asked of p columns."""
         found = as_terms(p, names, **self.asked_of_columns)
@@ -308,7 +302,8 @@ class Options:
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""
         plain = {name: _plain(getattr(self, name)) for name, spec in SPECS.items() if spec.is_recorded}
-        plain |= {name: _column_text(getattr(self, name)) for name in _OF_COLUMNS}
+        given = {name: it for name, it in self.asked_of_columns.items() if name in _OF_COLUMNS}
+        plain |= dict.fromkeys(_OF_COLUMNS) | {name: _column_text(it) for name, it in given.items()}
         settled = {"stop": self.rule, "tol": self.tolerance, "sample_size": repr(self.size_rule)}
         return {**plain, **settled, "grid": self.grid_name}
 
@@ -346,7 +341,7 @@ def _plain(value: Any) -> Any:
 
 def _column_text(value: Any) -> Any:
     """Return terms of columns as text of Python if it is short; a number is one."""
-    if value is None or isinstance(value, Real):
+    if isinstance(value, Real):
         return _plain(value)
     if not isinstance(value, Mapping | list | tuple) or len(value) > _FEW:
         return f"<{len(value)} values>"

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -18,7 +19,7 @@ from .assembly import assemble, beyond_float64, certify, count, up_to, warn_unle
 from .checkpoints.folder import Checkpoint, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.checks import as_random_state, numpy_defaults
-from .data.design import arrays_of
+from .data.design import arrays_of, described
 from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
@@ -221,7 +222,11 @@ class Context(NamedTuple):
 
     def asked(self, options: Options) -> "Context":
         """Return the same data and threads with other options."""
-        options = options.beside(self.data.X) if isinstance(self.data, Data) else options
+        own = getattr(described(self.data.X), "unpenalized", ()) if isinstance(self.data, Data) else ()
+        if len(own) and not isinstance(options.unpenalized, str):  # covariates of genotypes
+            options = replace(
+                options, unpenalized=[*own, *(() if options.unpenalized is None else options.unpenalized)]
+            )
         terms = options.terms(self.data.shape[1], self.data.feature_names) if options.asked_of_columns else PLAIN
         return self._replace(options=options, terms=terms, seconds={})
 
@@ -300,7 +305,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         make, settings = options.entry.make, options.solver_settings(context.seed, polish=context.number == 0)
         solver = InSegments(make, settings, run) if in_segments and cut is None else make(settings)
         # There is nothing to explain, or nothing to do it with, and no radius is too large for that.
-        if problem.yy == 0.0 or (isinstance(problem, Problem) and is_null(problem)):
+        if problem.yy == 0.0 or (problem.lambda_max <= 0.0 and isinstance(problem, Problem) and is_null(problem)):
             path = zero_path(len(penalties))
         else:
             guess = problem.from_user_units(start) if start is not None and solver.proves else None

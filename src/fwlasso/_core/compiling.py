@@ -14,26 +14,18 @@ class _Clock(event.Listener):  # type: ignore[misc]
     """Counts the seconds in which kernels are compiled; numba compiles in one thread at a time."""
 
     def __init__(self) -> None:
-        self._depth = 0  # a kernel is compiled while one that calls it is
-        self._started = self._seconds = 0.0
-
-    @property
-    def is_running(self) -> bool:
-        return self._depth > 0
-
-    @property
-    def seconds(self) -> float:
-        return self._seconds + (time.perf_counter() - self._started if self.is_running else 0.0)
+        self.depth = 0  # a kernel is compiled while one that calls it is
+        self.started = self.seconds = 0.0
 
     def on_start(self, event: Any) -> None:
-        if not self.is_running:
-            self._started = time.perf_counter()
-        self._depth += 1
+        if self.depth == 0:
+            self.started = time.perf_counter()
+        self.depth += 1
 
     def on_end(self, event: Any) -> None:
-        self._depth -= 1
-        if not self.is_running:
-            self._seconds += time.perf_counter() - self._started
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.perf_counter() - self.started
 
 
 _clock = _Clock()
@@ -50,12 +42,12 @@ def compiled_for() -> tuple[str, str]:
 
 def is_compiling() -> bool:
     """Tell whether a kernel is being compiled."""
-    return _clock.is_running
+    return _clock.depth > 0
 
 
 def compile_seconds() -> float:
     """Return for how long kernels were compiled so far."""
-    return _clock.seconds
+    return _clock.seconds + (time.perf_counter() - _clock.started if _clock.depth > 0 else 0.0)
 
 
 @contextmanager

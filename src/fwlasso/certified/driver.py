@@ -21,6 +21,7 @@ from .._core.losses import is_quadratic
 from .._core.penalties import Penalty
 from .._core.problem import Problem
 from .._core.sweeps import Indices
+from .._core.targets import fraction_inside, is_zero
 from .._core.threads import Workers, one_blas_thread
 from ..problem.passes import ColumnPass, LocalPass
 from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
@@ -134,7 +135,7 @@ class CertifiedPath:
         3. read all columns once; take in those that were missed, and solve again;
         4. emit the points between the nodes, and adapt how far the next stride goes.
         """
-        while self._pending and self._targets.is_zero(self._pending[0], self._zero.lam):
+        while self._pending and is_zero(self._pending[0], self._pending[0][0], self._zero.lam):
             self._emit_node(self._zero)
         if not self._pending:
             return
@@ -325,7 +326,7 @@ class CertifiedPath:
             violators, more = self._bound(nodes, still_open)
             survived = survived.with_more(more)
         # Below one anchor more survive than would between two.
-        self._pace.learn_survivors(Survived() if self._screening.has_one_anchor else survived, n_solved)
+        self._pace.learn_survivors(Survived() if len(self._screening.anchors) == 1 else survived, n_solved)
         return nodes
 
     def _take_in(self, columns: Indices) -> bool:
@@ -396,7 +397,7 @@ class CertifiedPath:
 
     def _emit_beyond(self, node: Node) -> None:
         """Answer a point beyond a node by what of it is allowed."""
-        fraction = self._targets.fraction_inside(self._pending[0], node)
+        fraction = fraction_inside(self._pending[0], self._pending[0][0], node.known.l1)
         self._emit(*make_span(self._objective, self._zero, node).mix(fraction))
 
     def _emit(self, solution: Solution, known: Any) -> None:

@@ -40,17 +40,12 @@ class Screening:
         # Norms in these units are of moderate size, whatever those of X.
         self._unit = zero.lam / norm(self._samples, zero.residual)
         self._rounding = 4.0 * (n_samples + 8) * 2.0**-53 * columns.begin(zero.lam, self._unit)
-        self._anchors = [zero]
+        self.anchors = [zero]  # one, if no column was read since the last stride began
         self._last = zero
-
-    @property
-    def has_one_anchor(self) -> bool:
-        """Whether no column was read since the last stride began."""
-        return len(self._anchors) == 1
 
     def restart(self) -> None:
         """Begin a new stride with the last anchor."""
-        self._anchors = [self._last]
+        self.anchors = [self._last]
         self._columns.restart()
 
     def correlate(self, nodes: Sequence[Node]) -> Matrix:
@@ -60,8 +55,8 @@ class Screening:
         """
         self.has_read = True
         is_below, new = nodes[0].lam < self._last.lam, {node.lam for node in nodes}
-        anchors = [*(anchor for anchor in self._anchors if anchor.lam not in new), *nodes]
-        self._anchors = sorted(anchors, key=lambda anchor: -anchor.lam)
+        anchors = [*(anchor for anchor in self.anchors if anchor.lam not in new), *nodes]
+        self.anchors = sorted(anchors, key=lambda anchor: -anchor.lam)
         if is_below:
             self._last = nodes[-1]
         read = self._columns.correlate if is_below else self._columns.insert
@@ -81,7 +76,7 @@ class Screening:
 
     def distance(self, node: Node) -> float:
         """Return ||e|| / lambda for a node below the first anchor, rounded up."""
-        anchors = self._anchors
+        anchors = self.anchors
         right = min((k for k, anchor in enumerate(anchors) if anchor.lam <= node.lam), default=len(anchors) - 1)
         left = right - 1 if anchors[right].lam < node.lam else right
         width = anchors[left].lam - anchors[right].lam
@@ -92,7 +87,7 @@ class Screening:
 
     def _farthest(self, nodes: Sequence[Node]) -> tuple[float, float]:
         """Return the largest lambda_k / lambda of nodes below the last anchor, and the largest ||e|| / lambda."""
-        growth = max(1.0, self._anchors[-1].lam / min(node.lam for node in nodes))
+        growth = max(1.0, self.anchors[-1].lam / min(node.lam for node in nodes))
         return growth, float(np.max([self.distance(node) for node in nodes])) * self._unit
 
     def _probes(self, nodes: Sequence[Node]) -> list[Probe]:

@@ -13,7 +13,7 @@ from .._core.columns import Vector
 from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
-from .._core.targets import floor_of, fraction_inside, is_zero, position
+from .._core.targets import floor_of, position
 from .nodes import Node, Span
 from .objectives import Objective
 from .tuning import Tuning
@@ -25,10 +25,6 @@ class _Targets:
     def __init__(self, penalties: Sequence[Penalty]) -> None:
         self.penalties = penalties
 
-    def is_zero(self, penalty: Penalty, lambda_max: float) -> bool:
-        """Tell whether the null model is the solution."""
-        return bool(is_zero(penalty, penalty[0], lambda_max))
-
     def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
         """Return the smallest lambda that is solved."""
         values = np.array([penalty[0] for penalty in self.penalties])
@@ -39,10 +35,6 @@ class _Targets:
         """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""
         left, right = ((node.lam, node.known.l1) for node in (span.left, span.right))
         return float(position(penalty, penalty[0], 0.0, left, right))
-
-    def fraction_inside(self, penalty: Penalty, last: Node) -> float:
-        """Return the fraction of the last node that answers a point beyond it: what of it is inside of a ball."""
-        return float(fraction_inside(penalty, penalty[0], last.known.l1))
 
 
 class AlphaTargets(_Targets):

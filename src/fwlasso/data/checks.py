@@ -85,7 +85,7 @@ def as_response(y: Any, n_samples: int) -> Vector:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: {[n_samples, response.size]}")
     if not np.isfinite(response).all():
         raise ValueError("y contains NaN or infinity")
-    if any(map(is_wide, _dtypes(y))) and bool((np.abs(response) >= LARGEST_EXACT).any()):
+    if bool((np.abs(response) >= LARGEST_EXACT).any()) and any(map(is_wide, _dtypes(y))):
         tell_of_rounding("y")
     return np.asarray(response)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector, shape
 from .._core.threads import Workers
-from .checks import as_offset, as_weights, check_indices
+from .checks import as_offset, as_response, as_weights, check_indices
 from .design import Design, as_design, described
 from .fingerprint import checksum, fingerprint
 from .labels import Classes, as_target
@@ -90,7 +90,7 @@ def as_data(
     means = None if container is None else container.means
     m = design.n_samples
     weights = None if sample_weight is None else as_weights(sample_weight, m)
-    response, classes = as_target(loss, y, m, weights)
+    response, classes = (as_response(y, m), None) if loss == "squared" else as_target(loss, y, m, weights)
     if offset is not None:
         offset = as_offset(offset, m)
         response = response - offset if loss == "squared" else response

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
-from .._core.costs import Cost, Plain
+from .._core.costs import Cost
 from .._core.problem import Units
 from .._core.separable import make_cost
 from .checks import check, check_kind
@@ -62,8 +62,6 @@ class Terms(NamedTuple):
 
         With b_j = 2^-y_power factors_j a_j, a user's penalty on 2^coef_power a_j is mu = 2^(2 x_power) of the user's.
         """
-        if self is PLAIN:
-            return Plain()
         slopes: float | Vector = 1.0
         bent: float | Vector = 1.0
         if self.factors is not None:

@@ -39,11 +39,6 @@ class Coordinates(NamedTuple):
     shifts: Vector  # zero for the column of ones
     scales: Vector  # one for the column of ones
 
-    @property
-    def are_plain(self) -> bool:
-        """Whether X is taken as it is."""
-        return not self.shifts[1:-1].any() and bool((self.scales[1:-1] == 1.0).all())
-
     def place(self, values: NDArray[Any], out: Matrix, columns: slice = slice(1, -1)) -> Matrix:
         """Write columns of [1, X, y], those of X by default, that lie in the rows of `values`."""
         shifts, scales = self.shifts[columns, None], self.scales[columns, None]
@@ -119,7 +114,7 @@ def cut_folds(m: int, p: int, fold_of: Rows | None) -> list[Piece]:
 def read_block(X: Columns, rows: Rows, coordinates: Coordinates, room: Matrix) -> Matrix:
     """Return some rows, transposed: where they lie if they can be taken as they are, else in `room`."""
     values, out = read_rows(X, rows, room), room[:, : rows.size]
-    if not coordinates.are_plain:
+    if coordinates.shifts[1:-1].any() or (coordinates.scales[1:-1] != 1.0).any():
         return coordinates.place(values, out)
     if values.dtype == np.float64:
         return values

@@ -106,8 +106,9 @@ def moments(
         x_scale = x_scale if np.isfinite(x_scale) else 1.0
         factors[:-1] = x_scale / scales
         norms[:-1] *= factors[:-1]
-    n_ops += 3 * terms.n_ops
-    if (divisors := terms.divisors) is not None:
+    divisors, n_more = (None, 0) if terms is PLAIN else (terms.divisors, terms.n_ops)
+    n_ops += 3 * n_more
+    if divisors is not None:
         constant = constant | np.append(np.isinf(divisors), False)
         divisors = np.where(np.isinf(divisors), 1.0, divisors)
         factors[:-1] /= divisors
@@ -117,7 +118,7 @@ def moments(
     gram, xty = np.empty((diagonal.size - 1,) * 2), np.empty(diagonal.size - 1)
     yy = _eliminate(sums.products, totals, 1.0 / rows, factors, gram, xty)
     found = Moments(gram, xty, max(yy, 0.0), norms[:-1], float(norms[-1]), n_ops, cost=Plain())
-    means, is_rounded = totals / rows, standardize or terms.n_ops > 0
+    means, is_rounded = totals / rows, standardize or n_more > 0
     centre = Centre(sums.coordinates, means[:-1], float(means[-1]), factors[:-1], x_scale, is_rounded)
     return found, centre
 

@@ -45,8 +45,8 @@ def constant_columns(X: Columns, y: Vector, sums: RowSums, rows: Rows, fit_inter
     """
     squares = sums.products.diagonal()[1:]
     if fit_intercept:
-        squares = squares - sums.products[0, 1:] ** 2 / sums.total_weight
-    ones_ratio = np.sqrt(sums.norms2[0] / sums.total_weight)
+        squares = squares - sums.products[0, 1:] ** 2 / sums.products[0, 0]
+    ones_ratio = np.sqrt(sums.norms2[0] / sums.products[0, 0])
     n_ops = (3.0 * ones_ratio + (ones_ratio**2 if sums.is_weighted else 0.0)) * sums.n_ops + 8.0
     constant = squares <= gamma(n_ops) * sums.norms2[1:]
     for j in np.flatnonzero(constant):

@@ -125,15 +125,20 @@ def gram_problem(
     total = math.fsum(samples.values[rows]) if isinstance(samples, Weights) else float(rows.size)
     constant = constant_columns(X, y, sums, rows, fit_intercept)
     found, centre = moments(sums, fit_intercept, standardize, constant, terms=terms)
-    cost, null_loss = terms.cost(centre.factors_of_x, centre.units, total), None
-    if terms.unpenalized.size:
-        there = weighted(X, as_samples(y.size, weight_vector(samples), kept))
-        cost, null_loss = free_on_data(there, y, cost, centred=fit_intercept, names=names)
-    problem = as_problem(found._replace(cost=cost), centre, rows.size, total, terms.l1_ratio)
+    null_loss = None
+    if terms is not PLAIN:
+        cost = terms.cost(centre.factors_of_x, centre.units, total)
+        if terms.unpenalized.size:
+            there = weighted(X, as_samples(y.size, weight_vector(samples), kept))
+            cost, null_loss = free_on_data(there, y, cost, centred=fit_intercept, names=names)
+        found = found._replace(cost=cost)
+    problem = as_problem(found, centre, rows.size, total, terms.l1_ratio)
     if null_loss is not None:
         problem = problem._replace(null=problem.null._replace(loss=null_loss * centre.y_scale**2))
     if is_plain(problem.moments.cost):  # with a ridge copies share a coefficient, with bounds they add up
-        problem = problem._replace(copies=copied_columns(X, found.gram, rows, terms.divisors))
+        problem = problem._replace(
+            copies=copied_columns(X, found.gram, rows, None if terms is PLAIN else terms.divisors)
+        )
     return problem._replace(data=(X, y, samples)) if rows.size == n_samples(samples) else problem
 
 

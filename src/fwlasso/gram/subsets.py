@@ -50,7 +50,7 @@ class GramSubsets:
         self._workers = workers
         self._centres: dict[int, Centre] = {}
         self._left_out: dict[int, RowSums | None] = {}
-        fold_of, self._are_folds = _folds_of(masks, y.size)
+        fold_of, self._are_folds = _folds_of(masks, y.size) if masks else (None, False)
         self._names = data.design.feature_names
         self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names, samples=self._samples)
         self._total = total_sums(self._folds)

@@ -92,7 +92,7 @@ def build_problem(
     if ((norms > 0.0) & (norms < _LEAST_NORM)).any():
         which = columns_named(design.feature_names, (norms > 0.0) & (norms < _LEAST_NORM))
         raise ValueError(f"X varies by less than {_LEAST_NORM:g}, too little to compute with in float64, in {which}")
-    divisors = terms.divisors
+    divisors, n_ops = (None, 0) if terms is PLAIN else (terms.divisors, terms.n_ops)
     largest = float((norms if divisors is None else norms / divisors).max(initial=0.0))
     if largest > 0.0 and not (standardize or _USUAL_X[0] < largest < _USUAL_X[1]):
         units = units._replace(x_power=-math.frexp(largest)[1])
@@ -106,15 +106,18 @@ def build_problem(
         norms2 *= norms2
     response, xty, norms2 = map(read_only, (response, xty, norms2))
     yy = inner(samples(columns), response, response)
-    units = units._replace(n_ops=(m if standardize else 0) + terms.n_ops)
-    cost = terms.cost(X.factors if isinstance(X, Standardized) else np.broadcast_to(1.0, p), units, total)
+    units = units._replace(n_ops=(m if standardize else 0) + n_ops)
     problem = Problem(
         X, response, xty, norms2, yy,
-        centred=bool(fit_intercept), largest=largest, y_size=y_size, units=units, n_samples=m, cost=cost,
-        l1_ratio=terms.l1_ratio,
+        centred=bool(fit_intercept), largest=largest, y_size=y_size, units=units, n_samples=m, l1_ratio=terms.l1_ratio,
         **({} if null is None else {"loss": null.loss, "loss_of_null": null.value}),
     )  # fmt: skip
-    return problem if is_plain(cost) else without_free(problem, workers, design.feature_names)
+    if terms is PLAIN:
+        return problem
+    problem = problem._replace(
+        cost=terms.cost(X.factors if isinstance(X, Standardized) else np.broadcast_to(1.0, p), units, total)
+    )
+    return problem if is_plain(problem.cost) else without_free(problem, workers, design.feature_names)
 
 
 #: The losses by name: what makes one of y, weights and offset.

@@ -79,13 +79,13 @@ SOLVERS = {
     "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent())._replace(takes=_TERMS),
 }
 
-# What solvers were once called, in programs and in saved paths.
-_OLD_NAMES = {"corrective": DEFAULT_SOLVER}
+#: The names of solvers by those that they once had, in programs and in saved paths.
+OLD_NAMES = {"corrective": DEFAULT_SOLVER}
 
 
 def current_name(solver: str) -> str:
     """Return what a solver is called now."""
-    return _OLD_NAMES.get(solver, solver)
+    return OLD_NAMES.get(solver, solver)
 
 
 def register(name: str, entry: Entry) -> None:
