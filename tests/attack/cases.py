@@ -159,8 +159,6 @@ def run(case: Case, strict: bool = False) -> Verdict:
                 path, folds, scores = found.path, found.fold_paths, found.choice.fold_scores
         except Exception as error:
             return Verdict(faults=(_refusal(case, error),))
-        if case.data.folds == "repeated":
-            return Verdict(faults=(Fault("wrong", "repeated rows to fit were taken once each"),))
         try:
             verdict = judge(path, X, values, y, asked, strict=strict)
             verdict += Verdict(faults=_judge_counts(path, case.options))
@@ -168,7 +166,11 @@ def run(case: Case, strict: bool = False) -> Verdict:
                 verdict += Verdict(faults=judge_altered(path))
             for k, fold in enumerate(folds):
                 train, test = case.splits[k]
-                verdict += judge(fold, X, values, y, asked, rows=train, strict=strict)
+                own = asked
+                if case.data.folds == "repeated":  # so often a row counts
+                    own = asked._replace(sample_weight=np.bincount(train, minlength=len(y)).astype(float))
+                    train = np.unique(train)
+                verdict += judge(fold, X, values, y, own, rows=train, strict=strict)
                 if case.data.folds != "refit":
                     verdict += Verdict(faults=_judge_scores(fold, values[test], y[test], asked.on(test), scores[:, k]))
             if case.data.folds == "refit":
@@ -187,10 +189,8 @@ def _judge_counts(path: Any, options: dict[str, Any]) -> tuple[Fault, ...]:
 def _refusal(case: Case, error: Exception) -> Fault:
     if not isinstance(error, ValueError):
         return Fault("errors", repr(error))
-    if case.data.folds == "repeated":
-        fair: object = re.search(r"^cv: fold 2 has repeated rows", str(error))
-    elif case.data.altered is not None:
-        fair = re.search("^X was altered while the path was computed|^X contains NaN, infinity", str(error))
+    if case.data.altered is not None:
+        fair: object = re.search("^X was altered while the path was computed|^X contains NaN, infinity", str(error))
     elif case.splits is not None and case.data.asked.sample_weight is not None:
         fair = re.search("^sample_weight: all samples to (fit|score) in fold", str(error))
     else:
