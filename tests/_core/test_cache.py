@@ -164,3 +164,52 @@ def test_a_path_over_a_cache_in_pieces_has_the_same_bits(tmp_path):
     assert again.stderr.count("is damaged") == 1
     after = run_program(PATH, NUMBA_CACHE_DIR=tmp_path, NUMBA_DISABLE_JIT=None)
     assert (after.stdout, after.stderr) == (whole.stdout, "")
+
+
+# Two functions of one name and type, too long to be compiled into their callers.
+PARTS = """
+from typing import NamedTuple
+import numpy as np
+from fwlasso._core.jit import by_type, kernel
+
+class Kind(NamedTuple):
+    size: float
+
+@by_type
+def one(kind, v): ...
+
+@by_type
+def two(kind, v): ...
+
+""" + "".join(
+    f"""
+@{name}.register(Kind)
+def _(kind, v):
+    total = np.zeros(9)
+    for i in range(v.size):
+        for k in range(9):
+            total[k] += np.cos(total[i % 9]) if v[i] > kind.size else np.sin(v[i]) + np.tan(v[k])
+    total[:] = {value}
+    return total
+
+@kernel
+def call_{name}(kind, v):
+    return {name}(kind, v)[0] + {name}(kind, v[1:])[1]
+"""
+    for name, value in (("one", 1.0), ("two", 2.0))
+)
+
+
+def test_a_kernel_runs_its_own_parts_whatever_was_loaded_before(tmp_path):
+    """Both are compiled by processes of their own, in which functions have the same names."""
+    (tmp_path / "parts_of_two.py").write_text(PARTS)
+    folders = {"PYTHONPATH": os.pathsep.join([*sys.path, str(tmp_path)]), "NUMBA_CACHE_DIR": tmp_path}
+
+    def call(*names):
+        code = "import sys, numpy as np, parts_of_two as parts\nfor name in sys.argv[1:]:\n"
+        code += "    print(getattr(parts, 'call_' + name)(parts.Kind(0.5), np.ones(9)))"
+        done = run_program(code, *names, **folders, NUMBA_DISABLE_JIT=None, PYTHONHASHSEED=0)
+        return [float(number) for number in done.stdout.split()]
+
+    assert [call("one"), call("two")] == [[2.0], [4.0]]
+    assert [call("one", "two"), call("two", "one")] == [[2.0, 4.0], [4.0, 2.0]]

@@ -16,7 +16,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 
 from .cache import Kernels
-from .parts import Parts
+from .parts import Parts, Wholes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ def kernel(function: F, **options: Any) -> F:
     if numba.config.DISABLE_JIT:
         # Compiled numbers overflow, wrap around and become NaN silently; numpy's scalars do so with a warning.
         return np.errstate(all="ignore")(function)  # type: ignore[return-value]
-    dispatcher = numba.njit(**(_VECTORISED | options))(function)
+    dispatcher = numba.njit(**(_VECTORISED | options), pipeline_class=Wholes)(function)
     dispatcher._cache = Kernels(function)
 
     @functools.cache

@@ -3,6 +3,11 @@
 numba makes machine code of every function, and again of each that calls it. Leaving the former out changes no result.
 To leave out optimising a part before it is linked would save as much again, but change what is inlined, and so the last
 bits.
+
+Every kernel runs its own machine code of its parts. numba would leave their names open to all kernels of a process, and
+the first code that is loaded serves every kernel that calls its name. But the same part has other last bits where it
+was optimised within another kernel; and names count the functions that a process has compiled, so that those of two
+processes in one cache may be equal, and the functions not.
 """
 
 from typing import Any
@@ -12,6 +17,16 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.typed_passes import NativeLowering
+
+
+class _Whole(JITCodeLibrary):  # type: ignore[misc]
+    """A kernel and its parts, which no other kernel sees."""
+
+    def _finalize_final_module(self) -> None:
+        for function in self._final_module.functions:  # they are optimised: this changes no instruction
+            if function.linkage.name == "linkonce_odr":
+                function.linkage = "internal"
+        super()._finalize_final_module()
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]
@@ -26,25 +41,12 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
         return 0
 
 
-class _Pass(LoweringPass):  # type: ignore[misc]
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _End(LoweringPass):  # type: ignore[misc]
+    _name = "end_part"
+
     def __init__(self) -> None:
         LoweringPass.__init__(self)
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _Begin(_Pass):
-    _name = "begin_part"
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        state.flags.no_compile = True
-        return True
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _End(_Pass):
-    _name = "end_part"
 
     def run_pass(self, state: Any) -> bool:
         lowered = state["cr"]
@@ -56,14 +58,29 @@ class _End(_Pass):
         return True
 
 
-class Parts(CompilerBase):  # type: ignore[misc]
-    """numba's pipeline, for functions that only kernels call."""
+class Wholes(CompilerBase):  # type: ignore[misc]
+    """numba's pipeline, for kernels that Python calls."""
+
+    _library = _Whole
 
     def define_pipelines(self) -> list[Any]:
-        """Return it: native lowering goes to a part."""
-        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        """Return it: code goes to a library of ours."""
+        state = self.state
+        state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
+class Parts(Wholes):
+    """numba's pipeline, for functions that only kernels call."""
+
+    _library = _Part
+
+    def define_pipelines(self) -> list[Any]:
+        """Return it: code goes to a part."""
+        (steps,) = super().define_pipelines()
+        self.state.flags.no_compile = True
         place = [each for each, _ in steps.passes].index(NativeLowering)
-        steps.passes.insert(place, (_Begin, "a part begins"))
-        steps.passes.insert(place + 2, (_End, "a part ends"))
+        steps.passes.insert(place + 1, (_End, "a part ends"))
         steps.finalize()
         return [steps]
