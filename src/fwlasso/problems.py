@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core.columns import Vector, shape
+from ._core.costs import is_plain
 from ._core.csc import Csc
 from ._core.dense import Dense
 from ._core.notices import warn_of_doubt
@@ -99,7 +100,7 @@ class Problems:
                 warn_of_doubt(f"T{response[1:]} is constant: there is nothing to explain, and all models are empty.")
             else:
                 warn_of_doubt(f"No column of X is correlated with {response}: all models are empty.")
-        elif problem.lambda_max == 0.0:
+        elif not is_plain(problem.cost) and problem.lambda_max == 0.0:
             warn_of_doubt("All columns of X are correlated with the sign that bounds exclude: all models are empty.")
         if self._alphas is not None and (n := n_vanished(problem, self._alphas)):
             what = f"alphas: {n} of {self._alphas.size} are too small for float64 beside X and y"

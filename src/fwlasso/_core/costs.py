@@ -271,7 +271,7 @@ def _(cost, lam):
 
 @l1_norm.register(Plain)
 def _(cost, columns, coefs):
-    return float(np.abs(coefs).sum())
+    return float(np.add.reduce(np.abs(coefs)))
 
 
 @with_places.register(Plain)

@@ -85,6 +85,7 @@ def by_type(function: Callable[..., Any]) -> Any:
     The choice happens at compile time and costs nothing at run time.
     """
     implementations: dict[type | None, Callable[..., Any]] = {}  # None: for all others
+    known: dict[type, Callable[..., Any]] = {}  # that were chosen
 
     def chosen(kind: type) -> type | None:
         if kind in implementations or None in implementations:
@@ -94,12 +95,15 @@ def by_type(function: Callable[..., Any]) -> Any:
 
     @functools.wraps(function)
     def dispatch(first: Any, *rest: Any) -> Any:
-        found = implementations.get(type(first)) or implementations[chosen(type(first))]
+        found = known.get(type(first))
+        if found is None:
+            found = known[type(first)] = implementations[chosen(type(first))]
         return found(first, *rest)
 
     def register(kind: type | None, options: dict[str, Any] = _VECTORISED) -> Callable[[F], F]:
         def add(implementation: F) -> F:
             implementations[kind] = implementation
+            known.clear()
 
             @overload(dispatch, strict=False, jit_options=options | _AS_PART)  # type: ignore[untyped-decorator]
             def choose(first: Any, *_rest: Any) -> Callable[..., Any] | None:

@@ -1,5 +1,6 @@
 """Least squares as inner products: all that a path takes where there are no more columns than samples."""
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -54,6 +55,7 @@ def null_model(moments: Moments) -> NullModel:
     return NullModel(b, g, float(largest_pull(cost, g)), 0.5 * max(0.0, moments.yy - float(b @ (moments.xty + g))))
 
 
+@functools.lru_cache(1024)  # points of a path ask for the same few
 def rounding_bound(n: float) -> float:
     """Return n u / (1 - n u): a sum or product of n roundings is off by no more than that, relative to its terms.
 
@@ -63,4 +65,4 @@ def rounding_bound(n: float) -> float:
 
 
 #: The same, for kernels.
-gamma = kernel(rounding_bound)
+gamma = kernel(rounding_bound.__wrapped__)

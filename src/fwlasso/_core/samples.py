@@ -195,7 +195,7 @@ def n_roundings(samples: Samples) -> int:
 def inner(samples: Samples, u: Vector, v: Vector) -> float:
     """Return sum u_i v_i / w_i of two vectors that carry the weights."""
     # Not by BLAS: its threads round differently, and spin beside ours.
-    return float(np.sum(to_root(samples, u)[:-1] * to_root(samples, v)[:-1]))
+    return float(np.add.reduce(to_root(samples, u)[:-1] * to_root(samples, v)[:-1]))
 
 
 def norm(samples: Samples, v: Vector) -> float:

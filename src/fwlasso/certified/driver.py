@@ -422,8 +422,9 @@ class CertifiedPath:
         return self._solved_point(solution, ending, self._objective.gap(penalty, zero.known))
 
     def _solved_point(self, solution: Solution, status: Status, gap: float) -> SolvedPoint:
-        read = (now - before for now, before in zip(self._read_so_far(), self._n_read, strict=True))
-        return SolvedPoint(solution, status, gap, self._n_rounds, self._n_dots, *read)
+        (n_read, n_multiplied), before = self._read_so_far(), self._n_read
+        counts = self._n_rounds, self._n_dots, n_read - before[0], n_multiplied - before[1]
+        return SolvedPoint(solution, status, gap, *counts)
 
     def _read_so_far(self) -> tuple[int, int]:
         return self._columns.n_read, self._columns.n_multiplied

@@ -43,8 +43,8 @@ class LeastSquares:
 
     def cross(self, left: Node, right: Node) -> float:
         """Return the inner product of the residuals."""
-        mine, its = (to_root(self.problem.samples, node.residual)[:-1] for node in (left, right))
-        return float(mine @ its)
+        own = self.problem.samples
+        return float(to_root(own, left.residual)[:-1] @ to_root(own, right.residual)[:-1])
 
     def mix(self, left: Node, right: Node, t: float, cross: float) -> Evidence:
         """Return what is known of (1 - t) left + t right."""

@@ -33,8 +33,8 @@ class _Targets:
 
     def position(self, span: Span, penalty: Penalty) -> float:
         """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""
-        left, right = ((node.lam, node.known.l1) for node in (span.left, span.right))
-        return float(position(penalty, penalty[0], 0.0, left, right))
+        left, right = span.left, span.right
+        return float(position(penalty, penalty[0], 0.0, (left.lam, left.known.l1), (right.lam, right.known.l1)))
 
 
 class AlphaTargets(_Targets):

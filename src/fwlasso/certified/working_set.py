@@ -131,7 +131,9 @@ class WorkingSet:
         iterate = self.subproblem.iterate
         iterate.coefs[:] = 0.0
         iterate.coefs[places] = inside = clip(self._copier.copies.cost, places, start.coefs)
-        self._knows_residual = start.residual is not None and np.array_equal(inside, start.coefs)
+        self._knows_residual = start.residual is not None and (
+            inside is start.coefs or np.array_equal(inside, start.coefs)
+        )
         if start.residual is not None:
             iterate.residual[:] = to_root(self._samples, start.residual)
         return places

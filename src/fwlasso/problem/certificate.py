@@ -103,9 +103,10 @@ def proved_gap(problem: Problem, penalty: Penalty, known: Evidence) -> float:
     if not math.isfinite(sum(known)):
         return math.inf
     m = problem.n_samples
+    blur = gamma(m + 8)
     # The last factor: what the gap is relative to, y'y, is rounded, too.
-    relative = 1.0 + gamma(m + 8) * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
-    gap = _gap(penalty, problem, known, corr_error(problem, known), known.error) * relative
+    relative = 1.0 + blur * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
+    gap = _gap(penalty, problem, known, corr_error(problem, known), known.error, blur) * relative
     return max(0.0, gap) if math.isfinite(gap) else math.inf
 
 
@@ -116,7 +117,7 @@ def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
         return Claim(gap, 0.0)
     # In truth the residual, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
     moved = min(corr_error(problem, known) + problem.largest * known.error, known.max_corr)
-    return Claim(gap, gap - max(0.0, _gap(penalty, problem, known, -moved, 0.0)))
+    return Claim(gap, gap - max(0.0, _gap(penalty, problem, known, -moved, 0.0, 0.0)))
 
 
 def corr_error(problem: Problem, known: Evidence) -> float:
@@ -125,34 +126,29 @@ def corr_error(problem: Problem, known: Evidence) -> float:
 
 
 @by_type
-def _gap(penalty: Penalty, problem: Problem, known: Evidence, corr_error: float, error: float) -> float:
-    """Return the gap for a maximal correlation and a residual that are off by so much."""
+def _gap(penalty: Penalty, problem: Problem, known: Evidence, corr_error: float, error: float, blur: float) -> float:
+    """Return the gap for a maximal correlation and a residual that are off by so much, and y'r and r'r by `blur`."""
 
 
 @_gap.register(L1)
-def _(penalty, problem, known, corr_error, error):
+def _(penalty, problem, known, corr_error, error, blur):
     lam, l1 = penalty.lam, known.l1
     max_corr = known.max_corr + corr_error + problem.largest * error
     s = max(0.0, min(lam / max_corr if max_corr > 0.0 else math.inf, known.yr / known.rr if known.rr > 0.0 else 0.0))
     s *= 1.0 - 1e-15  # rounded down
-    noise = _blur(problem, error) * (known.r_size * ((1.0 + s * s) * known.r_size + s * problem.y_size) + lam * l1)
+    noise = blur * (known.r_size * ((1.0 + s * s) * known.r_size + s * problem.y_size) + lam * l1)
     norm, yr = math.sqrt(known.rr) + error, known.yr - math.sqrt(problem.yy) * error
     return 0.5 * (1.0 + s * s) * norm * norm + lam * l1 - s * yr + noise
 
 
 @_gap.register(L1Ball)
-def _(penalty, problem, known, corr_error, error):
+def _(penalty, problem, known, corr_error, error, blur):
     # delta M - q'r with q'r = y'r - r'r; the true residual is r + d with ||d|| <= error, and moves M by
     # `largest` ||d||, q'r by (q - r)'d, where ||q|| <= l1 largest.
     radius, r_size = penalty.radius, known.r_size
     reach = (radius + known.l1) * problem.largest + r_size
-    noise = _blur(problem, error) * r_size * (r_size + problem.y_size)
+    noise = blur * r_size * (r_size + problem.y_size)
     return radius * (known.max_corr + corr_error) - (known.yr - known.rr) + reach * error + noise
-
-
-def _blur(problem: Problem, error: float) -> float:
-    """Return what y'r and r'r are off by, relative to their terms."""
-    return gamma(problem.n_samples + 8) if error > 0.0 else 0.0
 
 
 def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:

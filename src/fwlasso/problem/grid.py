@@ -93,7 +93,8 @@ def penalty_grid(problem: Scaled, alphas: int | Vector, eps: float) -> Vector:
     What is not a normal number in the units of the solver is zero: see `n_vanished`.
     """
     if isinstance(alphas, int):
-        values = log_grid(problem.lambda_max, eps * problem.lambda_max, alphas)
+        largest = problem.lambda_max  # a look at all columns
+        values = log_grid(largest, eps * largest, alphas)
     else:
         digits, powers = np.frexp(alphas)  # m alpha may be beyond float64, where lambda in the solver's units is not
         values = _in_solver_units(

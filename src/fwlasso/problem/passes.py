@@ -182,7 +182,7 @@ class LocalPass(ColumnPass):
     def _ask(self, columns: Indices | None, probes: Sequence[Probe]) -> Asked:
         """Return what kernels are asked about probes, on some columns, in increasing order, or on all."""
         residuals = stack(self._problem.X, [probe.residual for probe in probes])
-        lams, blurs = (np.array([getattr(probe, name) for probe in probes]) for name in ("lam", "blur"))
+        lams, blurs = np.array([probe.lam for probe in probes]), np.array([probe.blur for probe in probes])
         if any(probe.apart.size for probe in probes):
             columns = np.unique(np.concatenate([probe.apart for probe in probes])) if columns is None else columns
             is_apart = np.stack([is_among(columns, probe.apart) for probe in probes], axis=1)
@@ -194,7 +194,8 @@ class LocalPass(ColumnPass):
         """Return what chunks of the columns say together: largest ones, and sums from the third number on."""
         of_chunks = np.reshape(parts, (len(parts), len(probes), -1))
         found: Matrix = of_chunks.max(axis=0)
-        found[:, 2:] = of_chunks[:, :, 2:].sum(axis=0)
+        if found.shape[1] > 2:
+            found[:, 2:] = of_chunks[:, :, 2:].sum(axis=0)
         # Of finite columns pulls are finite; sums of conjugates need not be, next to a ridge of nothing.
         refuse_altered(found[:, :2].max(axis=1), [probe.residual for probe in probes])
         return found
