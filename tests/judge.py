@@ -280,6 +280,14 @@ def recomputed_gap(
     return gap / given.half_yy
 
 
+def gap_of_residual(given: Exact, penalty: L1Ball | L1, a: np.ndarray, r: np.ndarray | None = None) -> np.longdouble:
+    """The relative gap of the best multiple of the residual; over a ball that of the residual itself, as in a claim."""
+    if isinstance(penalty, L1):
+        return recomputed_gap(given, penalty, a, r)
+    c = given.Z.T @ (given.y - given.Z @ a)
+    return (penalty.radius * np.abs(c).max() - a @ c) / given.half_yy
+
+
 def true_gap(Z: np.ndarray, y: np.ndarray, penalty: L1Ball | L1, a: np.ndarray) -> float:
     """The duality gap on columns and a response that are taken as they are."""
     given = exact(Z, y, False, False)

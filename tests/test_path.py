@@ -11,7 +11,7 @@ from fwlasso._core.iterate import zero
 from fwlasso._core.penalties import L1Ball
 from fwlasso.problem.certificate import estimate_gap
 from fwlasso.solvers.registry import SOLVERS
-from judge import exact, forms_of, recomputed_gap
+from judge import exact, forms_of, gap_of_residual
 
 HUGE_RANGE = np.array([[1e-8, 1e8], [2e-8, -1e8], [0.0, 1e8]])
 BOTH = pytest.mark.parametrize("solver", ["certified", "sfw"])
@@ -30,7 +30,7 @@ def test_claimed_gaps_are_the_true_ones_for_every_storage_unit_and_solver(solver
     )
     given, coefs = exact(values, y, fit_intercept, standardize), path.scaled_coefs.toarray()
     for k, penalty in enumerate(forms_of(path)):
-        gap = float(recomputed_gap(given, penalty, coefs[:, k].astype(np.longdouble)))
+        gap = float(gap_of_residual(given, penalty, coefs[:, k].astype(np.longdouble)))
         assert path.gaps[k] == pytest.approx(gap, rel=1e-5, abs=1e-9)
     fitted = (given.Z @ coefs).astype(float) + (y.mean() if fit_intercept else 0.0)
     np.testing.assert_allclose(path.predict(values), fitted, atol=1e-8)

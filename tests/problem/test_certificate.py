@@ -12,15 +12,7 @@ from fwlasso._core.samples import sample_vector
 from fwlasso._core.threads import Workers
 from fwlasso.problem.certificate import estimate_gap, examine, max_correlations, prove, residual
 from fwlasso.problem.claims import certify_iterates
-from judge import U_JUDGE, Exact, U, exact, moved, recomputed_gap, rounding, untold
-
-
-def gap_of_residual(given: Exact, penalty: L1 | L1Ball, a: np.ndarray, r: np.ndarray | None = None) -> np.longdouble:
-    """The relative gap of the best multiple of the residual; over a ball that of the residual itself, as in a claim."""
-    if isinstance(penalty, L1):
-        return recomputed_gap(given, penalty, a, r)
-    c = given.Z.T @ (given.y - given.Z @ a)
-    return (penalty.radius * np.abs(c).max() - a @ c) / given.half_yy
+from judge import U_JUDGE, U, exact, gap_of_residual, moved, rounding, untold
 
 
 @pytest.mark.parametrize("penalty", [L1Ball(3.0), L1(0.7)])
