@@ -184,8 +184,8 @@ class Options:
     @cached_property
     def asked_of_columns(self) -> dict[str, Any]:
         """The options that give columns terms of their own, without those that are as in a plain Lasso."""
-        given = {name: getattr(self, name) for name in _TERMS}
-        return {name: it for name, it in given.items() if np.ndim(it) or it != getattr(Options, name)}
+        given = {name: (getattr(self, name), getattr(Options, name)) for name in _TERMS}
+        return {name: it for name, (it, usual) in given.items() if it is not usual and (np.ndim(it) or it != usual)}
 
     def _check_terms(self) -> None:
         """Raise a ValueError for terms of columns that the solver, or its grid, does not have."""
@@ -332,6 +332,8 @@ def check_seeded(options: Options, what: str) -> None:
 
 def _plain(value: Any) -> Any:
     """Return a number as JSON has it: numpy's scalars as Python's."""
+    if value is None or isinstance(value, str):  # most are: to ask whether they are numbers takes longer
+        return value
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, Integral):

@@ -71,13 +71,14 @@ def follow_gram(
     if left_out is not None:
         walk.work.factor.scale[left_out] = 0.0
     limits, standing = Limits(goal, max_rounds), walk.standing[0]
-    ending = None
-    while ending is None and standing.n_done < n_points:
+    ending, n = None, 0
+    while ending is None and n < n_points:
         advance(targets, moments, walk, limits, _BURST)
-        if len(walk.coefs) // 2 < standing.n_done - standing.n_taken and standing.n_done < n_points:
+        n = int(standing.n_done)
+        if n < n_points and len(walk.coefs) // 2 < n - standing.n_taken:
             parts.append(_take_rows(walk))
-        ending = look(int(standing.n_done))
-    n, (values, columns, sizes) = int(standing.n_done), zip(*parts, _take_rows(walk), strict=True)
+        ending = look(n)
+    values, columns, sizes = zip(*parts, _take_rows(walk), strict=True)
     done = walk.answers[:n].view(np.ndarray)
     statuses = statuses_of(done["gap"], done["rounding"], done["is_limited"], goal)
     n_nodes, n_descents = int(standing.n_nodes), int(standing.n_descents)
@@ -96,8 +97,9 @@ def follow_gram(
 def _take_rows(walk: Walk) -> Rows:
     """Return the rows of points that are solved, compressed: their values, columns and sizes. They are free then."""
     standing = walk.standing[0]
-    values, columns, bounds = compress_rows(walk.coefs[: standing.n_done - standing.n_taken])
-    standing.n_taken = standing.n_done
+    n_done = standing.n_done
+    values, columns, bounds = compress_rows(walk.coefs[: n_done - standing.n_taken])
+    standing.n_taken = n_done
     return values, columns, np.diff(bounds)
 
 
