@@ -9,7 +9,7 @@ from conftest import STORAGES, UNITS, held, random_values
 from fwlasso import Status, lasso_path
 from fwlasso._core.penalties import L1
 from fwlasso.datasets import load_diabetes_products
-from judge import exact, forms_of, judge, recomputed_gap
+from judge import exact, forms_of, gap_of_residual, judge, recomputed_gap
 
 
 @pytest.mark.parametrize("grid", [{"alphas": 12, "eps": 1e-3}, {"radii": 12}, {"radii": [0.0, 0.2, 0.8, 1.6, 50.0]}])
@@ -89,7 +89,7 @@ def test_an_end_before_the_first_point_returns_zero_with_its_gap(name, data):
     assert path.statuses == (Status.STOPPED,)
     assert path.n_active.tolist() == [0]
     assert path.gaps[0] == pytest.approx(
-        float(recomputed_gap(exact(values, y, True, False), forms_of(path)[0], np.zeros(40)))
+        float(gap_of_residual(exact(values, y, True, False), forms_of(path)[0], np.zeros(40)))
     )
 
 

@@ -168,6 +168,7 @@ SMALL_PATH = (
     MEMORY
     + """
 import sys
+import sklearn.utils  # what libraries take is no share of the data
 import fwlasso
 from fwlasso.datasets import open_store
 
