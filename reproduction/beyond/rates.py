@@ -138,7 +138,7 @@ def posed(m: int, p: int) -> Posed:
         penalty = L1(_PENALTY * problem.lambda_max)
         solver = Certified(SolverSettings("gap", 1e-13, 1000))
         found = solver.solve(problem, [penalty], None, workers, lambda *_, **__: None)
-    ((qq, qy, l1),) = found.sums.tolist()
+    ((qq, qy, l1, _),) = found.sums.tolist()
     fit = 0.5 * problem.yy + 0.5 * qq - qy
     return Posed(problem, penalty, L1Ball(l1), {True: fit, False: fit + penalty.lam * l1})
 

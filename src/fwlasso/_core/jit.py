@@ -97,12 +97,14 @@ def by_type(function: Callable[..., Any]) -> Any:
     def dispatch(first: Any, *rest: Any) -> Any:
         found = known.get(type(first))
         if found is None:
-            found = known[type(first)] = implementations[chosen(type(first))]
+            found = implementations.get(type(first)) or implementations[chosen(type(first))]
+            known[type(first)] = found
         return found(first, *rest)
 
     def register(kind: type | None, options: dict[str, Any] = _VECTORISED) -> Callable[[F], F]:
         def add(implementation: F) -> F:
             implementations[kind] = implementation
+            known.clear()
             known.clear()
 
             @overload(dispatch, strict=False, jit_options=options | _AS_PART)  # type: ignore[untyped-decorator]

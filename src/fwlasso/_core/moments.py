@@ -55,7 +55,7 @@ def null_model(moments: Moments) -> NullModel:
     return NullModel(b, g, float(largest_pull(cost, g)), 0.5 * max(0.0, moments.yy - float(b @ (moments.xty + g))))
 
 
-@functools.lru_cache(1024)  # points of a path ask for the same few
+@functools.lru_cache(1024, typed=True)  # points of a path ask for the same few; of other types it has other digits
 def rounding_bound(n: float) -> float:
     """Return n u / (1 - n u): a sum or product of n roundings is off by no more than that, relative to its terms.
 

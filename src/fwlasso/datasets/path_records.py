@@ -26,7 +26,8 @@ def check_record(record: dict[str, Any]) -> None:
     cost = counters["dot_products"], counters["passes"], counters.get("readings", 0.0), *counters["seconds"].values()
     require(all(is_number(value) for value in cost), "its counters are not numbers")
     solver, tol, m = (settings.get(name, default) for name, default in (("solver", ""), ("tol", 0.0), ("n_samples", 0)))
-    numbers = [number for number in (tol, settings.get("null_objective")) if number is not None]
+    given = tol, *map(settings.get, ("null_objective", "ridge", "l1_ratio"))
+    numbers = [number for number in given if number is not None]
     known = isinstance(solver, str) and all(map(is_number, numbers)) and type(m) is int
     known = known and settings.get("first_index") in (None, 0, 1) and isinstance(settings.get("target"), str | None)
     require(known, "solver, tol, n_samples, null_objective, first_index or target are not as they were written")

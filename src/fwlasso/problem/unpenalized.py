@@ -22,7 +22,7 @@ from .._core.columns import (
     shape,
     storage_of,
 )
-from .._core.costs import Cost
+from .._core.costs import Cost, is_plain
 from .._core.dense import Dense
 from .._core.moments import UNIT_ROUNDOFF
 from .._core.moments import rounding_bound as gamma
@@ -54,7 +54,7 @@ def free_columns(
     Those that depend on others, up to rounding, and constant ones have no coefficient: they are fixed at zero, which a
     warning says of the first.
     """
-    asked = np.flatnonzero(cost.slopes == 0.0)
+    asked = np.empty(0, np.int64) if is_plain(cost) else np.flatnonzero(cost.slopes == 0.0)
     if asked.size == 0:
         return cost, asked
     n = n_samples(samples(X))
