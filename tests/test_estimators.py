@@ -243,7 +243,7 @@ def test_keywords_that_tune_speed_have_no_effect(ours, theirs, data):
 def test_n_jobs_are_threads(data, monkeypatch, n_jobs, n_threads, n_expected):
     monkeypatch.setenv("OMP_NUM_THREADS", "8")
     model = LassoCV(alphas=3, cv=2, n_jobs=n_jobs, n_threads=n_threads)
-    assert model._settings(LassoCV)["n_threads"] == n_expected
+    assert model._settings()["n_threads"] == n_expected
     with pytest.raises(ValueError, match="n_jobs must be an integer other than 0"):
         LassoCV(n_jobs=0).fit(*data)
 

@@ -6,7 +6,18 @@ import json
 import numpy as np
 import pytest
 
-from fwlasso import AdaptiveRule, ElasticNet, ElasticNetCV, Lasso, LassoCV, lasso_path
+from fwlasso import (
+    AdaptiveRule,
+    ElasticNet,
+    ElasticNetCV,
+    Lasso,
+    LassoCV,
+    LogisticLasso,
+    LogisticLassoCV,
+    PoissonLasso,
+    PoissonLassoCV,
+    lasso_path,
+)
 from fwlasso.cli.app import command as command_of
 from fwlasso.options import SPECS, Options
 from fwlasso.solvers.registry import SOLVERS, STOPS
@@ -14,6 +25,7 @@ from fwlasso.solvers.sample_size import DEFAULT_SAMPLE_SIZE
 
 # Estimators leave what becomes of a path to `lasso_path`.
 FOR_PATHS = {"callback", "certify", "checkpoint", "feature_names", "in_segments", "loss"}
+GRID = {"alphas", "radii", "eps"}
 
 
 def parameters_of(function):
@@ -24,12 +36,14 @@ def parameters_of(function):
     ("function", "without", "other"),
     [
         (lasso_path, {"in_segments"}, {}),
-        (Lasso, {*FOR_PATHS, "alphas", "radii", "eps"}, {"stop": "gap", "max_iter": 100_000}),
+        (Lasso, {*FOR_PATHS, *GRID}, {"stop": "gap", "max_iter": 100_000}),
         (LassoCV, FOR_PATHS, {"eps": 1e-3}),
-        (ElasticNet, {*FOR_PATHS, "alphas", "radii", "eps"}, {"stop": "gap", "max_iter": 100_000, "l1_ratio": 0.5}),
+        (ElasticNet, {*FOR_PATHS, *GRID}, {"stop": "gap", "max_iter": 100_000, "l1_ratio": 0.5}),
         (ElasticNetCV, FOR_PATHS, {"eps": 1e-3, "l1_ratio": 0.5}),
+        *((it, {*FOR_PATHS, *GRID}, {"stop": "gap", "max_iter": 100_000}) for it in (LogisticLasso, PoissonLasso)),
+        *((it, FOR_PATHS, {"eps": 1e-3}) for it in (LogisticLassoCV, PoissonLassoCV)),
     ],
-    ids=["lasso_path", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"],
+    ids=lambda it: getattr(it, "__name__", ""),
 )
 def test_signatures_have_every_option_with_its_default(function, without, other):
     expected = {name: getattr(Options, name) for name in SPECS if name not in without}

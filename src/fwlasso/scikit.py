@@ -23,6 +23,9 @@ _log = logging.getLogger("fwlasso")
 #: The end of an automatic grid, as a share of its beginning.
 EPS = 1e-3
 
+#: Keywords that tune scikit-learn's solvers of squares.
+OF_SQUARES = "precompute", "copy_X", "selection"
+
 # What the keywords may be that tune scikit-learn's solver: but for n_jobs and verbose they have no effect here.
 _TUNING: dict[str, tuple[Callable[[Any], bool], str]] = {
     "precompute": (
@@ -57,13 +60,14 @@ def _say(progress: Progress) -> None:
         _log.warning("fwlasso: %d of %d points, %.1f s", done, n, progress.seconds)
 
 
-def with_defaults(**others: Any) -> Callable[[T], T]:
-    """Decorate a class: its constructor is that of its base, signature and all, with other defaults."""
+def with_defaults(*without: str, **others: Any) -> Callable[[T], T]:
+    """Decorate a class: its constructor is that of its base, but for some parameters, and with other defaults."""
 
     def decorate(kind: T) -> T:
         init = kind.__init__  # type: ignore[misc]
         signature = inspect.signature(init)
-        own = [it.replace(default=others.get(name, it.default)) for name, it in signature.parameters.items()]
+        known = {name: it for name, it in signature.parameters.items() if name not in without}
+        own = [it.replace(default=others.get(name, it.default)) for name, it in known.items()]
 
         @wraps(init)
         def construct(self: Any, *args: Any, **given: Any) -> None:

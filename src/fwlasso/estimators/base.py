@@ -42,12 +42,24 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         """Set every argument of a constructor as an attribute of its name, as it is."""
         self.__dict__.update((name, value) for name, value in arguments.items() if name != "self")
 
-    def _settings(self, kind: type[BaseEstimator]) -> dict[str, Any]:
-        """Return the parameters of a class of ours that have an effect, as attributes have them.
+    def _settings(self) -> dict[str, Any]:
+        """Return the parameters that have an effect, as attributes have them: those of the class of ours.
 
         `get_params` would return those of a subclass, which may have a signature of its own.
         """
-        return without_tuning({name: getattr(self, name) for name in _param_names(kind)})  # type: ignore[arg-type]
+        kind = next(it for it in type(self).__mro__ if it.__module__.startswith(f"{__package__}."))
+        return without_tuning({name: getattr(self, name) for name in _param_names(kind)})
+
+    def _in_units(self, settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return the weights of the samples; put parameters of this kind of estimator in terms of a path's options."""
+        return sample_weight
+
+    def _set_fit(self, path: LassoPath, point: int, coef: Vector, intercept: float) -> None:
+        """Set what all estimators have, of a point of a path."""
+        self.path_, self.coef_, self.intercept_ = path, coef, intercept
+        self.alpha_ = float(path.alphas[point])
+        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[point]), float(path.gaps[point])
+        self.n_iter_: Any = min(int(path.counters.iterations.max()), self.max_iter)
 
     def _take_names(self, X: Any) -> Any:
         """Note the features of X and their names; return X, as a store or a table if it is one."""
@@ -124,6 +136,17 @@ class Regressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 
 
+class Counts(Regressor):
+    """Predicts rates."""
+
+    _loss = "poisson"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
 class Classifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     """Predicts labels of two classes."""
 
@@ -152,33 +175,32 @@ class Classifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         """Return the share of right labels on (X, y), of weighted samples if there are weights."""
         return float(np.average(np.asarray(y) == self.predict(X, offset=offset), weights=sample_weight))
 
-    def _weights(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, float]:
-        """Return the weights of the samples, those of their classes among them, and their sum."""
-        container, class_weight = as_container(X), self.class_weight
+    def _in_units(self, settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return the weights of the samples, those of their classes among them, and note their sum."""
+        container, class_weight = as_container(X), settings.pop("class_weight")
         y = container.y if y is None and container is not None else y
         if sample_weight is None:
             sample_weight = getattr(container, "sample_weight", None)
         labels = np.asarray([] if y is None else y).ravel()
         m = labels.size
-        weights = None if sample_weight is None else as_weights(sample_weight, m)
-        if class_weight is None:
-            return sample_weight, float(m if weights is None else weights.sum())
-        weights = np.ones(m) if weights is None else weights
+        given = None if sample_weight is None else as_weights(sample_weight, m)
+        weights = np.ones(m) if given is None else given
         if isinstance(class_weight, str) and class_weight == "balanced":  # by weighted counts, as in scikit-learn 1.9
             _, places = np.unique(labels, return_inverse=True)
             counts = np.bincount(places, weights)
             weights = weights * (weights.sum() / (counts.size * counts))[places]
-        else:
+        elif class_weight is not None:
             from sklearn.utils.class_weight import compute_sample_weight
 
             weights = weights * compute_sample_weight(class_weight, labels)
-        return weights, float(weights.sum())
+        self._total_weight = float(weights.sum())
+        return sample_weight if class_weight is None else weights
 
-    def _set_line(self, coef: Vector, intercept: float, path: LassoPath) -> None:
+    def _set_fit(self, path: LassoPath, point: int, coef: Vector, intercept: float) -> None:
         """Set what scikit-learn's classifiers have, with a row for the second class."""
-        assert path.classes is not None
-        self.classes_ = np.array(path.classes)
-        self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
+        super()._set_fit(path, point, coef[np.newaxis], np.array([intercept]))  # type: ignore[arg-type]
+        self.classes_, self.n_iter_ = np.array(path.classes), np.array([self.n_iter_])
+        self.C_ = 1.0 / (self.alpha_ * self._total_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -27,117 +27,6 @@ class Chosen(LinearEstimator):
     # Groups are a request of the splitter, not of this class.
     __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
 
-    def _choose(
-        self, settings: dict[str, Any], X: Any, y: Any, groups: Any, params: dict[str, Any], **samples: Any
-    ) -> CrossValidation:
-        """Compute the path, choose a model, and set what all estimators of chosen models have."""
-        selected_by = {name: settings.pop(name) for name in _CHOICES if name in settings}
-        asked = for_ratios(**{"l1_ratio": Options.l1_ratio, **settings}, loss=self._loss)
-        selection = SelectionOptions(**selected_by, **self._routed(samples["sample_weight"], groups, params))
-        found = cross_validate(self._take_names(X), y, asked, selection, **samples)
-        path, choice = found.path, found.choice
-        raise_interrupt_of(*(path for it in found.by_ratio or (found,) for path in (it.path, *it.fold_paths)))
-        self.path_, self.choice_, self.fold_paths_ = path, choice, found.fold_paths
-        self.alphas_, self.alpha_ = path.alphas, found.alpha
-        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[choice.point]), float(path.gaps[choice.point])
-        self.n_iter_: Any = min(int(path.counters.iterations.max()), self.max_iter)
-        return found
-
-    def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
-        """Return what the splitter and the scorer are given, as `SelectionOptions` has it."""
-        given = params if groups is None else {**params, "groups": groups}
-        weights = {} if count_alike(sample_weight) else {"sample_weight": sample_weight}
-        is_routed = get_config()["enable_metadata_routing"]
-        if params and not is_routed:
-            raise ValueError(f"{', '.join(params)}: metadata can only be passed if enable_metadata_routing is set")
-        if not is_routed or not params | weights:
-            return {"split_params": given}
-        routed = process_routing(self, "fit", **given, **weights)
-        of_scorer = routed.scorer.score if "scorer" in routed else weights
-        of_split = {"split_params": routed.splitter.split, "weighs_scores": "sample_weight" in of_scorer}
-        return of_split | {"score_params": of_scorer}
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return what metadata goes where: to the splitter and to the scorer."""
-        router = MetadataRouter(owner=self.__class__.__name__).add_self_request(self)
-        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
-        if self.scoring is not None:
-            scorer = make_scoring(self.scoring, loss=self._loss).scorer
-            router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
-        return router
-
-
-class LassoCV(Chosen, Regressor):
-    """The best model of a path, chosen by cross-validation or by an information criterion.
-
-    The folds share X, and all of them are certified: the choice is that of scikit-learn's LassoCV with exact solutions.
-    The folds and the grid are its defaults, 100 alphas down to 1e-3 of the largest; `lasso_path` and `lasso_cv` end
-    a grid by shape. Two defaults differ: `tol` is 1e-6 of 1/2 ||y||^2 for 1e-4 of ||y||^2, `max_iter` 10,000 for 1,000.
-
-    Parameters
-    ----------
-    cv, rule, scoring, relax, validation
-        As in `lasso_cv`.
-    alphas, radii, solver, stop, tol
-        As in `lasso_path`.
-    eps : float or None, default=1e-3
-        Ratio of the ends of an automatic grid; None ends it by shape, as `lasso_path` does.
-    sample_size, block_size, variant, standardize, fit_intercept, random_state
-        As in `lasso_path`.
-    max_iter, time_limit, n_threads
-        As in `lasso_path`; the time limit is for all folds together.
-    positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
-        As in `lasso_path`.
-    n_alphas : int, optional
-        Number of alphas if these are None, as scikit-learn calls it before 1.9.
-    n_jobs : int, optional
-        Number of threads, if `n_threads` is None; -1 are all cores.
-    verbose : bool or int, default=False
-        Whether the log tells of every tenth of the work.
-    precompute, copy_X, selection
-        Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed.
-
-    Attributes
-    ----------
-    coef_ : array of shape (n_features,)
-    sparse_coef_ : scipy.sparse.csr_array of shape (1, n_features)
-    intercept_ : float
-    alpha_, l1_ratio_ : float
-        Penalty of the chosen point.
-    radius_ : float
-        l1 norm of the chosen model.
-    alphas_ : array of shape (n_points,)
-        The penalties of the path, from the largest on. With several l1_ratios, see `ElasticNetCV`.
-    mse_path_ : array of shape (n_points, n_folds)
-        Mean squared errors on the held-out samples, if `scoring` is None.
-    choice_ : Choice
-        The chosen point and all scores.
-    path_ : LassoPath
-        On all samples.
-    fold_paths_ : tuple of LassoPath
-    dual_gap_, relative_gap_ : float
-        Duality gap of the chosen point over all columns, as in `Lasso`.
-    n_iter_ : int
-        The most iterations that a point of the path took, counted up to `max_iter`, as in `Lasso`.
-    n_features_in_ : int
-    feature_names_in_ : array of str, if X has names
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fwlasso import LassoCV
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.asfortranarray(rng.standard_normal((100, 40)))
-    >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(100)
-    >>> model = LassoCV(rule="1se").fit(X, y)
-    >>> np.flatnonzero(model.coef_)[:3].tolist(), model.mse_path_.shape
-    ([0, 1, 2], (100, 5))
-    """
-
-    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
-
-    path = staticmethod(path)
-
     # So many parameters: those of a path, and of a choice on it.
     @explain_unknown()
     def __init__(
@@ -207,20 +96,128 @@ class LassoCV(Chosen, Regressor):
         -------
         self
         """
-        settings = self._settings(LassoCV)
+        settings = self._settings()
+        sample_weight = self._in_units(settings, X, y, sample_weight)
         if settings["eps"] == 1.0:  # which scikit-learn takes: all points are at the largest alpha
             settings["eps"] = math.nextafter(1.0, 0.0)
-        settings |= {"alphas": alphas_of(settings["alphas"], settings.pop("n_alphas"))}
+        settings["alphas"] = alphas_of(settings["alphas"], settings.pop("n_alphas", None))
         found = self._choose(settings, X, y, groups, params, sample_weight=sample_weight, offset=offset)
         choice, by_ratio = found.choice, found.by_ratio or (found,)
+        self._set_fit(found.path, choice.point, choice.coef.toarray()[:, 0], float(choice.intercept))
+        self.choice_, self.fold_paths_, self.alphas_ = choice, found.fold_paths, found.path.alphas
         if found.path.settings.get("points") is not None:  # a grid for every ratio
             self.alphas_ = _stacked([it.path.alphas for it in by_ratio])
         self.l1_ratio_, self.radius_ = found.l1_ratio, choice.radius
-        self.__dict__.pop("mse_path_", None)  # of an earlier fit
+        scores = "mse_path_" if self._loss == "squared" else "deviance_path_"
+        self.__dict__.pop(scores, None)  # of an earlier fit
         if self.scoring is None and choice.fold_scores is not None:
-            self.mse_path_ = _stacked([it.choice.fold_scores for it in by_ratio])
-        self.coef_, self.intercept_ = choice.coef.toarray()[:, 0], choice.intercept
+            setattr(self, scores, _stacked([it.choice.fold_scores for it in by_ratio]))
         return self
+
+    def _choose(
+        self, settings: dict[str, Any], X: Any, y: Any, groups: Any, params: dict[str, Any], **samples: Any
+    ) -> CrossValidation:
+        """Compute the path, and choose a model."""
+        selected_by = {name: settings.pop(name) for name in _CHOICES if name in settings}
+        asked = for_ratios(**{"l1_ratio": Options.l1_ratio, **settings}, loss=self._loss)
+        selection = SelectionOptions(**selected_by, **self._routed(samples["sample_weight"], groups, params))
+        found = cross_validate(self._take_names(X), y, asked, selection, **samples)
+        raise_interrupt_of(*(path for it in found.by_ratio or (found,) for path in (it.path, *it.fold_paths)))
+        return found
+
+    def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Return what the splitter and the scorer are given, as `SelectionOptions` has it."""
+        given = params if groups is None else {**params, "groups": groups}
+        weights = {} if count_alike(sample_weight) else {"sample_weight": sample_weight}
+        is_routed = get_config()["enable_metadata_routing"]
+        if params and not is_routed:
+            raise ValueError(f"{', '.join(params)}: metadata can only be passed if enable_metadata_routing is set")
+        if not is_routed or not params | weights:
+            return {"split_params": given}
+        routed = process_routing(self, "fit", **given, **weights)
+        of_scorer = routed.scorer.score if "scorer" in routed else weights
+        of_split = {"split_params": routed.splitter.split, "weighs_scores": "sample_weight" in of_scorer}
+        return of_split | {"score_params": of_scorer}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what metadata goes where: to the splitter and to the scorer."""
+        router = MetadataRouter(owner=self.__class__.__name__).add_self_request(self)
+        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        if self.scoring is not None:
+            scorer = make_scoring(self.scoring, loss=self._loss).scorer
+            router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router
+
+
+@with_defaults()
+class LassoCV(Chosen, Regressor):
+    """The best model of a path, chosen by cross-validation or by an information criterion.
+
+    The folds share X, and all of them are certified: the choice is that of scikit-learn's LassoCV with exact solutions.
+    The folds and the grid are its defaults, 100 alphas down to 1e-3 of the largest; `lasso_path` and `lasso_cv` end
+    a grid by shape. Two defaults differ: `tol` is 1e-6 of 1/2 ||y||^2 for 1e-4 of ||y||^2, `max_iter` 10,000 for 1,000.
+
+    Parameters
+    ----------
+    cv, rule, scoring, relax, validation
+        As in `lasso_cv`.
+    alphas, radii, solver, stop, tol
+        As in `lasso_path`.
+    eps : float or None, default=1e-3
+        Ratio of the ends of an automatic grid; None ends it by shape, as `lasso_path` does.
+    sample_size, block_size, variant, standardize, fit_intercept, random_state
+        As in `lasso_path`.
+    max_iter, time_limit, n_threads
+        As in `lasso_path`; the time limit is for all folds together.
+    positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        As in `lasso_path`.
+    n_alphas : int, optional
+        Number of alphas if these are None, as scikit-learn calls it before 1.9.
+    n_jobs : int, optional
+        Number of threads, if `n_threads` is None; -1 are all cores.
+    verbose : bool or int, default=False
+        Whether the log tells of every tenth of the work.
+    precompute, copy_X, selection
+        Keywords of scikit-learn's LassoCV that tune its solver. They have no effect: X is never changed.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    sparse_coef_ : scipy.sparse.csr_array of shape (1, n_features)
+    intercept_ : float
+    alpha_, l1_ratio_ : float
+        Penalty of the chosen point.
+    radius_ : float
+        l1 norm of the chosen model.
+    alphas_ : array of shape (n_points,)
+        The penalties of the path, from the largest on. With several l1_ratios, see `ElasticNetCV`.
+    mse_path_ : array of shape (n_points, n_folds)
+        Mean squared errors on the held-out samples, if `scoring` is None.
+    choice_ : Choice
+        The chosen point and all scores.
+    path_ : LassoPath
+        On all samples.
+    fold_paths_ : tuple of LassoPath
+    dual_gap_, relative_gap_ : float
+        Duality gap of the chosen point over all columns, as in `Lasso`.
+    n_iter_ : int
+        The most iterations that a point of the path took, counted up to `max_iter`, as in `Lasso`.
+    n_features_in_ : int
+    feature_names_in_ : array of str, if X has names
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import LassoCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.asfortranarray(rng.standard_normal((100, 40)))
+    >>> y = X[:, :3] @ [3.0, -2.0, 1.0] + rng.standard_normal(100)
+    >>> model = LassoCV(rule="1se").fit(X, y)
+    >>> np.flatnonzero(model.coef_)[:3].tolist(), model.mse_path_.shape
+    ([0, 1, 2], (100, 5))
+    """
+
+    path = staticmethod(path)
 
 
 def _stacked(values: list[Any]) -> Any:

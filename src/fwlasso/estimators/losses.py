@@ -1,38 +1,18 @@
 """Estimators of classes and counts: of one point of a path, and of one that is chosen on it."""
 
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.utils.metadata_routing import UNUSED
 
 from .._core.notices import warn_of_doubt
 from ..data.checks import check
 from ..data.keywords import explain_unknown
 from ..options import Options
-from ..path import solve_path
-from ..result import LassoPath
-from ..scikit import EPS
-from .base import Classifier, LinearEstimator, Regressor, raise_interrupt_of
+from ..scikit import EPS, OF_SQUARES, with_defaults
+from .base import Classifier, Counts
 from .chosen import Chosen
-from .single import one_value
-
-
-class _Single(LinearEstimator):
-    """One point of a path."""
-
-    def _solve(self, settings: dict[str, Any], alpha: float, X: Any, y: Any, **samples: Any) -> LassoPath:
-        """Solve a point, and set what all estimators of one point have."""
-        last = getattr(self, "coef_", None) if settings.pop("warm_start") else None
-        options = Options(alphas=one_value("alpha", alpha), loss=self._loss, **settings)
-        X = self._take_names(X)
-        start = None if last is None or np.size(last) != self.n_features_in_ else np.ravel(last)
-        path = solve_path(X, y, options, start, **samples)
-        raise_interrupt_of(path)
-        self.path_, self.alpha_ = path, float(path.alphas[0])
-        self.dual_gap_, self.relative_gap_ = float(path.dual_gaps[0]), float(path.gaps[0])
-        self.n_iter_: Any = min(int(path.counters.iterations[0]), self.max_iter)
-        return path
+from .single import Single
 
 
 def _checked_c(C: Any) -> float:
@@ -41,7 +21,7 @@ def _checked_c(C: Any) -> float:
     return float(C)
 
 
-class LogisticLasso(_Single, Classifier):
+class LogisticLasso(Classifier, Single):
     """Logistic regression with an l1 penalty, for two classes: one point of a certified path.
 
     It minimises C sum_i w_i f_i + ||b||_1, as scikit-learn's LogisticRegression does, or 1/W sum_i w_i f_i +
@@ -56,12 +36,10 @@ class LogisticLasso(_Single, Classifier):
         Penalty, in the place of `C`.
     class_weight : dict or "balanced", optional
         Weights of the classes, which multiply those of the samples, as in scikit-learn.
-    tol, standardize, fit_intercept, penalty_factor, time_limit, n_threads
-        As in `lasso_path`.
-    max_iter : int, default=100_000
-        As in `lasso_path`, but ten times as many, since there is only one point.
-    warm_start : bool, default=False
-        Start from the coefficients of the last fit.
+    radius, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit
+        As in `Lasso`, like all of the others.
+    n_threads, max_iter, warm_start, positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        What a loss does not have yet is refused by name.
 
     Attributes
     ----------
@@ -101,47 +79,44 @@ class LogisticLasso(_Single, Classifier):
         *,
         alpha: float | None = None,
         class_weight: Any = None,
+        radius: float | None = None,
+        solver: str = Options.solver,
+        stop: str = "gap",
         tol: float | None = None,
+        sample_size: Any = None,
+        block_size: int | None = None,
+        variant: str = "default",
         standardize: bool = False,
         fit_intercept: bool = True,
-        penalty_factor: Any = None,
+        random_state: Any = None,
         max_iter: int = 100_000,
         time_limit: float | None = None,
         n_threads: int | None = None,
         warm_start: bool = False,
+        positive: bool = False,
+        lower: Any = None,
+        upper: Any = None,
+        penalty_factor: Any = None,
+        unpenalized: Any = None,
+        l1_ratio: float = Options.l1_ratio,
+        ridge: float = Options.ridge,
+        max_active: int | None = None,
     ) -> None:
         self._set_arguments(locals())
 
-    @explain_unknown()
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, frame, Genotypes, store or table of shape (n_samples, n_features), as in `lasso_path`
-        y : array of shape (n_samples,)
-            Two labels. By default that of the store or the table.
-        sample_weight, offset
-            As in `lasso_path`.
-
-        Returns
-        -------
-        self
-        """
-        settings = self._settings(LogisticLasso)
-        C, alpha = settings.pop("C"), settings.pop("alpha")
-        del settings["class_weight"]
-        if alpha is not None and C != 1.0:  # by default
-            warn_of_doubt(f"C={C!r} has no effect, as alpha={alpha!r} is given: leave one of them out.")
-        weights, total = self._weights(X, y, sample_weight)
-        alpha = 1.0 / (_checked_c(C) * max(total, 1e-300)) if alpha is None else alpha
-        path = self._solve(settings, alpha, X, y, sample_weight=weights, offset=offset)
-        self.C_, self.n_iter_ = 1.0 / (self.alpha_ * total), np.array([self.n_iter_])
-        self._set_line(path.coef(0), float(path.intercepts[0]), path)
-        return self
+    def _in_units(self, settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> Any:
+        C, alpha, radius = settings.pop("C"), settings["alpha"], settings["radius"]
+        weights = super()._in_units(settings, X, y, sample_weight)
+        given = next((f"{name}={it!r}" for name, it in (("radius", radius), ("alpha", alpha)) if it is not None), None)
+        if given is not None and C != 1.0:  # by default
+            warn_of_doubt(f"C={C!r} has no effect, as {given} is given: leave one of them out.")
+        if alpha is None:
+            settings["alpha"] = 1.0 if radius is not None else 1.0 / (_checked_c(C) * max(self._total_weight, 1e-300))
+        return weights
 
 
-class PoissonLasso(_Single, Regressor):
+@with_defaults(*OF_SQUARES)
+class PoissonLasso(Single, Counts):
     """Poisson regression with an l1 penalty, for counts: one point of a certified path.
 
     It minimises 1/W sum_i w_i (e^eta_i - y_i eta_i) + alpha ||b||_1, W the sum of the weights.
@@ -150,7 +125,9 @@ class PoissonLasso(_Single, Regressor):
     ----------
     alpha : float, default=1.0
         Penalty.
-    tol, standardize, fit_intercept, penalty_factor, max_iter, time_limit, n_threads, warm_start
+    radius, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit
+        As in `LogisticLasso`, like all of the others.
+    n_threads, max_iter, warm_start, positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
         As in `LogisticLasso`.
 
     Attributes
@@ -171,44 +148,8 @@ class PoissonLasso(_Single, Regressor):
     (3, True)
     """
 
-    _loss = "poisson"
 
-    @explain_unknown()
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        tol: float | None = None,
-        standardize: bool = False,
-        fit_intercept: bool = True,
-        penalty_factor: Any = None,
-        max_iter: int = 100_000,
-        time_limit: float | None = None,
-        n_threads: int | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self._set_arguments(locals())
-
-    @explain_unknown()
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
-        """Fit the model; arguments as in `LogisticLasso`, but for y, which are counts.
-
-        Returns
-        -------
-        self
-        """
-        settings = self._settings(PoissonLasso)
-        path = self._solve(settings, settings.pop("alpha"), X, y, sample_weight=sample_weight, offset=offset)
-        self.coef_, self.intercept_ = path.coef(0), float(path.intercepts[0])
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
-
-
-class LogisticLassoCV(Chosen, Classifier):
+class LogisticLassoCV(Classifier, Chosen):
     """The best logistic model of a path, chosen by cross-validation or by an information criterion.
 
     Parameters
@@ -224,8 +165,12 @@ class LogisticLassoCV(Chosen, Classifier):
         will do, such as "roc_auc".
     class_weight
         As in `LogisticLasso`.
-    tol, standardize, fit_intercept, random_state, penalty_factor, max_iter, time_limit, n_threads
-        As in `lasso_path`.
+    relax, radii, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state
+        As in `LassoCV`, like all of the others.
+    max_iter, time_limit, n_threads, positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        What a loss does not have yet is refused by name.
+    n_jobs, verbose
+        As in `LassoCV`.
 
     Attributes
     ----------
@@ -237,7 +182,7 @@ class LogisticLassoCV(Chosen, Classifier):
         The penalties of the path, from the largest on.
     deviance_path_ : array of shape (n_points, n_folds)
         Mean deviances on the held-out samples, if `scoring` is None.
-    choice_, path_, fold_paths_
+    l1_ratio_, radius_, choice_, path_, fold_paths_
         As in `LassoCV`.
 
     Examples
@@ -257,75 +202,72 @@ class LogisticLassoCV(Chosen, Classifier):
         self,
         *,
         Cs: Any = None,
-        alphas: Any = None,
-        eps: float | None = EPS,
+        class_weight: Any = None,
         cv: Any = None,
         rule: Any = "min",
         scoring: Any = None,
+        relax: Any = False,
         validation: Any = None,
-        class_weight: Any = None,
+        alphas: Any = None,
+        radii: Any = None,
+        eps: float | None = EPS,
+        solver: str = Options.solver,
+        stop: str | None = None,
         tol: float | None = None,
+        sample_size: Any = None,
+        block_size: int | None = None,
+        variant: str = "default",
         standardize: bool = False,
         fit_intercept: bool = True,
         random_state: Any = None,
-        penalty_factor: Any = None,
         max_iter: int = Options.max_iter,
         time_limit: float | None = None,
         n_threads: int | None = None,
+        positive: bool = False,
+        lower: Any = None,
+        upper: Any = None,
+        penalty_factor: Any = None,
+        unpenalized: Any = None,
+        l1_ratio: Any = Options.l1_ratio,
+        ridge: float = Options.ridge,
+        max_active: int | None = None,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self._set_arguments(locals())
 
-    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        offset: Any = None,
-        groups: Any = None,
-        **params: Any,
-    ) -> Self:
-        """Compute the path and choose a model; arguments as in `LassoCV`.
-
-        Returns
-        -------
-        self
-        """
-        settings = self._settings(LogisticLassoCV)
+    def _in_units(self, settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> Any:
         Cs = settings.pop("Cs")
-        del settings["class_weight"]
+        weights = super()._in_units(settings, X, y, sample_weight)
         if Cs is not None and settings["alphas"] is not None:
             raise ValueError("give Cs or alphas, not both")
-        weights, total = self._weights(X, y, sample_weight)
         if Cs is not None:
             is_number = isinstance(Cs, int | np.integer)
+            total = self._total_weight
             settings["alphas"] = Cs if is_number else [1.0 / (_checked_c(C) * total) for C in np.ravel(Cs).tolist()]
-        choice = self._choose(settings, X, y, groups, params, sample_weight=weights, offset=offset).choice
-        self.C_, self.n_iter_ = 1.0 / (self.alpha_ * total), np.array([self.n_iter_])
-        self.__dict__.pop("deviance_path_", None)  # of an earlier fit
-        if self.scoring is None and choice.fold_scores is not None:
-            self.deviance_path_ = choice.fold_scores
-        self._set_line(choice.coef.toarray()[:, 0], float(choice.intercept), self.path_)
-        return self
+        return weights
 
 
-class PoissonLassoCV(Chosen, Regressor):
+@with_defaults(*OF_SQUARES, "n_alphas")
+class PoissonLassoCV(Chosen, Counts):
     """The best Poisson model of a path, chosen by cross-validation or by an information criterion.
 
     Parameters
     ----------
     alphas, eps, cv, rule, scoring, validation
         As in `LogisticLassoCV`, but scorers are those of regressors, and folds as in `LassoCV`.
-    tol, standardize, fit_intercept, random_state, penalty_factor, max_iter, time_limit, n_threads
-        As in `lasso_path`.
+    relax, radii, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state
+        As in `LogisticLassoCV`, like all of the others.
+    max_iter, time_limit, n_threads, positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        As in `LogisticLassoCV`.
+    n_jobs, verbose
+        As in `LassoCV`.
 
     Attributes
     ----------
     coef_ : array of shape (n_features,)
     intercept_ : float
-    alpha_, alphas_, deviance_path_, choice_, path_, fold_paths_, n_iter_, dual_gap_, relative_gap_
+    alpha_, l1_ratio_, radius_, alphas_, deviance_path_, choice_, path_, fold_paths_, n_iter_, dual_gap_, relative_gap_
         As in `LogisticLassoCV`.
 
     Examples
@@ -338,58 +280,3 @@ class PoissonLassoCV(Chosen, Regressor):
     >>> int(np.argmax(model.coef_)), model.deviance_path_.shape
     (0, (20, 5))
     """
-
-    _loss = "poisson"
-
-    @explain_unknown()
-    def __init__(
-        self,
-        *,
-        alphas: Any = None,
-        eps: float | None = EPS,
-        cv: Any = None,
-        rule: Any = "min",
-        scoring: Any = None,
-        validation: Any = None,
-        tol: float | None = None,
-        standardize: bool = False,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-        penalty_factor: Any = None,
-        max_iter: int = Options.max_iter,
-        time_limit: float | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_arguments(locals())
-
-    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        offset: Any = None,
-        groups: Any = None,
-        **params: Any,
-    ) -> Self:
-        """Compute the path and choose a model; arguments as in `LassoCV`.
-
-        Returns
-        -------
-        self
-        """
-        settings = self._settings(PoissonLassoCV)
-        found = self._choose(settings, X, y, groups, params, sample_weight=sample_weight, offset=offset)
-        choice = found.choice
-        self.__dict__.pop("deviance_path_", None)  # of an earlier fit
-        if self.scoring is None and choice.fold_scores is not None:
-            self.deviance_path_ = choice.fold_scores
-        self.coef_, self.intercept_ = choice.coef.toarray()[:, 0], float(choice.intercept)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags

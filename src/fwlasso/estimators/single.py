@@ -10,67 +10,11 @@ from ..data.keywords import explain_unknown
 from ..options import Options
 from ..path import solve_path
 from ..scikit import net_path, path, with_defaults
-from .base import Regressor, raise_interrupt_of
+from .base import LinearEstimator, Regressor, raise_interrupt_of
 
 
-class Lasso(Regressor):
-    """A Lasso model: one point of the path, by penalty or by radius.
-
-    With `alpha` it minimises 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1, as scikit-learn's Lasso does; with `radius`,
-    1/(2m) ||y - X b - b0||^2 subject to ||b||_1 <= radius.
-
-    Parameters
-    ----------
-    alpha : float, default=1.0
-        Penalty.
-    radius : float, optional
-        Largest l1 norm of the coefficients, in the place of `alpha`.
-    solver : str, default="certified"
-        As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
-    stop : {"gap", "change", "paper"}, default="gap"
-        As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
-    tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
-        As in `lasso_path`.
-    max_iter : int, default=100_000
-        As in `lasso_path`, but ten times as many, since there is only one point.
-    warm_start : bool, default=False
-        Start from the coefficients of the last fit, which stay if they are a solution already. Solvers other
-        than "certified" start from zero.
-    positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
-        As in `lasso_path`.
-    precompute, copy_X, selection
-        Keywords of scikit-learn's Lasso that tune its solver. They have no effect: X is never changed.
-
-    Attributes
-    ----------
-    coef_ : array of shape (n_features,)
-    sparse_coef_ : scipy.sparse.csr_array of shape (1, n_features)
-    intercept_ : float
-    dual_gap_ : float
-        Duality gap over all columns of the objective above: in its units, as scikit-learn has it.
-    relative_gap_ : float
-        The same relative to 1/(2m) ||y||^2 (y centred if there is an intercept): what `tol` bounds.
-    n_iter_ : int
-        Iterations, counted up to `max_iter`, those of "certified" for other penalties on its way included: `path_` says
-        whether the model converged.
-    path_ : LassoPath
-        The fit as a path of one point, with its status and counters.
-    n_features_in_ : int
-    feature_names_in_ : array of str, if X has names
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fwlasso import Lasso
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((100, 50))
-    >>> y = 4 * X[:, 3] + rng.standard_normal(100)
-    >>> model = Lasso(radius=3.0).fit(X, y)
-    >>> int(np.argmax(model.coef_)), bool(np.abs(model.coef_).sum() <= 3.0 + 1e-9)
-    (3, True)
-    """
-
-    path = staticmethod(path)
+class Single(LinearEstimator):
+    """One point of a path, by penalty or by radius: what estimators of every loss share."""
 
     # So many parameters: scikit-learn's estimators have every setting in their signature.
     @explain_unknown()
@@ -107,6 +51,113 @@ class Lasso(Regressor):
         self._set_arguments(locals())
 
     @explain_unknown()
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, Genotypes, store or table of shape (n_samples, n_features), as in `lasso_path`
+        y : array of shape (n_samples,)
+            Numbers, two labels or counts. By default those of the store or the table.
+        sample_weight, offset
+            As in `lasso_path`; weights are rescaled as in scikit-learn, so that `alpha` is a penalty of their mean.
+
+        Returns
+        -------
+        self
+        """
+        settings = self._settings()
+        sample_weight = self._in_units(settings, X, y, sample_weight)
+        alpha, radius, warm_start = (settings.pop(name) for name in ("alpha", "radius", "warm_start"))
+        penalized = radius is None
+        if not (penalized or alpha == 1.0):  # by default
+            warn_of_doubt(f"alpha={alpha!r} has no effect, as radius={radius!r} is given: leave one of them out.")
+        options = Options(
+            alphas=one_value("alpha", alpha) if penalized else None,
+            radii=None if penalized else one_value("radius", radius),
+            loss=self._loss,
+            **settings,
+        )
+        last = getattr(self, "coef_", None) if warm_start else None
+        if last is not None:
+            last = np.asarray(last)
+            finite = last.ndim == 1 + np.ndim(self.intercept_) and last.dtype.kind in "iuf" and np.isfinite(last).all()
+            check("coef_", last, bool(finite), "finite numbers in one dimension, to start from")
+        X = self._take_names(X)
+        start = last.ravel() if last is not None and last.size == self.n_features_in_ else None
+        found = solve_path(X, y, options, start, sample_weight=sample_weight, offset=offset)
+        raise_interrupt_of(found)
+        coef = found.coef(0)
+        # If nothing was solved again, the coefficients stay to the last bit, whatever units they went through.
+        if start is not None and found.counters.iterations[0] == 0 and np.allclose(coef, start, 1e-14, 0.0):
+            coef = start
+        self._set_fit(found, 0, coef, float(found.intercepts[0]))
+        return self
+
+
+@with_defaults()
+class Lasso(Single, Regressor):
+    """A Lasso model: one point of the path, by penalty or by radius.
+
+    With `alpha` it minimises 1/(2m) ||y - X b - b0||^2 + alpha ||b||_1, as scikit-learn's Lasso does; with `radius`,
+    1/(2m) ||y - X b - b0||^2 subject to ||b||_1 <= radius.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Penalty.
+    radius : float, optional
+        Largest l1 norm of the coefficients, in the place of `alpha`.
+    solver : str, default="certified"
+        As in `lasso_path`. Some solve by `alpha` only, some by `radius` only.
+    stop : {"gap", "change", "paper"}, default="gap"
+        As in `lasso_path`: a single model is solved to a certified accuracy, by every solver.
+    tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit, n_threads
+        As in `lasso_path`.
+    max_iter : int, default=100_000
+        As in `lasso_path`, but ten times as many, since there is only one point.
+    warm_start : bool, default=False
+        Start from the coefficients of the last fit, which stay if they are a solution already. Solvers other
+        than "certified" start from zero.
+    positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        As in `lasso_path`.
+    precompute, copy_X, selection
+        Keywords of scikit-learn's Lasso that tune its solver. They have no effect: X is never changed.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    sparse_coef_ : scipy.sparse.csr_array of shape (1, n_features)
+    intercept_ : float
+    alpha_ : float
+        The penalty; with `radius`, the one that the solution has.
+    dual_gap_ : float
+        Duality gap over all columns of the objective above: in its units, as scikit-learn has it.
+    relative_gap_ : float
+        The same relative to 1/(2m) ||y||^2 (y centred if there is an intercept): what `tol` bounds.
+    n_iter_ : int
+        Iterations, counted up to `max_iter`, those of "certified" for other penalties on its way included: `path_` says
+        whether the model converged.
+    path_ : LassoPath
+        The fit as a path of one point, with its status and counters.
+    n_features_in_ : int
+    feature_names_in_ : array of str, if X has names
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import Lasso
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 50))
+    >>> y = 4 * X[:, 3] + rng.standard_normal(100)
+    >>> model = Lasso(radius=3.0).fit(X, y)
+    >>> int(np.argmax(model.coef_)), bool(np.abs(model.coef_).sum() <= 3.0 + 1e-9)
+    (3, True)
+    """
+
+    path = staticmethod(path)
+
+    @explain_unknown()
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None, check_input: bool = True
     ) -> Self:
@@ -126,34 +177,7 @@ class Lasso(Regressor):
         -------
         self
         """
-        settings = self._settings(Lasso)
-        alpha, radius, warm_start = (settings.pop(name) for name in ("alpha", "radius", "warm_start"))
-        penalized = radius is None
-        if not (penalized or alpha == 1.0):  # by default
-            warn_of_doubt(f"alpha={alpha!r} has no effect, as radius={radius!r} is given: leave one of them out.")
-        options = Options(
-            alphas=one_value("alpha", alpha) if penalized else None,
-            radii=None if penalized else one_value("radius", radius),
-            **settings,
-        )
-        last = getattr(self, "coef_", None) if warm_start else None
-        if last is not None:
-            last = np.asarray(last)
-            finite = last.ndim == 1 and last.dtype.kind in "iuf" and np.isfinite(last).all()
-            check("coef_", last, bool(finite), "finite numbers in one dimension, to start from")
-        X = self._take_names(X)
-        start = last if last is not None and last.size == self.n_features_in_ else None
-        found = solve_path(X, y, options, start, sample_weight=sample_weight, offset=offset)
-        raise_interrupt_of(found)
-        self.path_ = found
-        coef = found.coef(0)
-        # If nothing was solved again, the coefficients stay to the last bit, whatever units they went through.
-        unchanged = start is not None and found.counters.iterations[0] == 0 and np.allclose(coef, start, 1e-14, 0.0)
-        self.coef_ = start if unchanged else coef
-        self.intercept_ = float(found.intercepts[0])
-        self.dual_gap_, self.relative_gap_ = float(found.dual_gaps[0]), float(found.gaps[0])
-        self.n_iter_ = min(int(found.counters.iterations[0]), self.max_iter)
-        return self
+        return super().fit(X, y, sample_weight, offset=offset)
 
 
 @with_defaults(l1_ratio=0.5)
