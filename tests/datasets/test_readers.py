@@ -118,17 +118,32 @@ BAD_FILES = {
     "text.h5ad": (b"hello", r"text\.h5ad"),
     "torn.mtx.gz": (gzip.compress(HEADER.encode() * 99)[:30], r"torn\.mtx\.gz"),
     "none.mtx": (b"", "expected a Matrix Market header"),
-    "complex.mtx": (HEADER.replace("real", "complex").encode(), "expected a Matrix Market header"),
-    "hermitian.mtx": (HEADER.replace("general", "hermitian").encode(), "expected a Matrix Market header"),
-    "sizes.mtx": ((HEADER + "2 x 2\n").encode(), "expected a line of sizes"),
-    "few.mtx": ((HEADER + "2 2 2\n1 1 3\n").encode(), "expected 2 entries, found 1"),
-    "word.mtx": ((HEADER + "2 2 1\n1 1 x\n").encode(), r"word\.mtx: .*x"),
-    "cut.mtx": ((HEADER + "2 2 2\n1 1 3E-1-").encode(), r"cut\.mtx: .*3E-1-"),  # scipy's mmread ends the process
-    "two.mtx": ((HEADER + "2 2 1\n1 1\n").encode(), "expected 3 numbers in every line"),
-    "outside.mtx": ((HEADER + "2 2 1\n3 1 1\n").encode(), r"outside\.mtx: .*no number within the shape"),
-    "zero.mtx": ((HEADER + "2 2 1\n0 1 1\n").encode(), r"zero\.mtx: .*no number within the shape"),
-    "inf.mtx": ((HEADER + "2 2 1\n1 2 inf\n").encode(), r"inf\.mtx: .*found inf in row 0, column 1"),
-    "few numbers.mtx": (b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "expected 4 numbers, found 3"),
+    "complex.mtx": (
+        HEADER.replace("real", "complex").encode() + b"1 1 0\n",
+        r"complex\.mtx: .*found coordinate complex",
+    ),
+    "half.mtx": (b"%%MatrixMarket matrix array real symmetric\n1 1\n2\n", r"half\.mtx: .*found array real symmetric"),
+    "sizes.mtx": ((HEADER + "2 x 2\n").encode(), r"sizes\.mtx: .*[Ii]nteger"),
+    "few.mtx": ((HEADER + "2 2 2\n1 1 3\n").encode(), "expected 2 lines of 3 numbers, found 3 numbers"),
+    "word.mtx": ((HEADER + "2 2 1\n1 1 x\n").encode(), r"word\.mtx: line 3: 'x' is in no real number"),
+    "cut.mtx": ((HEADER + "2 2 1\n1 1 3E-1-").encode(), r"cut\.mtx: .*3E-1-"),  # scipy's mmread ends the process,
+    "e.mtx": ((HEADER + "2 2 1\n1 1 3.5e").encode(), r"e\.mtx: .*3\.5e"),  # or reads 3.5
+    "fortran.mtx": ((HEADER + "2 2 1\n1 1 3D5\n").encode(), r"fortran\.mtx: line 3: 'D' is in no real number"),  # 3
+    "half an integer.mtx": (
+        (HEADER + "2 2 1\n1 1 .5\n").replace("real", "integer").encode(),
+        "is in no integer number",
+    ),
+    "more.mtx": ((HEADER + "2 2 1\n1 1 2 9\n").encode(), "expected 1 lines of 3 numbers, found 4 numbers"),
+    "wide.mtx": ((HEADER + f"2 2 1\n1 1 {10**30}\n").replace("real", "integer").encode(), r"wide\.mtx: Line 3"),
+    "two.mtx": ((HEADER + "2 2 1\n1 1\n").encode(), "expected 1 lines of 3 numbers, found 2 numbers"),
+    "outside.mtx": ((HEADER + "2 2 1\n3 1 1\n").encode(), r"outside\.mtx: Line 3: .*out of bounds"),
+    "zero.mtx": ((HEADER + "2 2 1\n0 1 1\n").encode(), r"zero\.mtx: Line 3: .*out of bounds"),
+    "inf.mtx": ((HEADER + "2 2 1\n1 2 inf\n").encode(), r"inf\.mtx: line 3: 'i' is in no real number"),
+    "large.mtx": ((HEADER + "2 2 1\n1 2 1e999\n").encode(), r"large\.mtx: .*found inf in row 0, column 1"),
+    "few numbers.mtx": (
+        b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n",
+        "expected 4 lines of 1 numbers, found 3 numbers",
+    ),
     **{
         name: (bz2.compress(b"1"), rf"{name}: the file extension must be one of \.svm.*\.npz.*\.parquet")
         for name in ("table.xls", "table", "table.bz2", "table.svm.zip", "table.npy.bz2")

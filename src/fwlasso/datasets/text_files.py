@@ -1,14 +1,18 @@
 """Matrices in text: LIBSVM, whose rows are spooled, and Matrix Market, which is read into memory."""
 
+import re
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from string import whitespace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from scipy.io import mminfo, mmread
 
 from .._core.threads import resolve_threads
+from ..data.files import naming
 from ..data.progress import ProgressCallback, Step
 from ..data.table import Table
 from .binary_files import BESIDE, response_beside
@@ -52,86 +56,46 @@ def open_libsvm(file: Path, wanted: Wanted, desk: Desk) -> Source | Table:
     return Source(shape, np.dtype(np.float64), EntryBlocks(blocks, data.size), y, first_index=base)
 
 
-class _Header(NamedTuple):
-    """The first lines of a Matrix Market file."""
-
-    is_dense: bool
-    is_pattern: bool  # places without values: all are one
-    mirror: float  # what the entry at (j, i) is of that at (i, j); 0 if it is not told by it
-    shape: tuple[int, int]
-    n_entries: int
-
-
 def open_matrix_market(file: Path, wanted: Wanted, desk: Desk) -> Source:
-    """Return Matrix Market text as a source, coordinates or an array of real numbers.
-
-    scipy's mmread would be shorter, but it ends the process on a text that is cut off within a number.
-    """
+    """Return Matrix Market text as a source, coordinates or an array of real numbers."""
     y = response_beside(file, wanted)
-    with file.open("rb") as packed, unpacked(packed, file) as stream:
-        header = _read_header(file, stream)
-        per_line = 1 if header.is_dense else 3 - header.is_pattern
-        blocks = list(_number_blocks(file, packed, stream, per_line, desk.tell))
-    numbers = np.concatenate([np.empty((0, per_line)), *blocks])
-    if len(numbers) != header.n_entries:
-        what = "numbers" if header.is_dense else "entries"
-        raise ValueError(f"{file}: expected {header.n_entries} {what}, found {len(numbers)}")
-    X = numbers.reshape(header.shape[::-1]).T if header.is_dense else _from_entries(file, header, numbers)
-    return from_table(Table(X, y, target=wanted.target or BESIDE))
+    with naming(file, (ValueError, OverflowError)):
+        with file.open("rb") as packed, unpacked(packed, file) as stream:
+            text = b"".join(_blocks(file, packed, stream, desk.tell))
+        return from_table(Table(_matrix(text), y, target=wanted.target or BESIDE))
 
 
-def _from_entries(file: Path, header: _Header, numbers: NDArray[np.float64]) -> sp.csc_array:
-    """Return the matrix with these entries, those of one place summed."""
-    places = numbers[:, :2]
-    if not ((places >= 1) & (places <= header.shape) & (places == np.floor(places))).all():
-        raise ValueError(f"{file}: an index is no number within the shape {header.shape}")
-    i, j = places.T.astype(np.int64) - 1
-    values = np.ones(i.size) if header.is_pattern else numbers[:, 2]
-    if header.mirror:
-        off = i != j
-        values = np.append(values, header.mirror * values[off])
-        i, j = np.append(i, j[off]), np.append(j, i[off])
-    return sp.coo_array((values, (i, j)), shape=header.shape).tocsc()
-
-
-def _read_header(file: Path, stream: Any) -> _Header:
-    words = stream.readline().decode("latin-1").lower().split()
-    known = (
-        words[:2] == ["%%matrixmarket", "matrix"]
-        and len(words) == 5
-        and words[2] in ("coordinate", "array")
-        and words[3] in ("real", "double", "integer", "pattern")
-        and words[4] in (("general", "symmetric", "skew-symmetric") if words[2] == "coordinate" else ("general",))
-    )
-    if not known:
-        raise ValueError(
-            f"{file}: expected a Matrix Market header of real, integer or pattern numbers, found {' '.join(words)!r}"
-        )
-    line = b"%"
-    while line.startswith(b"%") or (line and not line.strip()):
-        line = stream.readline()
-    sizes = line.split()
-    is_dense = words[2] == "array"
-    if len(sizes) != (2 if is_dense else 3) or not all(size.isdigit() for size in sizes):
-        raise ValueError(f"{file}: expected a line of sizes, found {line!r}")
-    m, p, *rest = map(int, sizes)
-    mirror = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}[words[4]]
-    return _Header(is_dense, words[3] == "pattern", mirror, (m, p), rest[0] if rest else m * p)
-
-
-def _number_blocks(
-    file: Path, packed: Any, stream: Any, per_line: int, tell: ProgressCallback
-) -> Iterator[NDArray[np.float64]]:
-    """Yield the numbers of a text in blocks of whole lines, and tell how far in the file, packed or not, it is."""
+def _blocks(file: Path, packed: Any, stream: Any, tell: ProgressCallback) -> Iterator[bytes]:
+    """Yield a text in blocks, and tell how far in the file, packed or not, it is."""
     what, size = f"reading {file.name}", file.stat().st_size
     while block := stream.read(_BLOCK):
-        block += b"" if block.endswith(b"\n") else stream.readline()
-        try:
-            numbers = np.array(block.split(), np.float64)
-        except ValueError as error:
-            raise ValueError(f"{file}: {error}") from error
-        if numbers.size % per_line:
-            raise ValueError(f"{file}: expected {per_line} numbers in every line")
-        yield numbers.reshape(-1, per_line)
+        yield block
         tell(Step(what, min(packed.tell(), size), size))
+    yield b"\n"
     tell(Step(what, size, size))
+
+
+def _matrix(text: bytes) -> Any:
+    """Return the matrix of a Matrix Market text, by scipy's mmread and with what that passes over refused.
+
+    It reads 1d5 as 1, 0x10 as 0 and 1.5 as the integer 1, drops words beyond those that a line has, and ends the
+    process on a last line that is cut off within a number.
+    """
+    if not (head := re.match(rb"(?:%.*\n|[^\S\n]*\n)+\S.*", text)):
+        raise ValueError(f"expected a Matrix Market header, found {text[:40]!r}")
+    *_, n_entries, layout, field, symmetry = mminfo(BytesIO(head[0]))
+    if field == "complex" or (layout == "array" and symmetry != "general"):
+        raise ValueError(
+            f"expected real, integer or pattern numbers, or a full array, found {layout} {field} {symmetry}"
+        )
+    digits = whitespace.encode() + b"0123456789+-" + (b"" if field in ("integer", "pattern") else b".eE")
+    if odd := text.translate(None, digits)[len(head[0].translate(None, digits)) :]:
+        line = 1 + text.count(b"\n", 0, text.index(odd[:1], head.end()))
+        raise ValueError(f"line {line}: {odd[:1].decode('latin-1')!r} is in no {field} number")
+    is_word = np.frombuffer(text, np.uint8, offset=head.end()) > ord(" ")
+    found, per_line = np.count_nonzero(is_word[1:] > is_word[:-1]), 1 if layout == "array" else 2 + (field != "pattern")
+    if found != n_entries * per_line:
+        raise ValueError(f"expected {n_entries} lines of {per_line} numbers, found {found} numbers")
+    float(text[-99:].split()[-1])
+    X = mmread(BytesIO(text))
+    return sp.csc_array(X, dtype=float) if layout == "coordinate" else np.asfortranarray(X, float)
