@@ -72,10 +72,9 @@ def frame_values(frame: Any) -> Any:
         return frame.sparse.to_coo()
     if len(set(dtypes)) == 1 and isinstance(dtypes[0], np.dtype) and dtypes[0].kind == "f":
         return frame.to_numpy()  # pandas: a block of floats is not copied
-    is_single = [str(dtype).lower() in ("float32", "float") for dtype in dtypes]
-    columns = all_columns(frame)
-    values = np.empty((len(columns[0]) if columns else 0, len(columns)), np.float32 if all(is_single) else float, "F")
-    missing = [name for j, name in enumerate(names) if not _fill(values[:, j], columns[j])]
+    is_single = all(str(dtype).lower() in ("float32", "float") for dtype in dtypes)
+    values = _in_one_block(frame, np.float32 if is_single else np.float64)
+    missing = [name for name, column in zip(names, values.T, strict=True) if np.isnan(column).any()]
     if missing:
         raise ValueError(f"X has missing values in {listed(missing)}")
     wide = [j for j, dtype in enumerate(dtypes) if is_wide(dtype)]
@@ -102,17 +101,15 @@ def all_columns(frame: Any) -> Sequence[Any]:
     return list(frame.columns if hasattr(frame, "schema") and hasattr(frame, "column_names") else frame.get_columns())
 
 
-def _fill(out: NDArray[Any], column: Any) -> bool:
-    """Copy a column; tell whether all its values are there."""
-    if hasattr(column, "isna"):
-        if column.isna().any():
-            return False
-        out[:] = column.to_numpy(dtype=out.dtype)
-        return True
-    n_missing = column.null_count() if callable(column.null_count) else column.null_count  # polars, pyarrow
-    if not n_missing:
-        out[:] = column.to_numpy()
-    return not n_missing
+def _in_one_block(frame: Any, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    """Return the numbers of a frame in column-major order, NaN where they are missing."""
+    if hasattr(frame, "iloc"):  # pandas
+        return np.asarray(frame.to_numpy(dtype=dtype, na_value=np.nan), order="F")
+    columns = all_columns(frame)
+    values = np.empty((len(frame), len(columns)), dtype, "F")
+    for j, column in enumerate(columns):
+        values[:, j] = column.to_numpy()
+    return values
 
 
 def _remedy(dtypes: set[str]) -> str:
