@@ -1,5 +1,8 @@
 """Frames: names are kept to the end, columns that are not numbers are named, and the way out works."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -44,6 +47,51 @@ def test_names_are_kept_to_the_end(kind, tmp_path):
     assert tuple(Lasso(alpha=0.1).fit(frame, Y).feature_names_in_) == tuple(numbers())
     with pytest.raises(ValueError, match="other feature names"):
         path.predict(KINDS[kind](dict(reversed(numbers().items()))))
+
+
+@dataclass
+class Stream:
+    """What DuckDB, cuDF and others give: a capsule of Arrow's, and nothing else that we know."""
+
+    table: Any
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@dataclass
+class Capsule:
+    """What libraries of tensors give."""
+
+    array: Any
+    device: int = 1  # the processor
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self, **how):
+        if self.device != 1:
+            raise BufferError("not on this device")
+        return self.array.__dlpack__(**how)
+
+
+def test_numbers_behind_a_protocol_are_read():
+    table, X = pa.table(numbers()), np.column_stack([*numbers().values()])
+    expected, alike = lasso_path(X, Y, alphas=5), np.testing.assert_array_equal
+    for given, names in ((Stream(table), tuple(numbers())), (Capsule(X), None), (Capsule(np.asfortranarray(X)), None)):
+        path = lasso_path(given, Capsule(Y), alphas=5)
+        assert path.feature_names == names
+        alike(path.coefs.toarray(), expected.coefs.toarray())
+        model = Lasso(0.1).fit(given, Capsule(Y))
+        alike(model.coef_, Lasso(0.1).fit(X, Y).coef_)
+        np.testing.assert_allclose(model.predict(given), X @ model.coef_ + model.intercept_)
+        np.testing.assert_allclose(path.predict(given), expected.predict(X))
+        assert path.score(given, Capsule(Y))[-1] > 0.9
+    once = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    np.testing.assert_allclose(Lasso(0.1).fit(table, Y).predict(once), Lasso(0.1).fit(X, Y).predict(X))
+    for name, data in (("X", (Capsule(X, device=2), Y)), ("y", (X, Capsule(Y, device=2)))):
+        with pytest.raises(ValueError, match=f"{name}: not on this device"):
+            lasso_path(*data)
 
 
 @pytest.mark.parametrize("names", [range(20), range(2000, 2020), np.arange(20) / 4, range(20)[::-1]])

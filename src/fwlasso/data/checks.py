@@ -70,11 +70,9 @@ def check_in_memory(name: str, values: Any) -> None:
 
 def as_response(y: Any, n_samples: int) -> Vector:
     """Return y as finite float64 of length `n_samples`, or raise a ValueError that names it."""
-    check_in_memory("y", y)
     if y is None:
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
-    y = np.asarray(y) if isinstance(y, list | tuple) else y
-    check_kind("y", y)
+    y = by_itself("y", y)
     try:
         response = _column(y, warn=True)
     except ValueError as error:
@@ -137,9 +135,7 @@ def as_offset(offset: Any, n_samples: int) -> Vector:
 
 def _by_sample(name: str, given: Any, n_samples: int) -> Vector:
     """Return finite numbers, one a sample."""
-    check_in_memory(name, given)
-    given = np.asarray(given) if isinstance(given, list | tuple) else given
-    check_kind(name, given)
+    given = by_itself(name, given)
     try:
         values = _column(given)
     except (TypeError, ValueError) as error:
@@ -149,6 +145,24 @@ def _by_sample(name: str, given: Any, n_samples: int) -> Vector:
     if not np.isfinite(values).all():
         raise ValueError(f"{name} contains NaN or infinity")
     return np.asarray(values)
+
+
+def by_itself(name: str, values: Any) -> Any:
+    """Return a vector that is in memory, without a mask or dates; as an array, if it is a list or a capsule alone."""
+    check_in_memory(name, values)
+    values = np.asarray(values) if isinstance(values, list | tuple) else from_capsule(name, values)
+    check_kind(name, values)
+    return values
+
+
+def from_capsule(name: str, values: Any) -> Any:
+    """Return an array of numbers that only DLPack's protocol gives; anything else as it is."""
+    if not hasattr(values, "__dlpack__") or hasattr(values, "__array__"):
+        return values
+    try:
+        return np.from_dlpack(values)
+    except (BufferError, RuntimeError, TypeError) as error:  # they are on another device
+        raise ValueError(f"{name}: {error}") from error
 
 
 def check_kind(name: str, values: Any) -> None:

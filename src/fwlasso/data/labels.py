@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._core.columns import Vector
-from .checks import as_response, check_in_memory, check_kind
+from .checks import as_response, by_itself
 
 #: Two labels, the second of which has the value one; None where the response is numbers.
 Classes = tuple[Any, Any] | None
@@ -31,13 +31,9 @@ def _as_labels(y: Any, n_samples: int, weights: Vector | None) -> tuple[Vector, 
     from sklearn.utils import check_consistent_length, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
 
-    check_in_memory("y", y)
     if y is None:
         raise ValueError("y is None: this estimator requires y to be passed, but the target y is None")
-    y = np.asarray(y) if isinstance(y, list | tuple) else y
-    check_kind("y", y)
-
-    labels = np.asarray(column_or_1d(y, warn=True))
+    labels = np.asarray(column_or_1d(by_itself("y", y), warn=True))
     check_consistent_length(np.empty(n_samples), labels)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y contains NaN or infinity")

@@ -19,7 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.threads import lazy
-from .checks import check_in_memory
+from .checks import check_in_memory, from_capsule
+from .frames import frame_names
 from .progress import ProgressCallback, Step, telling
 from .table import BESIDE_Y, Table, described
 
@@ -162,10 +163,18 @@ def verify_store(folder: str | Path, progress: ProgressCallback | None = None) -
 
 
 def as_container(X: Any) -> Store | Table | None:
-    """Return the store or the table that X is, or the store that it names; None if X is a matrix by itself."""
+    """Return the store or the table that X is or names; None if X is a matrix by itself.
+
+    What gives its numbers by a protocol alone, Arrow's or DLPack's, is read, and is a table without a response.
+    """
     container = open_store(X) if isinstance(X, str | Path) else X if isinstance(X, Store | Table) else None
     check_in_memory("X", X if container is None else container.X)
-    return container
+    if hasattr(X, "__arrow_c_stream__") and frame_names(X) is None:
+        import pyarrow
+
+        return Table(pyarrow.table(X), None)  # type: ignore[arg-type]
+    values = from_capsule("X", X)
+    return container if values is X else Table(values, None)  # type: ignore[arg-type]
 
 
 def file_name(name: str) -> str:

@@ -96,7 +96,9 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         path, has_texts = self.path_, hasattr(self, "feature_names_in_")
         coef, intercept = np.ravel(self.coef_), float(np.ravel(self.intercept_)[0])
         is_named = names_beside(X, path.feature_names) is not None and not has_texts
-        if is_named or described(X) is not None or as_container(X) is not None:
+        container = as_container(X)
+        if is_named or described(X) is not None or container is not None:
+            X = X if container is None else container
             return predict(X, Linear(coef, intercept, path.feature_names, path.variants, path.first_index))
         check_indices(X)
         if frame_names(X) is None:
