@@ -75,6 +75,23 @@ def test_they_live_in_the_scikit_learn_world(classes):
     assert pipeline[-1].sparse_coef_.shape == (1, 30)
 
 
+def test_predictions_of_classes_are_labels_and_probabilities_are_asked_for(classes):
+    X, y = classes
+    found, alphas = lasso_cv(X, y, loss="logistic", alphas=6, eps=0.1, cv=3), [0.1, 0.2]
+    model = LogisticLasso(alpha=found.alpha, tol=1e-6).fit(X, y)
+    chances = found.path.predict(X, found.choice.point, kind="mean")
+    for it in (found, found.model, found.path[found.choice.point]):
+        np.testing.assert_array_equal(it.predict(X), np.where(chances > 0.5, "b", "a"))
+        np.testing.assert_allclose(it.predict(X, kind="mean"), chances, rtol=1e-12)
+        np.testing.assert_allclose(it.predict(X, kind="link"), np.log(chances / (1.0 - chances)), rtol=1e-9)
+    for it in (found, found.path):
+        np.testing.assert_array_equal(it.predict(X, alpha=alphas), found.path.predict(X, alpha=alphas, kind="class"))
+    np.testing.assert_array_equal(model.predict(X), found.predict(X))
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], chances, atol=1e-3)
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'type': here it is kind='mean'"):
+        found.predict(X, type="response")
+
+
 @pytest.mark.parametrize("scoring", [None, "roc_auc", "neg_log_loss", "accuracy"])
 def test_scores_of_folds_are_those_of_fits(scoring, classes):
     X, y = classes
@@ -84,7 +101,7 @@ def test_scores_of_folds_are_those_of_fits(scoring, classes):
     for k, (train, test) in enumerate(folds):
         path = lasso_path(X[train], y[train], loss="logistic", alphas=model.alphas_, tol=1e-9)
         for point in (3, 7):
-            chances, truth = path.predict(X[test], point), y[test] == "b"
+            chances, truth = path.predict(X[test], point, kind="mean"), y[test] == "b"
             expected = {
                 None: 2.0 * log_loss(truth, chances),
                 "roc_auc": roc_auc_score(truth, chances),
@@ -113,7 +130,7 @@ def test_counts_are_scored_by_their_deviance(counts):
 def test_criteria_are_of_the_deviance(classes):
     X, y = classes
     found = lasso_cv(X, y, loss="logistic", alphas=10, rule="bic")
-    chances = found.path.predict(X)
+    chances = found.path.predict(X, kind="mean")
     deviances = [2.0 * log_loss(y == "b", it, normalize=False) for it in chances.T]
     expected = np.array(deviances) + np.log(80) * found.path.n_active
     np.testing.assert_allclose(found.choice.scores, expected, rtol=1e-6)
@@ -126,7 +143,7 @@ def test_validation_sets_and_subsamples_have_both_classes(classes):
     found = lasso_cv(X, y, loss="logistic", alphas=5, eps=0.3, validation=0.25, random_state=0)
     assert np.isfinite(found.choice.scores).all()
     own = lasso_cv(X, y, loss="logistic", alphas=5, eps=0.3, validation=(X[4:40], y[4:40]))
-    expected = 2.0 * log_loss(y[4:40] == "b", own.path.predict(X[4:40], point=3))
+    expected = 2.0 * log_loss(y[4:40] == "b", own.path.predict(X[4:40], point=3, kind="mean"))
     assert own.choice.scores[3] == pytest.approx(expected)
     stable = stability_selection(X, y, loss="logistic", alphas=5, n_subsamples=4, random_state=0)
     assert stable.frequencies.shape == (30, 5)

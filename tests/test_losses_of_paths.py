@@ -146,10 +146,10 @@ def test_labels_are_what_they_were(labels, tmp_path):
     assert (loaded.classes, loaded.loss) == (labels, "logistic")
     model = LinearModel.from_json(path[3].to_json())
     assert model == path[3]
-    chances = path.predict(X, point=3)
+    chances = path.predict(X, point=3, kind="mean")
     np.testing.assert_allclose(model.predict_proba(X), np.column_stack([1.0 - chances, chances]), atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), np.array(labels)[(chances > 0.5).astype(int)])
-    np.testing.assert_array_equal(model.predict(X), loaded.predict(X, point=3, kind="class"))
+    np.testing.assert_array_equal(model.predict(X), loaded.predict(X, point=3))
     assert path.score(X, given, point=3) == pytest.approx(path.r2[3])
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -137,7 +137,14 @@ class LinearModel:
         names = names.tolist() if names is not None else getattr(path, "feature_names", None)
         return _of_column(coef, float(np.ravel(model.intercept_)[0]), names, about, path)
 
-    def predict(self, X: Any, *, missing: str = "error", offset: Any = None) -> NDArray[Any]:
+    def predict(
+        self,
+        X: Any,
+        *,
+        missing: str = "error",
+        offset: Any = None,
+        kind: Literal["mean", "link", "class"] | None = None,
+    ) -> NDArray[Any]:
         """Predict the response of every row: numbers, labels of classes, or rates, by the loss.
 
         Parameters
@@ -151,13 +158,14 @@ class LinearModel:
             data the model was fitted to, with a warning that names them.
         offset : array of shape (n_samples,), optional
             Of a model that was fitted with an offset, that of these rows; by default that of the store or the table.
+        kind : {"mean", "link", "class"}, optional
+            Of predictions, as in `LassoPath.predict`.
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        eta = self.decision_function(X, missing=missing, offset=offset)
-        return from_link(self.loss, eta, "mean" if self.classes is None else "class", self.classes)
+        return from_link(self.loss, self.decision_function(X, missing=missing, offset=offset), kind, self.classes)
 
     def predict_proba(self, X: Any, *, missing: str = "error", offset: Any = None) -> Matrix:
         """Return the probabilities of both classes for every row; arguments as in `predict`."""

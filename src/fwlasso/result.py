@@ -256,7 +256,7 @@ class LassoPath:
         alpha: Where = None,
         radius: Where = None,
         offset: Any = None,
-        kind: Literal["mean", "link", "class"] = "mean",
+        kind: Literal["mean", "link", "class"] | None = None,
     ) -> NDArray[Any]:
         """Predict by every point, or by some models.
 
@@ -269,9 +269,9 @@ class LassoPath:
             One of the three, or none of them for all points.
         offset : array of shape (n_samples,), optional
             Of a path with an offset, that of these rows; by default that of the store or the table that X is.
-        kind : {"mean", "link", "class"}, default="mean"
+        kind : {"mean", "link", "class"}, optional
             "mean": numbers, probabilities of ``classes[1]``, or rates, by the loss; "link": the linear predictor;
-            "class": labels.
+            "class": labels. By default labels of classes, as scikit-learn has it, and means of everything else.
 
         Returns
         -------

@@ -46,4 +46,7 @@ def test_a_classifier_from_a_file_to_its_predictions(files, tmp_path):
 def test_two_values_without_a_loss_get_a_hint(files):
     train = files[0]
     assert "--loss logistic is" in run("path", train, "--alphas", 2)
-    assert "not classification" not in run("path", train, "--loss", "logistic", "--alphas", 2)
+    told = run("path", train, "--loss", "logistic", "--alphas", 2)
+    assert "not classification" not in told
+    assert "D2" in told
+    assert "R2" not in told

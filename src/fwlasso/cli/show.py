@@ -34,7 +34,7 @@ from ..datasets.sealed import json_text
 from ..gram.summed import SummedTable
 from ..monitor import Callback, Progress
 from ..report.data import home_model
-from ..report.page import POINT_NAMES, point_rows
+from ..report.page import point_names, point_rows
 from ..report.terms import terms_in_words
 from ..report.traces import ever_active, names_of
 from ..result import LassoPath
@@ -43,7 +43,7 @@ from .options import AsJson, Quiet, Verbose
 
 _N_ROWS = 12
 _UNBOUNDED = 10_000  # signs a line
-_LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status", "R2", "active", "alpha")
+_LEFT_OUT_FIRST = ("iterations", "radius", "gap", "status", "R2", "D2", "active", "alpha")
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     console = detail.front()
     last = len(result) - 1
     points = list(range(len(result)) if detail.verbose else _evenly(last, last if choice is None else choice.point))
-    cells = dict(zip(POINT_NAMES, zip(*point_rows(result, points, choice), strict=True), strict=True))
+    cells = dict(zip(point_names(result), zip(*point_rows(result, points, choice), strict=True), strict=True))
     for name, values in more.items():
         label = choice.label if choice is not None and name == choice.criterion else name
         cells[label.replace("_", " ")] = tuple(f"{values[k]:.4g}" for k in points)

@@ -33,6 +33,8 @@ _ANSWERS: dict[str, tuple[str, ...] | str] = {
     **dict.fromkeys(("cores", "n_jobs", "parallel", "nthreads"), ("n_threads=...",)),
     "seed": ("random_state=...",),
     "newx": ("X",),
+    "newoffset": ("offset=...",),
+    "type": ("kind='mean' (glmnet's response), 'link' or 'class'",),
     "weights": ("sample_weight=...",),
     "sample_weight": "it is an argument of fit",
     **dict.fromkeys(("penalty_factor", "relative_penalties"), ("penalty_factor=...",)),

@@ -13,9 +13,10 @@ from .labels import Classes
 KINDS = "mean", "link", "class"
 
 
-def from_link(loss: str, eta: NDArray[np.float64], kind: str, classes: Classes) -> NDArray[Any]:
-    """Return predictions of a kind: means, the linear predictor, or the labels of classes."""
-    check("kind", kind, kind in KINDS, "'mean', 'link' or 'class'")
+def from_link(loss: str, eta: NDArray[np.float64], kind: str | None, classes: Classes) -> NDArray[Any]:
+    """Return predictions of a kind: means, the linear predictor, or labels; by default labels if there are classes."""
+    kind = ("mean" if classes is None else "class") if kind is None else kind
+    check("kind", kind, kind in KINDS, "'mean', 'link', 'class' or None")
     if kind == "class":
         if classes is None:
             raise ValueError(f"kind: loss={loss!r} has no classes")

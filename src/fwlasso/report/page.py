@@ -91,8 +91,10 @@ def write_report(
     write_text(Path(file), page, errors="xmlcharrefreplace")
 
 
-#: What `point_rows` tells of a point.
-POINT_NAMES = ("point", "radius", "alpha", "active", "R2", "gap", "iterations", "status")
+def point_names(path: LassoPath) -> tuple[str, ...]:
+    """Return what `point_rows` tells of a point; D2 is the share of the deviance that is explained."""
+    share = "R2" if path.loss == "squared" else "D2"
+    return ("point", "radius", "alpha", "active", share, "gap", "iterations", "status")
 
 
 def point_rows(path: LassoPath, points: range | list[int], choice: Choice | None = None) -> list[tuple[str, ...]]:
@@ -118,7 +120,7 @@ def _scored_rows(path: LassoPath, choice: Choice | None) -> list[tuple[str, ...]
     rows = point_rows(path, range(len(path)), choice)
     if choice is None:
         return rows
-    after = POINT_NAMES.index("R2") + 1
+    after = point_names(path).index("gap")
     scores = [f"{score:.4g}" if np.isfinite(score) else "-" for score in choice.scores.tolist()]
     return [(*row[:after], score, *row[after:]) for row, score in zip(rows, scores, strict=True)]
 

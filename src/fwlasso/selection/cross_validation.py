@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,14 +94,23 @@ class CrossValidation:
         return LinearModel.from_choice(self.choice, path=self.path)
 
     @explain_unknown()
-    def predict(self, X: Any, *, alpha: Where = None, radius: Where = None, offset: Any = None) -> Vector:
+    def predict(
+        self,
+        X: Any,
+        *,
+        alpha: Where = None,
+        radius: Where = None,
+        offset: Any = None,
+        kind: Literal["mean", "link", "class"] | None = None,
+    ) -> NDArray[Any]:
         """Predict the response of every row of X by the chosen model; see `LinearModel.predict`.
 
-        With `alpha` or `radius`, a number or several, by other models of the path: see `LassoPath.predict`.
+        With `alpha` or `radius`, a number or several, by other models of the path: see `LassoPath.predict`, which says
+        what `kind` is.
         """
         if alpha is None and radius is None:
-            return self.model.predict(X, offset=offset)
-        return self.path.predict(X, alpha=alpha, radius=radius, offset=offset)
+            return self.model.predict(X, offset=offset, kind=kind)
+        return self.path.predict(X, alpha=alpha, radius=radius, offset=offset, kind=kind)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the coefficients of the chosen model as a pandas frame: see `LinearModel.to_frame`."""
