@@ -34,7 +34,12 @@ class Corral:
         self._products = np.empty((0, 0))
 
     def take(self, problem: Problem, column: int, sign: float, weight: float) -> int:
-        """Take in a vertex; return how many dot products that took."""
+        """Take in a vertex, unless it is there; return how many dot products that took.
+
+        At a new radius the farthest one may be: twice the same would leave its weights to rounding.
+        """
+        if ((self.columns == column) & (self.signs == sign)).any():
+            return 0
         n = self.columns.size
         self.columns = np.append(self.columns, column)
         self.signs, self.weights = np.append(self.signs, sign), np.append(self.weights, weight)

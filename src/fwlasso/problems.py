@@ -166,9 +166,10 @@ def _largest_radius(problem: AnyProblem, ratio: float, workers: Workers, monitor
     look = lambda *_, **__: monitor.check()  # noqa: E731
     solver = Certified(SolverSettings("gap", RADIUS_GAP, _RADIUS_ROUNDS))
     found = solver.solve(problem, [last], None, workers, look)
-    l1, is_rounding = float(found.sums[0, 2]), found.gaps[0] > 2.0 * problem.null_loss  # that of zero is smaller
-    is_end = l1 > 0.0 or problem.lambda_max == 0.0 or found.statuses[0].ends_path
-    if is_rounding or not (np.isfinite(l1) and is_end):
+    l1, gap = float(found.sums[0, 2]), found.gaps[0]
+    is_better = l1 > 0.0 and gap < (1.0 - ratio) ** 2 * problem.null_loss  # than the empty model, beyond rounding
+    is_end = is_better or problem.lambda_max == 0.0 or found.statuses[0].ends_path
+    if not (np.isfinite(l1) and is_end):
         raise ValueError(
             "radii: no end was found for an automatic grid: no column of X is correlated with y beyond rounding, or a "
             "ridge leaves nothing of coefficients. "
