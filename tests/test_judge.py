@@ -622,14 +622,15 @@ def test_a_coefficient_beyond_its_bound_by_its_last_digit_is_found():
     assert verdicts(given._replace(path=replace(given.path, coefs=beyond)), asked) == (False, {"wrong"})
 
 
-def test_a_scaled_coefficient_outside_of_its_bound_is_found():
-    """Bounds in these units are rounded: up to that it is inside."""
-    given = disguised("boxed", "alphas", True, True)
+@pytest.mark.parametrize("standardize", [True, False])
+def test_a_scaled_coefficient_outside_of_its_bound_is_found(standardize):
+    """Bounds in these units are rounded, those of standardised columns more often: up to that it is inside."""
+    given = disguised("boxed", "alphas", True, standardize)
     coefs, scaled = given.path.coefs.toarray(), given.path.scaled_coefs.copy()
     j = int(np.argmax(coefs[:, -1]))
     asked = General(upper=np.where(np.arange(10) == j, coefs[j].max(), INF))
     largest = scaled.toarray()[j].max()
-    for size, is_told in ((2e-16, False), (1e-13, True)):
+    for size, is_told in ((2e-16, False), (1e-15, not standardize), (1e-13, True)):
         scaled.data[scaled.data >= largest] = largest * (1.0 + size)
         path = replace(given.path, scaled_coefs=scaled)
         faults = exact_judge.judge(path, given.X, given.X, given.y, asked).faults

@@ -65,6 +65,7 @@ class Truth(NamedTuple):
     w_scale: Fraction
     total: Fraction  # the sum of the weights
     cost: Cost
+    n_roundings: int  # of factors, by which bounds in units of z_j are off; that of f_j is of a sum of m squares
 
     @property
     def null_loss(self) -> Fraction:
@@ -149,7 +150,8 @@ def truth_of(
     cost = cost_of(asked, np.array(factors, object), w_scale * total, fractions)
     for ends in (cost.lower, cost.upper):
         ends[:] = [end if abs(end) == math.inf else short(end, _ROOT_BITS) for end in ends]
-    return Truth(Z, scales, factors, norms, response, y_scale, w, w_scale, w_scale * total, cost)
+    n_roundings = 4 * (m + 8) if standardize else 4
+    return Truth(Z, scales, factors, norms, response, y_scale, w, w_scale, w_scale * total, cost, n_roundings)
 
 
 def project(truth: Truth, r: Integers) -> tuple[Integers, Fraction]:
@@ -426,8 +428,8 @@ def _claim(path: LassoPath, k: int, unit: Fraction) -> Claim | None:
 def _judge_point(truth: Truth, claim: Claim, strict: bool) -> list[tuple[str, str]]:
     """Return what is wrong with a point."""
     faults, slack = [], Fraction(0) if strict else SLACK
-    inside, rounded = boxed(truth, claim.scaled), 4 * (truth.y.size + 8) * _U  # as is f_j, of a sum of m squares
-    if any(abs(a - inside[j]) > rounded * abs(inside[j]) for j, a in claim.scaled.items()):
+    inside = boxed(truth, claim.scaled)
+    if any(abs(a - inside[j]) > truth.n_roundings * _U * abs(inside[j]) for j, a in claim.scaled.items()):
         faults.append(("wrong", "scaled coefficients outside of their bounds"))
     claim = claim._replace(scaled=inside)  # bounds in these units are rounded
     point = point_of(truth, inside)
