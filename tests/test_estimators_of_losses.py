@@ -1,11 +1,13 @@
 """Estimators of classes and counts."""
 
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, mean_poisson_deviance, roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,6 +23,8 @@ from fwlasso import (
     lasso_path,
     stability_selection,
 )
+from fwlasso.report import write_report
+from fwlasso.selection.pictures import read_pictures
 
 
 # Some of the data of the checks are sorted by their response, or noise, or separable.
@@ -43,6 +47,45 @@ def classes(rng):
 def counts(rng):
     X = rng.standard_normal((80, 30))
     return X, rng.poisson(np.exp(0.5 * X[:, :3] @ [1.0, -1.0, 0.5])).astype(float)
+
+
+@pytest.mark.filterwarnings("ignore:The mean deviance is best at the last point")
+def test_pictures_are_of_held_out_samples(classes, counts, tmp_path):
+    X, y = classes
+    w = np.random.default_rng(1).uniform(0.5, 2.0, y.size)
+    folds = list(StratifiedKFold(4).split(X, y))
+    found = lasso_cv(X, y, loss="logistic", alphas=6, eps=0.1, cv=folds, sample_weight=w)
+    point, areas, chances = found.choice.point, [], np.empty(y.size)
+    for (_, rows), path in zip(folds, found.fold_paths, strict=True):
+        chances[rows] = path.predict(X[rows], point, kind="mean")
+        areas.append(roc_auc_score(y[rows], chances[rows], sample_weight=w[rows]))
+    roc, calibration = found.choice.pictures
+    spread = f"{np.mean(areas):.3f}, the mean of 4 folds from {min(areas):.3f} to {max(areas):.3f}."
+    assert roc.note == f"Area under the curve {spread}"
+    assert [line.kind for line in roc.lines] == ["fold"] * 4 + ["line"]
+    dots = calibration.lines[-1]
+    group = np.searchsorted(np.quantile(chances, np.arange(0.1, 0.95, 0.1)), chances)
+    shares = [np.average(values[group == 9], weights=w[group == 9]) for values in (chances, y == "b")]
+    assert (dots.x[-1], dots.y[-1]) == pytest.approx(tuple(shares), rel=1e-4)
+    write_report(found, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.count('<figure class="chart"><svg role="img"') == 2
+    assert all(text in page for text in (roc.note, "share of b", "odds ratio", "coefficients are of the odds of b"))
+    assert read_pictures(json.loads(json.dumps(found.choice.record()["pictures"]))) == found.choice.pictures
+    own = lasso_cv(X, y, loss="logistic", alphas=6, eps=0.1, validation=(X[:30], y[:30]))
+    area = roc_auc_score(y[:30], own.predict(X[:30], kind="link"))
+    assert own.choice.pictures[0].note == f"Area under the curve {area:.3f}."
+    singles = lasso_cv(X, y, loss="logistic", alphas=4, eps=0.1, cv=LeaveOneOut())
+    assert [line.kind for line in singles.choice.pictures[0].lines] == ["line"]
+    (rates,) = lasso_cv(*counts, loss="poisson", alphas=4, eps=0.1).choice.pictures
+    assert rates.x_label == "predicted rate"
+
+
+@pytest.mark.parametrize(("loss", "ratio"), [("logistic", "odds_ratio"), ("poisson", "rate_ratio")])
+def test_ratios_stand_beside_coefficients(loss, ratio, classes, counts):
+    path = lasso_path(*(classes if loss == "logistic" else counts), loss=loss, alphas=3, eps=0.3)
+    for frame in (path.to_frame("coefs"), path[-1].to_frame()):
+        np.testing.assert_array_equal(frame[ratio], np.exp(frame["coef"]))
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced", {"a": 2.0, "b": 0.5}])

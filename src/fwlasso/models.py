@@ -14,7 +14,7 @@ from .data.checks import check
 from .data.files import naming
 from .data.genotypes import NO_VARIANT, Variant
 from .data.labels import Classes, as_classes
-from .data.links import from_link
+from .data.links import from_link, ratios_of
 from .data.predict import Linear, predict
 from .datasets.compressed import write_text
 from .datasets.sealed import is_number, is_variant, seal, unseal
@@ -207,14 +207,15 @@ class LinearModel:
 
         A feature has its name there, or its column of X, from 0. Genotypes have the columns of `variants`, too.
         Coefficients are for the columns as given: their sizes compare features of one unit. If the columns were
-        standardised, those of the scaled columns give the order.
+        standardised, those of the scaled columns give the order. Their exponentials are odds ratios of classes, and
+        rate ratios of counts.
         """
         import pandas as pd
 
         order = self._by_size()
         names = self.indices.tolist() if self.feature_names is None else self.feature_names
         columns = {"feature": ["(intercept)", *(names[k] for k in order)], "coef": [self.intercept, *self.coefs[order]]}
-        frame = pd.DataFrame(columns)
+        frame = pd.DataFrame(columns | ratios_of(self.loss, np.array(columns["coef"])))
         if self.variants:
             known = zip(*(self.variants[k] or NO_VARIANT for k in order), strict=True)
             for name, values in zip(Variant._fields, known, strict=True):

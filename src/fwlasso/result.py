@@ -16,7 +16,7 @@ from .data.checks import check
 from .data.genotypes import NO_VARIANT, Variant
 from .data.keywords import explain_unknown
 from .data.labels import Classes, as_classes, encoded
-from .data.links import explained_shares, from_link
+from .data.links import explained_shares, from_link, ratios_of
 from .data.predict import Linear, predict
 from .data.scores import r2_scores
 from .data.store import as_container
@@ -360,6 +360,7 @@ class LassoPath:
         names = feature if self.feature_names is None else np.array(self.feature_names, dtype=object)[feature]
         known = zip(*(self.variants.get(j, NO_VARIANT) for j in feature.tolist()), strict=True) if self.variants else ()
         columns = {"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data}
+        columns |= ratios_of(self.loss, self.coefs.data)
         return pd.DataFrame(columns | dict(zip(Variant._fields, known, strict=False)))
 
     def plot(self, *, ax: "Axes | None" = None, x: "Abscissa" = "radius", n_labels: int = 10) -> "Axes":

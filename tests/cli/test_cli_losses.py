@@ -33,11 +33,12 @@ def test_a_classifier_from_a_file_to_its_predictions(files, tmp_path):
     path, model = LassoPath.load(out / "path.npz"), LinearModel.load(out / "model.json")
     assert (path.loss, path.classes, model.classes) == ("logistic", (0.0, 1.0), (0.0, 1.0))
     told = json.loads(run("predict", out, test, "--json"))
-    np.testing.assert_allclose(told["predictions"], model.predict_proba(X[40:])[:, 1], atol=1e-6)
-    assert told["classes"] == model.predict(X[40:]).tolist()
+    np.testing.assert_allclose(told["probabilities"], model.predict_proba(X[40:])[:, 1], atol=1e-6)
+    assert (told["predictions"], told["classes"]) == (model.predict(X[40:]).tolist(), [0, 1])
     assert told["accuracy"] == pytest.approx(np.mean(model.predict(X[40:]) == y[40:]))
     assert {"d2", "deviance", "auc", "log_loss"} <= told.keys()
-    assert run("predict", out, test).splitlines()[0] == "prediction,class"
+    head, first, *_ = run("predict", out, test).splitlines()
+    assert (head, first.split(",")[0]) == ("prediction,probability", str(told["predictions"][0]))
     page = (out / "report.html").read_text()
     assert "Deviance explained" in page
     assert "half the null deviance" in page
@@ -50,3 +51,16 @@ def test_two_values_without_a_loss_get_a_hint(files):
     assert "not classification" not in told
     assert "D2" in told
     assert "R2" not in told
+    assert "(odds ratio " in told
+
+
+def test_a_run_keeps_the_pictures_of_its_choice(files, tmp_path):
+    out = tmp_path / "run"
+    run("cv", files[0], "--loss", "logistic", "--alphas", 5, "--eps", 0.3, "--folds", 3, "--out", out, "-q")
+    page = (out / "report.html").read_text()
+    assert page.count("<h2>ROC curve</h2>") == page.count("<h2>Calibration</h2>") == 1
+    (out / "report.html").unlink()
+    run("report", out)
+    assert (out / "report.html").read_text().split("<h2>")[1:] == page.split("<h2>")[1:]
+    choice = json.loads((out / "choice.json").read_text())
+    assert choice["pictures"][0]["title"] == "ROC curve"

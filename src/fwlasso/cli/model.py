@@ -1,6 +1,8 @@
 """The commands about models and runs that are there: ``fwlasso predict`` and ``fwlasso report``."""
 
+import csv
 import math
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,6 +63,9 @@ def predict(
 ) -> None:
     """Predict the rows of DATA, one a line below the word "prediction"; with R2 and RMSE if the response is known.
 
+    Predictions of two classes are labels, with the probability of the second one beside them; AUC, log loss and
+    accuracy are told. Those of counts are rates.
+
     The model of a run is the one chosen with --validation or by fwlasso cv. Columns with names are found by name.
 
     For example:
@@ -88,33 +93,35 @@ def predict(
         rows = read_new_rows(data, chosen, features, zero_based)
         try:
             eta = fitted.decision_function(rows, missing=missing)
-            values = from_link(fitted.loss, eta, "mean", None)
+            values, chances = (from_link(fitted.loss, eta, kind, fitted.classes).tolist() for kind in (None, "mean"))
             scores = {} if rows.y is None else _scores(fitted, rows, eta)
         except ValueError as error:
             raise ValueError(f"{data}: {error}") from None
     samples = getattr(rows.X, "samples", None)
     ids = {} if samples is None else {"ids": list(zip(*samples, strict=True))}
-    labels = None if fitted.classes is None else from_link(fitted.loss, eta, "class", fitted.classes).tolist()
-    told = {"predictions": values.tolist(), **({} if labels is None else {"classes": labels})}
+    columns = {"prediction": values}
+    if fitted.classes is not None:
+        columns = {"prediction": list(map(_plain, values)), "probability": chances}
     if out is not None:
-        write_text(out, _as_csv(values, samples, labels))
+        write_text(out, _as_csv(columns, samples))
     if as_json:
         put_json(
             {
                 "response": response,
                 **ids,
-                **told,
+                "predictions": columns["prediction"],
+                **({"probabilities": chances, "classes": list(map(_plain, fitted.classes))} if fitted.classes else {}),
                 **scores,
                 "notices": detail.notices,
             }
         )
         return
     if out is None:
-        put(_as_csv(values, samples, labels))
+        put(_as_csv(columns, samples))
     about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
     place = f" in {escape(str(out))}" if out is not None else ""
     what = f" of {escape(str(response))}" if response else ""
-    line = f"{values.size:,} predictions{what}{place}{': ' if about else ''}{about}"
+    line = f"{len(values):,} predictions{what}{place}{': ' if about else ''}{about}"
     (detail.aside() if out is None else detail.front()).print(line, soft_wrap=True)
 
 
@@ -139,11 +146,16 @@ def report(
     Detail(quiet=quiet).front().print(f"written: {escape(str(file))}", soft_wrap=True)
 
 
-def _as_csv(values: Vector, samples: Samples | None, labels: list[Any] | None) -> str:
-    more = () if labels is None else (map(str, labels),)
-    cells = zip(*(samples or ()), map(repr, values.tolist()), *more, strict=True)
-    names = [*(("FID", "IID") if samples else ()), "prediction", *(() if labels is None else ("class",))]
-    return "\n".join([*map(",".join, [names, *cells]), ""])
+def _as_csv(columns: dict[str, list[Any]], samples: Samples | None) -> str:
+    known = columns if samples is None else dict(zip(("FID", "IID"), samples, strict=True)) | columns
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows([list(known), *zip(*known.values(), strict=True)])
+    return text.getvalue()
+
+
+def _plain(label: Any) -> Any:
+    """Return a label as it mostly stands in a file: 1, not 1.0."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
 def _scores(model: LinearModel, rows: Table, eta: Vector) -> dict[str, float]:

@@ -26,6 +26,7 @@ from ..plots import draw_coefs
 from ..report.page import write_report
 from ..result import LassoPath
 from ..selection.choice import Choice, choice_on
+from ..selection.pictures import read_pictures
 from .options import RunFolder
 
 _FORMAT, _VERSION = "fwlasso-choice", 1
@@ -122,5 +123,6 @@ def load_choice(run: Path, path: LassoPath) -> Choice | None:
         known = known and all(record[name] is None or is_number(record[name]) for name in names[3:])
         require(known, f"{', '.join(names)}: one is of a wrong type")
         rest: dict[str, Any] = {name: np.nan if record[name] is None else record[name] for name in names}
+        rest["pictures"] = read_pictures(record.get("pictures", ()))
         coef = sp.csc_array((model.coefs, (model.indices, np.zeros(model.indices.size, np.int64))), shape=(p, 1))
         return choice_on(path, Choice(point=point, coef=coef, intercept=model.intercept, **rest, **arrays))

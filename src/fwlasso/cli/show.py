@@ -4,9 +4,10 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -27,6 +28,7 @@ from rich.text import Text
 
 from .._core.columns import Vector
 from .._core.compiling import is_compiling
+from ..data.links import RATIOS
 from ..data.progress import ProgressCallback, Step
 from ..data.store import Store
 from ..data.table import Table
@@ -157,7 +159,7 @@ def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None
     """Return a path as JSON has it, with more columns of its points."""
     columns = result.point_columns() if choice is None else choice.point_columns(result)
     columns |= {name.replace(" ", "_"): values.tolist() for name, values in more.items()}
-    chosen = {} if choice is None else {"choice": choice.record()}
+    chosen = {} if choice is None else {"choice": replace(choice, pictures=()).record()}
     return {
         "response": result.target,
         "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
@@ -198,7 +200,11 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
     which = "last point" if choice is None else "chosen model"
     model = home_model(result, ever_active(result), choice)
     names, values = names_of(result, model.features[:5]), model.scaled_coefs[:5].tolist()
-    strongest = ", ".join(f"{name} {value:+.3g}" for name, value in zip(names, values, strict=True))
+    ratio = RATIOS.get(result.loss)
+    strongest = ", ".join(
+        f"{name} {value:+.3g}" + (f" ({ratio} {np.exp(value):.3g})" if ratio else "")
+        for name, value in zip(names, values, strict=True)
+    )
     scaled = "scaled " if result.settings["standardize"] else ""
     console.print(f"largest {scaled}coefficients of the {which}: {escape(strongest) or 'none'}")
     seconds = "  ".join(f"{phase} {value:.2f} s" for phase, value in result.counters.seconds.items())

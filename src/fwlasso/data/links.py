@@ -11,6 +11,8 @@ from .checks import check, numpy_defaults
 from .labels import Classes
 
 KINDS = "mean", "link", "class"
+#: What the exponential of a coefficient is called.
+RATIOS = {"logistic": "odds ratio", "poisson": "rate ratio"}
 
 
 def from_link(loss: str, eta: NDArray[np.float64], kind: str | None, classes: Classes) -> NDArray[Any]:
@@ -25,6 +27,14 @@ def from_link(loss: str, eta: NDArray[np.float64], kind: str | None, classes: Cl
         return eta
     with np.errstate(over="ignore"):
         return np.asarray(expit(eta) if loss == "logistic" else np.exp(eta))
+
+
+def ratios_of(loss: str, coefs: Vector) -> dict[str, Vector]:
+    """Return a column of the factors that a unit of a feature has on odds or rates; none of least squares."""
+    if loss not in RATIOS:
+        return {}
+    with np.errstate(over="ignore"):
+        return {RATIOS[loss].replace(" ", "_"): np.exp(coefs)}
 
 
 @numpy_defaults()

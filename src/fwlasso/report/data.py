@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
+from ..data.links import RATIOS
 from ..result import LassoPath
 from ..selection.choice import Choice
 from .traces import Traces, labels_of
@@ -74,6 +75,7 @@ def page_data(path: LassoPath, traces: Traces, model: Model, choice: Choice | No
             for row in zip(labels_of(path, drawn.features), indices, drawn.factors, drawn.values, strict=True)
         ],
         "share": share_name(path),
+        "ratio": RATIOS.get(path.loss),
         "everActive": int(traces.features.size),
         "standardized": bool(path.settings.get("standardize")),
         "tolerance": path.gap_tolerance,

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.links import RATIOS, ratios_of
 from ..datasets.compressed import write_text
 from ..result import LassoPath
 from ..selection.choice import Choice, path_and_choice
 from ..status import Status
 from .call import call_text
 from .data import Model, home_model, page_data, score_name, share_name
+from .pictures import pictures_html
 from .terms import null_in_words, terms_in_words
 from .traces import ever_active, labels_of
 
@@ -76,10 +78,12 @@ def write_report(
         criterion=escape(
             f"{share_name(path)} on the training data" if choice is None else _heading(score_name(choice))
         ),
+        pictures=pictures_html(() if choice is None else choice.pictures),
         model_name="The last point" if choice is None else "The chosen model",
         intercept=f"{model.intercept:.{_DIGITS}g}",
         features="".join(_row(*row) for row in _feature_rows(path, model)),
         share=share_name(path),
+        ratio_head=f'<th scope="col">{RATIOS[path.loss]}</th>' if path.loss in RATIOS else "",
         score_head="" if choice is None else f'<th scope="col">{escape(score_name(choice))}</th>',
         points="".join(_row(*row) for row in _scored_rows(path, choice)),
         summary="".join(_row(*row, heads=1) for row in _summary(path, choice).items()),
@@ -126,11 +130,12 @@ def _scored_rows(path: LassoPath, choice: Choice | None) -> list[tuple[str, ...]
 
 
 def _feature_rows(path: LassoPath, model: Model) -> list[tuple[str | float, ...]]:
-    """Return the features of a model."""
-    columns = (model.features.tolist(), model.coefs.tolist(), model.scaled_coefs.tolist())
+    """Return the features of a model; with a ratio, if the loss has one."""
+    ratios = (values.tolist() for values in ratios_of(path.loss, model.coefs).values())
+    columns = (model.features.tolist(), model.coefs.tolist(), model.scaled_coefs.tolist(), *ratios)
     return [
-        (name, str(feature + (path.first_index or 0)), coef, "-" if np.isnan(scaled) else scaled)
-        for name, feature, coef, scaled in zip(labels_of(path, model.features), *columns, strict=True)
+        (name, str(feature + (path.first_index or 0)), coef, "-" if np.isnan(scaled) else scaled, *ratio)
+        for name, feature, coef, scaled, *ratio in zip(labels_of(path, model.features), *columns, strict=True)
     ]
 
 
@@ -140,6 +145,8 @@ def _lede(path: LassoPath, choice: Choice | None) -> str:
     models = "1 model" if n_points == 1 else f"{n_points} models"
     response = "" if path.target is None else f"Response: {path.target}. "
     text = f"{response}{models} on {p:,} features, {path.settings['n_samples']:,} samples."
+    if path.classes is not None:
+        text += f" Classes: {path.classes[0]}, {path.classes[1]}; coefficients are of the odds of {path.classes[1]}."
     if terms := terms_in_words(path):
         text += f" The problem has {'; '.join(terms)}."
     n_certified = path.statuses.count(Status.CERTIFIED)

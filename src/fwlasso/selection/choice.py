@@ -13,6 +13,7 @@ from ..data.checks import check
 from ..result import LassoPath
 from ..views import curves, small_html, spread
 from .criteria import Rule, best_point, information, within_one_error
+from .pictures import Picture
 from .scoring import Scoring
 
 T = TypeVar("T")
@@ -45,6 +46,8 @@ class Choice:
     intercept : float
     radius, r2 : float
         Of the chosen model, as a path has them of its points: its l1 norm, and R^2 on the training data.
+    pictures : tuple of Picture
+        Of classes and counts: how good predictions of the held-out samples are, for the report.
     """
 
     rule: str
@@ -59,6 +62,7 @@ class Choice:
     blend: float = 1.0
     radius: float = math.nan
     r2: float = math.nan
+    pictures: tuple[Picture, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Choice: {self.summary()}>"
@@ -113,6 +117,7 @@ class Choice:
             "scores": self.scores.tolist(),
             "standard_errors": None if self.standard_errors is None else self.standard_errors.tolist(),
             "fold_scores": None if self.fold_scores is None else self.fold_scores.tolist(),
+            **({"pictures": [picture.record() for picture in self.pictures]} if self.pictures else {}),
         }
 
 

@@ -26,6 +26,7 @@ from ..status import Status
 from .choice import Choice, choice_of_point, choose_by_information, choose_by_scores
 from .criteria import INFORMATION_RULES, SCORE_RULES, Rule, best_point
 from .folds import SelectionOptions, Split
+from .pictures import Judged, pictures_of
 from .refit import relax
 from .scoring import HeldOut, Scoring, make_scoring
 from .together import SubsetPaths, solve_paths
@@ -372,7 +373,25 @@ def _choose(
     # Of equals the sparsest, then the one nearest to the Lasso.
     at = best_point(scores.mean(axis=2).ravel(), scoring.greater_is_better) % len(selection.blends)
     scored = whole.mix(selection.blends[at])
-    return choose_by_scores(scored, scores[:, at], selection.rule, scoring, selection.blends[at]), scored
+    choice = choose_by_scores(scored, scores[:, at], selection.rule, scoring, selection.blends[at])
+    if data.loss == "squared":
+        return choice, scored
+    judged = [_judged(choice, it, split, data, workers) for it, split in zip(fold_paths, splits, strict=True)]
+    if own is not None:
+        eta = LinearModel.from_choice(choice, path=scored).decision_function(own.X, offset=own.offset)
+        judged.append(Judged(own.response, eta, np.ones(eta.size) if own.weights is None else own.weights))
+    return replace(choice, pictures=pictures_of(data.loss, data.classes, judged)), scored
+
+
+def _judged(choice: Choice, path: LassoPath, split: Split, data: Data, workers: Workers) -> Judged:
+    """Return the samples held out from a fold, and what its model at the chosen point predicts for them."""
+    (kept, rows), at = split, [choice.point]
+    model = relax(data, path, (choice.blend,), workers, kept).mix(choice.blend)
+    eta = predict_rows(data.design.columns, rows, model.coefs[:, at], model.intercepts[at])[:, 0]
+    offset, weights = (given if given is None else given[rows] for given in (data.offset, data.weights))
+    return Judged(
+        data.response[rows], eta if offset is None else eta + offset, np.ones(rows.size) if weights is None else weights
+    )
 
 
 def _fold_scores(

@@ -20,6 +20,7 @@ const pointRows = (point) =>
       String(trace.index),
       String(Number((scaled * trace.factor).toPrecision(7))),
       String(scaled),
+      ...(data.ratio ? [String(Number(Math.exp(scaled * trace.factor).toPrecision(7)))] : []),
     ]);
 
 const shownRows = () => (view.isHome ? homeRows : pointRows(view.point));
@@ -32,6 +33,7 @@ const COMPARE = [
   (a, b) => Number(a) - Number(b),
   (a, b) => size(a) - size(b),
   (a, b) => size(a) - size(b),
+  (a, b) => Math.abs(Math.log(a)) - Math.abs(Math.log(b)),
 ];
 const order = { column: 3, descending: true };
 
@@ -88,8 +90,8 @@ watch((changed) => {
 
 byId("download").addEventListener("click", () => {
   const lines = [
-    ["feature", "index", "coefficient", "scaled_coefficient"],
-    ["(intercept)", "", intercept(), ""],
+    ["feature", "index", "coefficient", "scaled_coefficient", ...(data.ratio ? [data.ratio.replace(" ", "_")] : [])],
+    ["(intercept)", "", intercept(), "", ...(data.ratio ? [""] : [])],
     ...sortedRows(),
   ].map(csvRow);
   const file = URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" }));
