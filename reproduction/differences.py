@@ -174,8 +174,8 @@ def _show_absent(setup: Setup, _: Mapping[str, Record]) -> Findings:
             "same command; stand-ins of their size run with `--all`.",
             "*The authors' C++ program* was not run, nor read.",
             "*Elastic net and l1-regularised logistic regression*, named as extensions in section 6, have no figures "
-            'in the paper. The package solves both: the elastic net by the paper\'s own steps, too (`solver="sfw"` '
-            "with `ridge=`), and logistic regression on the certified path.",
+            "in the paper. The package solves both on the certified path and by the paper's own steps: the elastic net "
+            'by `solver="sfw"` with `ridge=`, logistic regression by `solver="sfw"` with `loss="logistic"`.',
             "*SVMs and other polytopes*, section 4.3, have no figures in the paper. The package solves problems on "
             "simplices and products of them (`fwlasso.solvers.polytopes`), L2-SVMs among them. Matrix recovery with a "
             "nuclear norm, an example of section 3, is not here.",

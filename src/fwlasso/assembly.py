@@ -13,13 +13,13 @@ from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
 from ._core.problem import Problem, in_user_units
 from ._core.threads import Workers
+from .certified.objectives import certify_points
 from .data.design import described
 from .data.inputs import Data
 from .gram.problem import AnyProblem
 from .gram.summed import SummedTable
 from .options import Options
 from .problem.certificate import refuse_altered_columns
-from .problem.claims import certify_iterates
 from .problem.grid import user_values
 from .problem.points import Counters, SolvedPath, plus
 from .result import LassoPath
@@ -59,7 +59,7 @@ def certify(
     batches = [todo[k : k + n_together] for k in range(0, len(todo), n_together)]
     for batch in batches:
         fresh = [at(problem, *path.support(k)) for k in batch]
-        claims = certify_iterates(problem, [penalties[k] for k in batch], fresh, workers)
+        claims = certify_points(problem, [penalties[k] for k in batch], fresh, workers)
         gaps[batch] = [claim.gap for claim in claims]
     return path.in_order()._replace(gaps=gaps / problem.null_loss), list(map(len, batches))
 
@@ -83,7 +83,8 @@ def assemble(
         radii = values
         # At the solution every active column has |z_j'(y - q) - mu_j a_j| = lambda, so that a'X'(y - q) = F - S is
         # lambda ||a||_1 + sum mu_j a_j^2.
-        fitted = qy - qq - (_ridge_squares(problem, path) if has_ridge(problem.cost) else 0.0)
+        fitted = qy - qq if is_squared else qy
+        fitted = fitted - (_ridge_squares(problem, path) if has_ridge(problem.cost) else 0.0)
         lams = np.divide(fitted, l1, out=np.full(l1.size, problem.lambda_max), where=l1 > 0.0)
         alphas = user_values(problem, "alphas", lams)
     else:

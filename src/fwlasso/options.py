@@ -22,6 +22,7 @@ from .data.terms import Terms, as_terms
 from .monitor import Callback
 from .problem.build import LOSSES
 from .problem.grid import MOST_EPS_OF_RADII, as_grid
+from .problem.route import WORKING_SET
 from .solvers.protocol import SolverSettings
 from .solvers.registry import DEFAULT_SOLVER, OLD_NAMES, SOLVERS, STOPS, Entry
 from .solvers.sample_size import ALL_COLUMNS, DEFAULT_SAMPLE_SIZE, SampleSize, as_sample_size
@@ -208,13 +209,14 @@ class Options:
         """Raise a ValueError for what other losses than least squares do not have."""
         what = f"loss={self.loss!r}"
         if "losses" not in self.entry.takes:
-            raise ValueError(f"{what}: solver={self.solver!r} solves least squares alone, take 'certified'")
-        if self.grid_name == "radii":
+            others = ", ".join(repr(name) for name, entry in SOLVERS.items() if "losses" in entry.takes)
+            raise ValueError(f"{what}: solver={self.solver!r} solves least squares alone, take one of {others}")
+        if self.grid_name == "radii" and WORKING_SET in self.entry.routes:
             raise ValueError(f"radii: {what} is solved over alphas alone: give alphas")
         for name in self.asked_of_columns:
             if name != "penalty_factor":
                 raise ValueError(f"{name}: {what} has penalty factors above zero alone: leave it out")
-        if not isinstance(self.grid, int) and self.grid[-1] == 0.0:
+        if self.grid_name == "alphas" and not isinstance(self.grid, int) and self.grid[-1] == 0.0:
             raise ValueError(f"alphas: {what} may have no solution for alpha=0: give small alphas")
 
     def refusal(self, terms: str) -> str:
@@ -297,7 +299,7 @@ class Options:
         """Return what a solver is told."""
         rule = SolverSettings(self.rule, self.tolerance, min(self.max_iter, _MOST_ITERATIONS), seed)
         rule = rule._replace(sample_size=self.size_rule, block_size=self.block_size, variant=self.variant)
-        return rule._replace(polish=polish)
+        return rule._replace(is_quadratic=self.loss == "squared", polish=polish)
 
     def record(self) -> dict[str, Any]:
         """Return the options that shape the result, for the record, as JSON has them."""

@@ -109,8 +109,9 @@ def lasso_path(
     eps : float, optional
         Ratio of the ends of an automatic grid. By default 1e-2 if there are more features than samples, else 1e-4.
     loss : {"squared", "logistic", "poisson"}, default="squared"
-        "logistic" is for two classes, "poisson" for counts: over alphas, on the working-set route of "certified", with
-        weights, an offset and positive penalty factors. Gaps are relative to half the null deviance.
+        "logistic" is for two classes, "poisson" for counts, with weights, an offset and positive penalty factors: over
+        alphas on the working-set route of "certified", over both forms by "sfw" and "fw". Gaps are relative to half the
+        null deviance.
     l1_ratio : float, default=1.0
         Of an elastic net over alphas, as in scikit-learn: 1 is the Lasso; the rest of the penalty is quadratic.
     ridge : float, default=0.0

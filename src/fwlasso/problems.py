@@ -25,7 +25,7 @@ from .monitor import Monitor
 from .options import Options
 from .problem.build import LOSSES, build_problem
 from .problem.grid import RADIUS_GAP, log_grid, n_vanished, penalty_grid, radius_grid
-from .problem.route import GRAM, WORKING_SET, choose_route
+from .problem.route import GRAM, choose_route
 from .result import LassoPath
 from .solvers.certified import Certified
 from .solvers.protocol import SolverSettings
@@ -56,7 +56,8 @@ class Problems:
         self._data, self._masks = data, masks
         self._units = options.fit_intercept, options.standardize
         self._alphas = options.grid if options.grid_name == "alphas" and not isinstance(options.grid, int) else None
-        self._route, *others = options.entry.routes if options.loss == "squared" else (WORKING_SET,)
+        routes = options.entry.routes
+        self._route, *others = routes if options.loss == "squared" else routes[-1:]
         self._may_change = bool(others)  # from inner products to columns, where points stay open
         self._grams: GramSubsets | None = None
         self._terms = terms

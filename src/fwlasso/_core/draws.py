@@ -107,6 +107,12 @@ def draw(sampler: Sampler, n_sampled: int, n_idle: int) -> int:
 
 
 @kernel
+def round_length(p: int, n_sampled: int) -> int:
+    """Return how many draws in a row without descent have looked at all columns: the first begins a round."""
+    return 1 if n_sampled == p else 1 + -(-p // n_sampled)
+
+
+@kernel
 def below(state: NDArray[np.uint64], n: int) -> int:
     """Return a uniform integer in [0, n), by splitmix64."""
     state[0] += _GAMMA

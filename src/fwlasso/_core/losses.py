@@ -69,6 +69,11 @@ def reach(loss: Loss, d: Vector) -> float:
     """
 
 
+@by_type
+def smoothness(loss: Loss) -> float:
+    """Return the most that f'' is; infinite where there is no bound."""
+
+
 @is_quadratic.register(Squared)
 def _(loss):
     return True
@@ -97,6 +102,16 @@ def _chances(eta: float) -> tuple[float, float]:
     z = math.exp(-abs(eta))
     large = 1.0 / (1.0 + z)
     return (large, z * large) if eta >= 0.0 else (z * large, large)
+
+
+@smoothness.register(Logistic)
+def _(loss):
+    return 0.25
+
+
+@smoothness.otherwise
+def _(loss):
+    return np.inf
 
 
 @terms.register(Logistic)

@@ -7,8 +7,9 @@ import numpy as np
 
 from .._core.columns import Vector
 from .._core.costs import is_plain
+from .._core.iterate import Iterate
 from .._core.jit import by_type, kernel
-from .._core.losses import Loss, add_best_constant, fenchel
+from .._core.losses import Loss, add_best_constant, fenchel, fill_slopes
 from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
@@ -80,6 +81,21 @@ class ConvexLoss:
         error, l1 = gamma(columns.size + m + 16 + self.problem.units.n_ops) * size, float(np.sum(np.abs(coefs)))
         return Node(lam, columns, coefs, fit.theta, fit._replace(l1=l1, error=error, max_corr=max_corr))
 
+    def look_at(self, iterate: Iterate) -> Witness:
+        """Return what is known of an iterate but for its correlations: its slopes, less what the intercept explains."""
+        problem, loss = self.problem, self.problem.loss
+        own, (columns, coefs) = loss.weights, iterate.coefs()
+        eta, theta, bends = (np.zeros(problem.y.size) for _ in range(3))
+        image = iterate.scale * (iterate.fitted[:-1] - iterate.fitted[-1] / problem.total_weight * own)
+        np.divide(image, own, out=eta[:-1], where=own > 0.0)
+        g = float(add_best_constant(loss, eta[:-1], EXACT)) if problem.centred else 0.0
+        slopes, total = fill_slopes(loss, eta, theta, bends)
+        if problem.centred:
+            theta -= bends * (slopes / total)
+        theta[-1] = np.sum(theta[:-1])
+        fit = Witness(eta, theta, g, 0.0, 0.0, 0.0)
+        return self.node(0.0, columns, coefs, problem.sizes(columns), fit, 0.0).known  # type: ignore[no-any-return]
+
     def gap(self, penalty: Penalty, known: Witness) -> float:
         """Return the duality gap that is proved."""
         return self._claim(penalty, known)[0]
@@ -106,7 +122,8 @@ class ConvexLoss:
     def solution(self, columns: Indices, coefs: Vector, known: Witness) -> Solution:
         """Return a point."""
         loss = float(fenchel(self.problem.loss, known.eta, known.theta, 0.0)[0])
-        return Solution(columns, coefs, loss, 0.0, known.l1, known.intercept - self.problem.units.y_mean)
+        fitted = float(known.theta[:-1] @ (known.eta[:-1] - known.intercept))
+        return Solution(columns, coefs, loss, fitted, known.l1, known.intercept - self.problem.units.y_mean)
 
 
 @by_type

@@ -1,17 +1,21 @@
 """What is minimised, and what is known of a point: of least squares some numbers, of other losses two vectors."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._core.columns import Vector
 from .._core.costs import is_plain
+from .._core.iterate import Iterate
 from .._core.losses import is_quadratic
 from .._core.penalties import Penalty
 from .._core.problem import Problem
 from .._core.samples import to_root
 from .._core.sweeps import Indices
-from ..problem.certificate import Evidence, examine, prove, proved_gap
+from .._core.threads import Workers
+from ..problem import claims
+from ..problem.certificate import Claim, Evidence, examine, max_correlations, prove, proved_gap
 from ..problem.passes import ColumnPass
 from ..problem.points import Solution
 from .convex import ConvexLoss
@@ -59,6 +63,26 @@ class LeastSquares:
 
 
 Objective: TypeAlias = LeastSquares | SeparableSquares | ConvexLoss
+
+
+def certify_points(
+    problem: Problem, penalties: Sequence[Penalty], iterates: Sequence[Iterate], workers: Workers
+) -> list[Claim]:
+    """Return what is proved for some points, whose fitted values must be fresh, in one pass over the data."""
+    if is_quadratic(problem.loss):
+        return claims.certify_iterates(problem, penalties, iterates, workers)
+    objective = ConvexLoss(problem)
+    known = [objective.look_at(iterate) for iterate in iterates]
+    tops = max_correlations(problem.X, [point.theta for point in known], workers).tolist()
+    points = [point._replace(max_corr=top) for point, top in zip(known, tops, strict=True)]
+    found = zip(penalties, points, strict=True)
+    return [Claim(objective.gap(*pair), objective.rounding(*pair)) for pair in found]
+
+
+def solution_of(problem: Problem, iterate: Iterate) -> Solution:
+    """Return a point of another loss than least squares."""
+    objective = ConvexLoss(problem)
+    return objective.solution(*iterate.coefs(), objective.look_at(iterate))
 
 
 def make_objective(problem: Problem, columns: ColumnPass) -> Objective:

@@ -40,7 +40,7 @@ class Solution(NamedTuple):
     columns: Indices
     coefs: Vector
     qq: float  # q'q; the loss, above the least there can be
-    qy: float  # q'y; zero for another loss
+    qy: float  # q'y; q'theta of another loss
     l1: float  # ||a||_1
     intercept: float = 0.0  # of the columns as the solver has them, beside that of the null model
 

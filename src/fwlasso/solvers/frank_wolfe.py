@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.costs import Cost, Plain, curvature, pull
-from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler
+from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler, round_length
 from .._core.iterate import Iterate, less_ridge, move, refresh, rescale, steepest_ridge, sums_at
 from .._core.jit import INLINE, by_type, kernel
 from .._core.oracle import parallel_scan, scan, scan_active
@@ -139,7 +139,7 @@ class FrankWolfe:
         status = None
         if step.done:
             # Where no column of all brings descent, there is nothing to change: settled.
-            is_part = 0 < step.n_idle < _round_length(problem.xty.size, self.columns_per_step(problem, iterate))
+            is_part = 0 < step.n_idle < round_length(problem.xty.size, self.columns_per_step(problem, iterate))
             idle = Status.ZERO_STEP if variant.longest_round == 0 else Status.STALLED
             status = Status.CERTIFIED if step.gap <= stopping.gap else idle if is_part else Status.SETTLED
         return Advance(iterate, taken, n_dots, step.gap, status)
@@ -273,12 +273,6 @@ def _burst_by_covariates(
 
 
 @kernel
-def _round_length(p: int, n_sampled: int) -> int:
-    """Return how many draws in a row without descent have looked at all columns: the first begins a round."""
-    return 1 if n_sampled == p else 1 + -(-p // n_sampled)
-
-
-@kernel
 def take_step(
     problem: Problem,
     penalty: Penalty,
@@ -309,7 +303,7 @@ def take_step(
     if gap <= stopping.gap:
         return iterate, StepInfo(0.0, gap, n_dots, n_idle, True, 1.0, 0.0)
     if shrink == 1.0 and push == 0.0:
-        n_round = _round_length(problem.xty.size, n_sampled)
+        n_round = round_length(problem.xty.size, n_sampled)
         is_round = n_round <= variant.longest_round and n_idle + 1 >= n_round
         done = is_round or n_idle + 1 >= stopping.max_idle
         return iterate, StepInfo(0.0, gap, n_dots, n_idle + 1, done, 1.0, 0.0)

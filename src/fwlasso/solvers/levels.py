@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.costs import is_plain
+from .._core.losses import is_quadratic
 from .._core.problem import Problem
 from ..gram.problem import AnyProblem
 from .protocol import SolverSettings
@@ -27,7 +28,8 @@ def objection(settings: Mapping[str, Any]) -> str | None:
     """Return what keeps a path of these settings from having bounds with a level, the argument first; None: nothing."""
     solver, grid = str(settings.get("solver")), settings.get("grid", "alphas")
     variant, block_size = settings.get("variant", "default"), settings.get("block_size")
-    for name in (name for name in ("ridge", "positive") if settings.get(name)):
+    of_lasso = {"loss": "squared", "ridge": 0.0, "positive": False}
+    for name in (name for name, usual in of_lasso.items() if settings.get(name, usual) != usual):
         return f"{name}: the constant of a level is that of the Lasso, got {name}={settings[name]!r}; `gaps` are proofs"
     if solver != "sfw":
         return f"solver: a level is for columns drawn at random by 'sfw', got solver={solver!r}"
@@ -57,7 +59,7 @@ def draw_facts(problem: AnyProblem, settings: SolverSettings) -> dict[str, Any]:
     facts = {"first_sample": columns_to_draw(rule, p, n_active=0)}
     kappa = fewest_columns(rule, p)
     is_independent = settings.variant == "paper" and settings.block_size in (None, 1)
-    if not (is_independent and is_plain(problem.cost)) or kappa is None:
+    if not (is_independent and is_plain(problem.cost) and is_quadratic(problem.loss)) or kappa is None:
         return facts
     with np.errstate(over="ignore"):
         scaled = float(np.ldexp(reach(problem), -problem.units.coef_power))

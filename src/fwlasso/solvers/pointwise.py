@@ -10,11 +10,13 @@ import numpy as np
 from .._core import iterate as iterates
 from .._core.costs import at_columns, at_lambda, clip, curvatures, has_ridge, is_plain
 from .._core.iterate import Iterate, is_stale, refresh, rescale, sums_at
-from .._core.penalties import Penalty, warm_scale
+from .._core.losses import is_quadratic
+from .._core.penalties import Penalty, Sums, warm_scale
 from .._core.problem import Problem
 from .._core.threads import Workers
+from ..certified.objectives import certify_points, solution_of
 from ..gram.problem import AnyProblem
-from ..problem.claims import certify_iterates, norm_of
+from ..problem.claims import norm_of
 from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
 from .protocol import Advance, Burst, SolverSettings, StepSolver, Stopping
@@ -96,12 +98,12 @@ def each_point(
 
 
 def _out_of_steps(burst: Burst, done: Advance) -> Advance:
-    """Return a point whose steps are used up: with a ridge, what is proved may be less than its S and F tell."""
+    """Return a point whose steps are used up: with a ridge or another loss less may be proved than was told."""
     problem, penalty, stopping, _, workers = burst
-    if stopping.gap < 0.0 or not has_ridge(problem.cost):
+    if stopping.gap < 0.0 or (is_quadratic(problem.loss) and not has_ridge(problem.cost)):
         return done
     iterate = refresh(problem, done.iterate)
-    (claim,) = certify_iterates(problem, [penalty], [iterate], workers)
+    (claim,) = certify_points(problem, [penalty], [iterate], workers)
     status = Status.CERTIFIED if claim.gap <= stopping.gap else done.status
     return done._replace(iterate=iterate, gap=claim.gap, status=status, n_proofs=done.n_proofs + 1)
 
@@ -114,7 +116,9 @@ def _begin_at(problem: Problem, penalty: Penalty, iterate: Iterate) -> Iterate:
     """Return the warm start of a point, within the bounds; the ridge may be another than that of the point before."""
     if not is_plain(problem.cost):
         iterate = refresh(problem, iterate)
-    iterate = rescale(iterate, float(warm_scale(penalty, sums_at(problem.yy, iterate))))
+    # Of another loss they tell nothing: its solvers scale points themselves.
+    sums = sums_at(problem.yy, iterate) if is_quadratic(problem.loss) else Sums(0.0, 0.0, 0.0, iterate.l1)
+    iterate = rescale(iterate, float(warm_scale(penalty, sums)))
     columns, coefs = iterate.coefs()
     inside = clip(problem.cost, columns, coefs)
     return iterate if np.array_equal(inside, coefs) else iterates.at(problem, columns, inside)
@@ -126,7 +130,9 @@ def _solved_point(problem: Problem, done: Advance, status: Status) -> SolvedPoin
     n = iterate.n_active
     columns, coefs = iterate.active[:n].copy(), iterate.scale * iterate.unscaled[:n]
     solution = Solution(columns, coefs, iterate.qq, iterate.qy, iterate.l1)
-    if not is_plain(problem.cost):  # neither with the rows of a ridge, nor with coefficients that have no penalty
+    if not is_quadratic(problem.loss):
+        solution = solution_of(problem, iterate)
+    elif not is_plain(problem.cost):  # neither with the rows of a ridge, nor with coefficients that have no penalty
         squares = float(curvatures(problem.cost, 0.0, columns) @ coefs**2)
         l1 = float(norm_of(at_columns(problem.cost, columns), coefs))
         solution = solution._replace(qq=max(0.0, iterate.qq - squares), l1=l1)
@@ -160,7 +166,7 @@ def solve_point(
             # A certificate looks at all columns: one at the start, then one for as many looks of the steps.
             if n_looks >= p or n_iter >= max_iter:
                 iterate = refresh(problem, iterate)
-                gap, rounding = certify_iterates(problem, [penalty], [iterate], workers)[0]
+                gap, rounding = certify_points(problem, [penalty], [iterate], workers)[0]
                 n_dots += p
                 n_looks = 0
             if gap <= stopping.gap:
@@ -179,7 +185,7 @@ def solve_point(
         if n_columns == p:
             gap = max(done.gap, 0.0)
             if status is Status.CERTIFIED:
-                gap, rounding = certify_iterates(problem, [penalty], [iterate], workers)[0]
+                gap, rounding = certify_points(problem, [penalty], [iterate], workers)[0]
                 n_proofs += 1
                 if gap <= stopping.gap:
                     return ended(status)

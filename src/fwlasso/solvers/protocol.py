@@ -26,6 +26,7 @@ class SolverSettings(NamedTuple):
     sample_size: SampleSize | None = None
     block_size: int | None = None
     variant: str = "default"
+    is_quadratic: bool = True  # the loss
     polish: bool = True  # points of other losses than least squares are proved by their coefficients alone
 
 

@@ -10,6 +10,7 @@ from .away_steps import AwayFrankWolfe, TakeStep, away_step, pairwise_step
 from .certified import Certified
 from .coordinate_descent import CoordinateDescent
 from .frank_wolfe import VARIANTS, FrankWolfe
+from .frank_wolfe_losses import FrankWolfeOfLosses
 from .levels import draw_facts
 from .pointwise import PointByPoint
 from .protocol import PathSolver, SolverSettings, StepSolver
@@ -47,8 +48,9 @@ def pointwise(grids: tuple[str, ...], stops: tuple[str, ...], make: Callable[[So
     return Entry(grids, stops, lambda settings: PointByPoint(make(settings), settings))
 
 
-def _sampled(settings: SolverSettings) -> FrankWolfe:
-    return FrankWolfe(settings.sample_size, settings.block_size, settings.seed, VARIANTS[settings.variant])
+def _draws_of(settings: SolverSettings) -> FrankWolfe:
+    of_loss = FrankWolfe if settings.is_quadratic else FrankWolfeOfLosses
+    return of_loss(settings.sample_size, settings.block_size, settings.seed, VARIANTS[settings.variant])
 
 
 def _away(take_step: TakeStep) -> Entry:
@@ -63,7 +65,8 @@ def _away(take_step: TakeStep) -> Entry:
 
 def _frank_wolfe(make: Callable[[SolverSettings], FrankWolfe]) -> Entry:
     variants = {name: not it.counts_like_paper for name, it in VARIANTS.items()}
-    return pointwise(("radii", "alphas"), _ON_CHANGE, make)._replace(variants=variants, takes=_ON_BALLS)
+    entry = pointwise(("radii", "alphas"), _ON_CHANGE, make)
+    return entry._replace(variants=variants, takes=_ON_BALLS | {"losses"})
 
 
 #: The default takes the one of the next two that is expected to be faster: see `fwlasso.problem.route`.
@@ -72,8 +75,8 @@ SOLVERS = {
     DEFAULT_SOLVER: _CERTIFIED,
     GRAM: _CERTIFIED._replace(routes=(GRAM,), takes=_TERMS),
     WORKING_SET: _CERTIFIED._replace(routes=(WORKING_SET,)),
-    "sfw": _frank_wolfe(_sampled)._replace(sample_size=DEFAULT_SAMPLE_SIZE, facts=draw_facts),
-    "fw": _frank_wolfe(lambda it: FrankWolfe(None, None, 0, VARIANTS[it.variant])),
+    "sfw": _frank_wolfe(_draws_of)._replace(sample_size=DEFAULT_SAMPLE_SIZE, facts=draw_facts),
+    "fw": _frank_wolfe(lambda it: _draws_of(it._replace(sample_size=None, block_size=None, seed=0))),
     "afw": _away(away_step),
     "pfw": _away(pairwise_step),
     "cd": pointwise(("alphas",), _ON_GAP, lambda _: CoordinateDescent())._replace(takes=_TERMS),
