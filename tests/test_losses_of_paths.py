@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 
 from attack.duality import General
 from fwlasso import LassoPath, LinearModel, Status, lasso_path
-from fwlasso.onnx_models import to_onnx
 from judge import judge_loss
 
 LOSSES = ["logistic", "poisson"]
@@ -201,12 +200,6 @@ def test_a_path_in_segments_goes_on_with_the_same_bits(tmp_path):
     assert set(again.statuses) == {Status.CERTIFIED}
     np.testing.assert_array_equal(first.coefs.toarray(), again.coefs.toarray())
     np.testing.assert_array_equal(first.intercepts, again.intercepts)
-
-
-def test_no_classifier_becomes_a_regression_as_onnx():
-    X, y = make_data("logistic", 12)
-    with pytest.raises(ValueError, match="only least squares is written as ONNX, this one is of loss='logistic'"):
-        to_onnx(lasso_path(X, y, loss="logistic", alphas=2)[1])
 
 
 def test_constant_counts_have_their_rate():

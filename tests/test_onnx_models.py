@@ -6,8 +6,8 @@ from onnxruntime import InferenceSession
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fwlasso import ElasticNetCV, Lasso, LinearModel, lasso_path
-from fwlasso.onnx_models import register_estimators, save_onnx
+from fwlasso import ElasticNetCV, Lasso, LinearModel, LogisticLasso, PoissonLasso, lasso_path
+from fwlasso.onnx_models import register_estimators, save_onnx, to_onnx
 from model_cases import X, Y
 
 
@@ -34,6 +34,29 @@ def test_skl2onnx_takes_our_estimators(model, dtype):
     graph = skl2onnx.to_onnx(fitted, X.astype(dtype))
     predicted = InferenceSession(graph.SerializeToString()).run(None, {"X": X.astype(dtype)})[0]
     np.testing.assert_allclose(predicted[:, 0], fitted.predict(X), rtol=1e-6 if dtype is np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (False, True), (-1.0, 1.0)])
+def test_classes_and_their_probabilities(labels):
+    y = np.array(labels)[(np.median(Y) < Y).astype(int)]
+    found = lasso_path(X, y, loss="logistic", alphas=4)[-1]
+    label, chances = InferenceSession(to_onnx(found).SerializeToString()).run(None, {"X": X})
+    np.testing.assert_array_equal(label, found.predict(X))
+    np.testing.assert_allclose(chances, found.predict_proba(X), atol=1e-14)
+
+
+def test_rates_and_classes_in_pipelines():
+    import skl2onnx
+
+    register_estimators()
+    counts = np.random.default_rng(0).poisson(3.0, len(Y))
+    rates = make_pipeline(StandardScaler(), PoissonLasso(0.1)).fit(X, counts)
+    predicted = InferenceSession(skl2onnx.to_onnx(rates, X).SerializeToString()).run(None, {"X": X})[0]
+    np.testing.assert_allclose(predicted[:, 0], rates.predict(X), rtol=1e-12)
+    labels = make_pipeline(StandardScaler(), LogisticLasso(0.1)).fit(X, np.median(Y) < Y)
+    graph = skl2onnx.to_onnx(labels, X, options={"zipmap": False})
+    _, chances = InferenceSession(graph.SerializeToString()).run(None, {"X": X})
+    np.testing.assert_allclose(chances, labels.predict_proba(X), atol=1e-14)
 
 
 def test_an_offset_is_refused_or_left_to_users(tmp_path):

@@ -4,19 +4,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 
-from ._core.columns import Vector
+from . import estimators
 from .datasets.compressed import replacing
-from .estimators import ElasticNet, ElasticNetCV, Lasso, LassoCV
 from .models import LinearModel
+
+# scikit-learn's own models of each loss, and what skl2onnx calls them.
+_TWINS = {"squared": LinearRegression, "logistic": LogisticRegression, "poisson": PoissonRegressor}
+_ALIASES = {
+    LinearRegression: "SklearnLinearRegressor",
+    LogisticRegression: "SklearnLinearClassifier",
+    PoissonRegressor: "SklearnPoissonRegressor",
+}
 
 
 def to_onnx(model: LinearModel, *, without_offset: bool = False) -> Any:
     """Return a model as an ONNX graph, in double precision: input X of n_features columns, output of one.
 
+    Of two classes there are two outputs: labels, which are texts or integers, and the probabilities of both. Of counts
+    the output is the rate.
+
     Coefficients are dense in it: for millions of features use the JSON of `LinearModel.save`. A graph has no place for
-    the offset of new rows: a model with one needs `without_offset`, and what the graph predicts is to be added to it.
+    the offset of new rows: a model with one needs `without_offset`, and what the graph predicts is to be added to it; rates
+    are to be multiplied by its exponential.
 
     Examples
     --------
@@ -30,12 +41,11 @@ def to_onnx(model: LinearModel, *, without_offset: bool = False) -> Any:
     >>> bool(np.allclose(predicted[:, 0], model.predict(X)))
     True
     """
-    if model.loss != "squared":
-        raise ValueError(f"model: only least squares is written as ONNX, this one is of loss={model.loss!r}")
     skl2onnx, types = _skl2onnx()
     _check_offset(has_offset=model.has_offset and not without_offset)
-    twin = _twin(model.dense_coef(), model.intercept)
-    return skl2onnx.to_onnx(twin, initial_types=[("X", types.DoubleTensorType([None, model.n_features]))])
+    twin = _twin(model)
+    inputs = [("X", types.DoubleTensorType([None, model.n_features]))]
+    return skl2onnx.to_onnx(twin, initial_types=inputs, options={"zipmap": False} if model.classes else None)
 
 
 def save_onnx(model: LinearModel, file: str | Path, *, without_offset: bool = False) -> None:
@@ -48,19 +58,20 @@ def save_onnx(model: LinearModel, file: str | Path, *, without_offset: bool = Fa
 def register_estimators() -> None:
     """Register the estimators with skl2onnx: ``skl2onnx.to_onnx(Lasso().fit(X, y), X)`` works, also in pipelines."""
     skl2onnx, _ = _skl2onnx()
-    from skl2onnx.common.shape_calculator import calculate_linear_regressor_output_shapes
-    from skl2onnx.operator_converters.linear_regressor import convert_sklearn_linear_regressor
+    from skl2onnx.common import _registration as known
 
     def convert(scope: Any, operator: Any, container: Any) -> None:
         model = operator.raw_operator
         _check_offset(has_offset=model.path_.has_offset)
-        operator.raw_operator = _twin(model.coef_, model.intercept_)
-        convert_sklearn_linear_regressor(scope, operator, container)
+        operator.raw_operator = twin = _twin(LinearModel.from_estimator(model))
+        known.get_converter(_ALIASES[type(twin)])(scope, operator, container)
 
-    for kind in (Lasso, LassoCV, ElasticNet, ElasticNetCV):
-        skl2onnx.update_registered_converter(
-            kind, f"Fwlasso{kind.__name__}", calculate_linear_regressor_output_shapes, convert
-        )
+    of_classes = {"zipmap": [True, False, "columns"], "raw_scores": [True, False]}
+    kinds = [getattr(estimators, name) for name in estimators.__all__]
+    for kind in (it for it in kinds if it._loss in _TWINS):
+        shape = known.get_shape_calculator(_ALIASES[_TWINS[kind._loss]])
+        options = of_classes if kind._loss == "logistic" else None
+        skl2onnx.update_registered_converter(kind, f"Fwlasso{kind.__name__}", shape, convert, options=options)
 
 
 def _check_offset(*, has_offset: bool) -> None:
@@ -71,10 +82,15 @@ def _check_offset(*, has_offset: bool) -> None:
         )
 
 
-def _twin(coef: Vector, intercept: float) -> LinearRegression:
-    """Return scikit-learn's own linear model with these coefficients, as if it were fitted."""
-    twin = LinearRegression()
-    twin.coef_, twin.intercept_, twin.n_features_in_ = coef, np.float64(intercept), coef.size
+def _twin(model: LinearModel) -> Any:
+    """Return scikit-learn's own model with these coefficients, as if it were fitted."""
+    if model.loss not in _TWINS:
+        raise ValueError(f"model: loss={model.loss!r} cannot be written as ONNX")
+    twin, classes = _TWINS[model.loss](), model.classes
+    twin.coef_, twin.intercept_, twin.n_features_in_ = model.dense_coef(), np.float64(model.intercept), model.n_features
+    if classes is not None:
+        twin.coef_, twin.intercept_ = np.atleast_2d(twin.coef_), np.atleast_1d(twin.intercept_)
+        twin.classes_ = np.array(classes)
     return twin
 
 
