@@ -26,8 +26,8 @@ def to_onnx(model: LinearModel, *, without_offset: bool = False) -> Any:
     the output is the rate.
 
     Coefficients are dense in it: for millions of features use the JSON of `LinearModel.save`. A graph has no place for
-    the offset of new rows: a model with one needs `without_offset`, and what the graph predicts is to be added to it; rates
-    are to be multiplied by its exponential.
+    the offset of new rows: a model with one needs `without_offset`, and what the graph predicts is to be added to it,
+    or is a rate to be multiplied by its exponential.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def register_estimators() -> None:
         operator.raw_operator = twin = _twin(LinearModel.from_estimator(model))
         known.get_converter(_ALIASES[type(twin)])(scope, operator, container)
 
-    of_classes = {"zipmap": [True, False, "columns"], "raw_scores": [True, False]}
+    of_classes = {name: [True, False] for name in ("zipmap", "nocl", "output_class_labels", "raw_scores")}
     kinds = [getattr(estimators, name) for name in estimators.__all__]
     for kind in (it for it in kinds if it._loss in _TWINS):
         shape = known.get_shape_calculator(_ALIASES[_TWINS[kind._loss]])
