@@ -3,14 +3,17 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, mean_poisson_deviance, roc_auc_score
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, StratifiedKFold, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fwlasso import (
@@ -113,6 +116,14 @@ def test_they_live_in_the_scikit_learn_world(classes):
     assert found.best_params_["logisticlasso__C"] in (0.1, 1.0)
     three = np.where(X[:, 4] > 0.5, "c", y)
     assert OneVsRestClassifier(LogisticLasso()).fit(X, three).predict(X).shape == (80,)
+    with pytest.raises(ValueError, match=r"Only binary .* take OneVsRestClassifier\(LogisticLasso\(\)\)"):
+        LogisticLasso().fit(X, three)
+    with pytest.raises(ValueError, match="the data contains only one class: 'a'"):
+        LogisticLasso().fit(X[y == "a"], y[y == "a"])
+    frame = pd.DataFrame({"age": X[:, 0], "city": three})
+    columns = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(sparse_output=True), ["city"]))
+    mixed = make_pipeline(columns, CalibratedClassifierCV(LogisticLasso(), cv=3)).fit(frame, y)
+    np.testing.assert_allclose(mixed.predict_proba(frame).sum(axis=1), 1.0)
     model = LinearModel.from_estimator(pipeline[-1].fit(X, y))
     np.testing.assert_array_equal(model.predict(X), pipeline[-1].predict(X))
     assert pipeline[-1].sparse_coef_.shape == (1, 30)
@@ -204,6 +215,19 @@ def test_what_folds_cannot_do_is_refused(keywords, message, classes):
     X, y = classes
     with pytest.raises(ValueError, match=message):
         lasso_cv(X, np.sort(y) if "cv" in keywords else y, loss="logistic", alphas=5, **keywords)
+
+
+def test_a_grid_of_cs_is_one_of_alphas(classes):
+    X, y = classes
+    w = np.random.default_rng(1).uniform(0.5, 2.0, y.size)
+    model = LogisticLassoCV(Cs=[0.1, 1.0, 0.3], cv=3).fit(X, y, w)
+    np.testing.assert_allclose(model.alphas_ * w.sum(), [10.0, 1.0 / 0.3, 1.0])
+    assert model.C_ in (pytest.approx(it) for it in (0.1, 0.3, 1.0))
+    assert LogisticLassoCV(Cs=4, cv=3, eps=0.1).fit(X, y).alphas_.size == 4
+    with pytest.raises(ValueError, match="give Cs or alphas, not both"):
+        LogisticLassoCV(Cs=4, alphas=4).fit(X, y)
+    with pytest.warns(UserWarning, match=r"C=0\.5 has no effect, as alpha=0\.1 is given"):
+        LogisticLasso(0.5, alpha=0.1).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from fwlasso import ElasticNet, ElasticNetCV, Lasso, LassoCV, PoissonLasso, lasso_cv, lasso_path, stability_selection
+from fwlasso import (
+    ElasticNet,
+    ElasticNetCV,
+    Lasso,
+    LassoCV,
+    LogisticLasso,
+    PoissonLasso,
+    lasso_cv,
+    lasso_path,
+    stability_selection,
+)
 
 X = np.asfortranarray(np.random.default_rng(0).standard_normal((30, 6)))
 Y = X[:, 0] - X[:, 3]
@@ -51,6 +61,7 @@ ANSWERS = [
     (lasso_path(X, Y, alphas=3).predict, {"s": "alpha=", "lambda": "alpha="}),
     (Lasso.path, {"lambda": "alphas="}),
     (PoissonLasso, {"copy_X": "leave it out", "lambda": "alpha="}),
+    (LogisticLasso, {"penalty": "l1_ratio=", "dual": "leave it out", "multi_class": "leave it out"}),
 ]
 
 

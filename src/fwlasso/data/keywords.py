@@ -42,6 +42,8 @@ _ANSWERS: dict[str, tuple[str, ...] | str] = {
     "lower_limits": ("lower=...",),
     "upper_limits": ("upper=...",),
     **dict.fromkeys(("precompute", "copy_X", "selection", "Xy", "coef_init"), _TUNING),
+    **dict.fromkeys(("dual", "intercept_scaling", "multi_class"), _TUNING),
+    **dict.fromkeys(("penalty", "l1_ratios"), ("l1_ratio=... (1 is penalty='l1')",)),
     **dict.fromkeys(("dfmax", "pmax"), ("max_active=...",)),
     "verbose": "callback=... of lasso_path and lasso_cv is told how far a path is",
     "return_n_iter": "path.counters.iterations has them",

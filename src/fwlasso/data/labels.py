@@ -42,7 +42,7 @@ def _as_labels(y: Any, n_samples: int, weights: Vector | None) -> tuple[Vector, 
     check_classification_targets(labels)
     classes, places = np.unique(labels, return_inverse=True)
     if classes.size > 2:
-        what = "take sklearn.multiclass.OneVsRestClassifier for more classes"
+        what = "take OneVsRestClassifier(LogisticLasso()) of sklearn.multiclass for more classes"
         raise ValueError(
             f"Only binary classification is supported. The type of the target is multiclass: y has {classes.size} "
             f"labels; {what}"
