@@ -21,6 +21,7 @@ from ..models import LinearModel
 from ..result import LassoPath
 from ..scikit import without_tuning
 from ..status import Status
+from .callbacks import Watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,7 @@ def _param_names(kind: Hashable) -> list[str]:
     return names
 
 
-class LinearEstimator(BaseEstimator):  # type: ignore[misc]
+class LinearEstimator(Watched, BaseEstimator):  # type: ignore[misc]
     """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
 
     _loss = "squared"
@@ -48,7 +49,9 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]
         `get_params` would return those of a subclass, which may have a signature of its own.
         """
         kind = next(it for it in type(self).__mro__ if it.__module__.startswith(f"{__package__}."))
-        return without_tuning({name: getattr(self, name) for name in _param_names(kind)})
+        settings = without_tuning({name: getattr(self, name) for name in _param_names(kind)})
+        callbacks = [it for it in (settings.get("callback"), getattr(self, "_tell", None)) if it is not None]
+        return settings | {"callback": lambda progress: any([it(progress) for it in callbacks])} if callbacks else settings
 
     def _in_units(self, settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the weights of the samples; put parameters of this kind of estimator in terms of a path's options."""

@@ -16,6 +16,7 @@ from ..selection.cross_validation import CrossValidation, cross_validate, for_ra
 from ..selection.folds import SelectionOptions
 from ..selection.scoring import make_scoring
 from .base import LinearEstimator, Regressor, raise_interrupt_of
+from .callbacks import watched
 
 #: How a model is chosen, by the names of parameters.
 _CHOICES = "cv", "rule", "scoring", "relax", "validation"
@@ -69,6 +70,7 @@ class Chosen(LinearEstimator):
     ) -> None:
         self._set_arguments(locals())
 
+    @watched
     def fit(
         self,
         X: Any,

@@ -11,6 +11,7 @@ from ..options import Options
 from ..path import solve_path
 from ..scikit import net_path, path, with_defaults
 from .base import LinearEstimator, Regressor, raise_interrupt_of
+from .callbacks import watched
 
 
 class Single(LinearEstimator):
@@ -51,6 +52,7 @@ class Single(LinearEstimator):
         self._set_arguments(locals())
 
     @explain_unknown()
+    @watched
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model.
 
