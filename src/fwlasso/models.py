@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ._core.columns import Matrix, Vector
 from .data.checks import check
 from .data.files import naming
+from .data.frames import as_frame
 from .data.genotypes import NO_VARIANT, Variant
 from .data.labels import Classes, as_classes
 from .data.links import from_link, ratios_of
@@ -23,8 +24,6 @@ from .result import LassoPath
 from .selection.choice import Choice
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .estimators import Lasso, LassoCV
 
 _FORMAT, _VERSION, _OF_LOSSES = "fwlasso-model", 2, 3
@@ -202,21 +201,21 @@ class LinearModel:
         sizes = np.abs(self.coefs if self.scales is None else self.coefs * self.scales)
         return np.argsort(-sizes, kind="stable")
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a pandas frame of the intercept, in the first row, and the nonzero coefficients, the largest first.
+    def to_frame(self) -> Any:
+        """Return a frame of the intercept, in the first row, and the nonzero coefficients, the largest first.
 
         A feature has its name there, or its column of X, from 0. Genotypes have the columns of `variants`, too.
         Coefficients are for the columns as given: their sizes compare features of one unit. If the columns were
         standardised, those of the scaled columns give the order. Their exponentials are odds ratios of classes, and
-        rate ratios of counts.
+        rate ratios of counts. It is a frame of polars, or a table of pyarrow, if X was one; otherwise one of pandas.
         """
-        import pandas as pd
-
         order = self._by_size()
         names = self.indices.tolist() if self.feature_names is None else self.feature_names
         columns = {"feature": ["(intercept)", *(names[k] for k in order)], "coef": [self.intercept, *self.coefs[order]]}
-        frame = pd.DataFrame(columns | ratios_of(self.loss, np.array(columns["coef"])))
+        frame = as_frame(columns | ratios_of(self.loss, np.array(columns["coef"])), self.about.get("frame"))
         if self.variants:
+            import pandas as pd
+
             known = zip(*(self.variants[k] or NO_VARIANT for k in order), strict=True)
             for name, values in zip(Variant._fields, known, strict=True):
                 frame[name] = pd.array([None, *values], dtype="Int64" if name == "position" else "string")
@@ -324,6 +323,7 @@ def _scales(path: LassoPath, indices: NDArray[np.int64]) -> tuple[float, ...]:
 def _origin(path: LassoPath) -> dict[str, Any]:
     """Return what a path tells of its response, and of what was asked for beside the Lasso."""
     known = {"target": path.target, "has_offset": path.has_offset or None, "terms": path.terms or None}
+    known["frame"] = path.settings.get("frame")
     return {name: value for name, value in known.items() if value is not None}
 
 

@@ -338,6 +338,8 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         "route": GRAM if isinstance(problem, GramProblem) else options.entry.routes[-1],
         "conversion": data.design.conversion if isinstance(data, Data) else None,
     }
+    if isinstance(data, Data) and data.design.frame is not None:
+        known["frame"] = data.design.frame
     if isinstance(data, Data) and not (data.weights is data.offset is None):
         known |= {"is_weighted": data.weights is not None, "has_offset": data.offset is not None}
     if context.terms is not PLAIN:

@@ -12,7 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._core.columns import Vector
+from ._core.notices import VERSION, of_this_version
+from ._version import __version__
 from .data.checks import check
+from .data.frames import as_frame
 from .data.genotypes import NO_VARIANT, Variant
 from .data.keywords import explain_unknown
 from .data.labels import Classes, as_classes, encoded
@@ -30,7 +33,6 @@ from .status import Status
 from .views import current_settings, path_html, points_of, span
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from .estimators import LassoCV
@@ -143,9 +145,11 @@ class LassoPath:
     def __getstate__(self) -> dict[str, Any]:
         # Plain text: skops makes an object without its values first, and there is no such Status.
         ending = self.ending.value if self.ending else None
-        return {**self.__dict__, "statuses": tuple(status.value for status in self.statuses), "ending": ending}
+        statuses = tuple(status.value for status in self.statuses)
+        return {**self.__dict__, "statuses": statuses, "ending": ending, VERSION: __version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = of_this_version("path", state)
         ending = Status(state["ending"]) if state["ending"] else None
         statuses, settings = tuple(map(Status, state["statuses"])), current_settings(state["settings"])
         self.__dict__.update({**state, "statuses": statuses, "ending": ending, "settings": settings})
@@ -344,24 +348,24 @@ class LassoPath:
             "status": [status.value for status in self.statuses],
         }
 
-    def to_frame(self, kind: Literal["points", "coefs"] = "points") -> "pd.DataFrame":
-        """Return a pandas frame: one row per point, or one row per nonzero coefficient.
+    def to_frame(self, kind: Literal["points", "coefs"] = "points") -> Any:
+        """Return a frame: one row per point, or one row per nonzero coefficient.
 
         A feature has its name there, or its column of X, from 0. Genotypes have the columns of `variants`, too.
+        It is a frame of polars, or a table of pyarrow, if X was one; otherwise a frame of pandas.
         """
-        import pandas as pd
-
+        package = self.settings.get("frame")
         if kind == "points":
-            return pd.DataFrame(self.point_columns())
+            return as_frame(self.point_columns(), package)
         if kind != "coefs":
             raise ValueError(f"kind must be 'points' or 'coefs', got {kind!r}")
         point = np.repeat(np.arange(len(self)), self.n_active)
         feature = self.coefs.indices
-        names = feature if self.feature_names is None else np.array(self.feature_names, dtype=object)[feature]
+        names = feature if self.feature_names is None else [self.feature_names[j] for j in feature.tolist()]
         known = zip(*(self.variants.get(j, NO_VARIANT) for j in feature.tolist()), strict=True) if self.variants else ()
         columns = {"point": point, "radius": self.radii[point], "feature": names, "coef": self.coefs.data}
         columns |= ratios_of(self.loss, self.coefs.data)
-        return pd.DataFrame(columns | dict(zip(Variant._fields, known, strict=False)))
+        return as_frame(columns | dict(zip(Variant._fields, known, strict=False)), package)
 
     def plot(self, *, ax: "Axes | None" = None, x: "Abscissa" = "radius", n_labels: int = 10) -> "Axes":
         """Draw the coefficients along the path; see `fwlasso.plots.plot_coefs`."""

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ._core.columns import Matrix, Vector
+from ._core.notices import VERSION, of_this_version
 from ._core.threads import resolve_threads
+from ._version import __version__
 from .data.checks import check, is_count
 from .data.keywords import explain_unknown
 from .monitor import Progress
@@ -58,6 +60,16 @@ def _say(progress: Progress) -> None:
     done, n = progress.point + 1, progress.n_points
     if progress.done and done * 10 // n > (done - 1) * 10 // n:
         _log.warning("fwlasso: %d of %d points, %.1f s", done, n, progress.seconds)
+
+
+class Versioned:
+    """An estimator whose pickle tells the version of fwlasso; scikit-learn does this for its own classes alone."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), VERSION: __version__}  # type: ignore[dict-item]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(of_this_version(type(self).__name__, state))  # type: ignore[misc]
 
 
 def with_defaults(*without: str, **others: Any) -> Callable[[T], T]:

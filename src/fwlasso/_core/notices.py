@@ -5,7 +5,12 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
+from .._version import __version__
+
+#: The version of fwlasso in the state of a pickle.
+VERSION = "_fwlasso_version"
 _log = logging.getLogger("fwlasso")
 _HOME = f"{Path(__file__).parents[1]}{os.sep}"
 
@@ -65,6 +70,17 @@ def warn_of_ending(text: str) -> None:
 def warn_of_doubt(text: str) -> None:
     """Warn of something in the data, or in a choice, that may not be meant."""
     warnings.warn(text, stacklevel=_level_of_user())
+
+
+def of_this_version(kind: str, state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a pickle without the version of fwlasso that wrote it; warn if it is another one."""
+    written_by = state.get(VERSION, "an older version")
+    if written_by != __version__:
+        warn_of_doubt(
+            f"This {kind} was pickled by fwlasso {written_by}, and this is fwlasso {__version__}: it may fail, or give "
+            "other results. Fit it again; LassoPath.save and LinearModel.to_json are for keeping."
+        )
+    return {name: value for name, value in state.items() if name != VERSION}
 
 
 def warn_of_old_name(old: str, new: str) -> None:

@@ -30,6 +30,7 @@ class Design(NamedTuple):
     columns: Columns
     feature_names: tuple[str, ...] | None = None
     conversion: str | None = None
+    frame: str | None = None  # the package of a frame
 
     @property
     def n_samples(self) -> int:
@@ -88,8 +89,9 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     if callable(own := getattr(X, "as_design", None)):  # of a frame it could be a column
         design: Design = own()
         return design
-    source, feature_names = X, frame_names(X)
+    source, feature_names, kind = X, frame_names(X), None
     if feature_names is not None:
+        kind = type(X).__module__.partition(".")[0]
         X, source = frame_values(X), X.iloc[:, 0].to_numpy() if feature_names and hasattr(X, "iloc") else None
     try:
         X = as_matrix(X, accept_sparse="csc", order="F", ensure_all_finite=False)
@@ -98,9 +100,9 @@ def as_design(X: Any, workers: Workers | None = None) -> Design:
     if sp.issparse(X):
         columns = _as_csc(X, workers or Workers(1))
         conversion = _conversion("CSC", columns.data, getattr(source, "data", None))
-        return Design(columns, feature_names, conversion)
+        return Design(columns, feature_names, conversion, kind)
     values = read_only(X)
-    return Design(Dense(values.T), feature_names, _conversion("column-major order", values, source))
+    return Design(Dense(values.T), feature_names, _conversion("column-major order", values, source), kind)
 
 
 def as_matrix(X: Any, **how: Any) -> Any:

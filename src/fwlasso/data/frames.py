@@ -1,6 +1,8 @@
 """Tables with named columns: pandas, polars and pyarrow. None of them is imported here."""
 
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -92,6 +94,13 @@ def _check_fills(names: Sequence[str], dtypes: list[Any]) -> None:
             f"X has sparse columns with a fill value other than 0: {listed(others)}. Make them dense by "
             "column.sparse.to_dense(), or pandas.arrays.SparseArray(column.sparse.to_dense(), fill_value=0)"
         )
+
+
+def as_frame(columns: dict[str, Any], kind: str | None) -> Any:
+    """Return columns as a frame of the package that X came from; of pandas, unless it is polars or pyarrow."""
+    kind = kind if kind in ("polars", "pyarrow") and find_spec(kind) else "pandas"
+    package = import_module(kind)
+    return package.table(columns) if kind == "pyarrow" else package.DataFrame(columns)
 
 
 def all_columns(frame: Any) -> Sequence[Any]:

@@ -114,7 +114,7 @@ def from_matrix(X: Any, y: Any = None, feature_names: tuple[str, ...] | None = N
     if isinstance(X, np.ndarray):
         check_kind("X", X)
     if not sp.issparse(X) and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
-        columns, names, _ = as_design(X)
+        columns, names, *_ = as_design(X)
         if isinstance(columns, Bed):
             raise ValueError(f"X: {NO_STORE}")
         feature_names = feature_names or names

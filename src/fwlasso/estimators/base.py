@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,12 +19,9 @@ from ..data.predict import Linear, multiply, offset_of, predict
 from ..data.store import as_container
 from ..models import LinearModel
 from ..result import LassoPath
-from ..scikit import without_tuning
+from ..scikit import Versioned, without_tuning
 from ..status import Status
 from .callbacks import Watched
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @cache
@@ -34,7 +31,7 @@ def _param_names(kind: Hashable) -> list[str]:
     return names
 
 
-class LinearEstimator(Watched, BaseEstimator):  # type: ignore[misc]
+class LinearEstimator(Watched, Versioned, BaseEstimator):  # type: ignore[misc]
     """A fitted line: `coef_` and `intercept_`, and the path they were found on."""
 
     _loss = "squared"
@@ -50,8 +47,10 @@ class LinearEstimator(Watched, BaseEstimator):  # type: ignore[misc]
         """
         kind = next(it for it in type(self).__mro__ if it.__module__.startswith(f"{__package__}."))
         settings = without_tuning({name: getattr(self, name) for name in _param_names(kind)})
-        callbacks = [it for it in (settings.get("callback"), getattr(self, "_tell", None)) if it is not None]
-        return settings | {"callback": lambda progress: any([it(progress) for it in callbacks])} if callbacks else settings
+        if (tell := getattr(self, "_tell", None)) is not None:  # of scikit-learn's callbacks
+            say = settings.get("callback", lambda _: None)
+            settings["callback"] = lambda progress: say(progress) or tell(progress)
+        return settings
 
     def _in_units(self, settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the weights of the samples; put parameters of this kind of estimator in terms of a path's options."""
@@ -82,8 +81,8 @@ class LinearEstimator(Watched, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return sp.csr_array(np.atleast_2d(self.coef_))
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the intercept and the nonzero coefficients as a pandas frame: see `LinearModel.to_frame`."""
+    def to_frame(self) -> Any:
+        """Return the intercept and the nonzero coefficients as a frame: see `LinearModel.to_frame`."""
         return LinearModel.from_estimator(self).to_frame()
 
     def _link(self, X: Any, offset: Any) -> Vector:

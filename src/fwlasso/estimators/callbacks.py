@@ -32,7 +32,7 @@ def watched(fit: F) -> F:
             return fit(self, X, y, *args, **given)
         from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-        @with_callbacks  # tears them down
+        @with_callbacks  # type: ignore[untyped-decorator] # tears them down
         def run(_self: Any) -> Any:
             task = CallbackSupportMixin._init_callback_context(self, max_subtasks=None)
             n_told = 0

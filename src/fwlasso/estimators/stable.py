@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..scikit import Versioned
 from ..selection.stability import stability_selection
 
 _OPTIONS = (
@@ -16,7 +17,7 @@ _OPTIONS = (
 )
 
 
-class StabilitySelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class StabilitySelector(SelectorMixin, Versioned, BaseEstimator):  # type: ignore[misc]
     """Take the features that are selected on most of many random subsamples.
 
     Parameters

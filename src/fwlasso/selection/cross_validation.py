@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,6 @@ from .pictures import Judged, pictures_of
 from .refit import relax
 from .scoring import HeldOut, Scoring, make_scoring
 from .together import SubsetPaths, solve_paths
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Correlation of neighbouring responses from which on samples seem to be sorted.
 _MUCH_ALIKE = 0.5
@@ -113,8 +110,8 @@ class CrossValidation:
             return self.model.predict(X, offset=offset, kind=kind)
         return self.path.predict(X, alpha=alpha, radius=radius, offset=offset, kind=kind)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the coefficients of the chosen model as a pandas frame: see `LinearModel.to_frame`."""
+    def to_frame(self) -> Any:
+        """Return the coefficients of the chosen model as a frame: see `LinearModel.to_frame`."""
         return self.model.to_frame()
 
     def choose(self, rule: str | Rule) -> "CrossValidation":
