@@ -34,6 +34,14 @@ class Progress(NamedTuple):
 Callback = Callable[[Progress], Any]
 
 
+class PathEnded(Exception):  # noqa: N818
+    """The clock, the keyboard or the callback ended the path, or its columns are out of reach."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
 class Monitor:
     """Looks at the clock, the keyboard and the callback, and names the ending if there is one.
 
@@ -66,6 +74,11 @@ class Monitor:
         if self._time_limit is not None and self.seconds >= self._time_limit:
             return Status.TIMED_OUT
         return None
+
+    def look(self) -> None:
+        """Raise PathEnded if an ending was asked for: for who waits for others."""
+        if (ending := self.check()) is not None:
+            raise PathEnded(ending)
 
     def teller(self, values: Vector, null_loss: float, path: int = 0) -> Tell:
         """Return what tells the callback, if there is one, where a path over these values is."""

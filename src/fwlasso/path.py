@@ -1,6 +1,7 @@
 """The path: from what users have to a `LassoPath`, by warm starts along a grid."""
 
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -206,6 +207,14 @@ def lasso_path(
 SAMPLE_ARGUMENTS = "sample_weight", "offset"
 
 
+class Summable(ABC):
+    """Rows elsewhere that are summed up when a path begins, and its clock runs."""
+
+    @abstractmethod
+    def sum_up(self, monitor: Monitor) -> SummedTable:
+        """Return the table that the rows make."""
+
+
 class Context(NamedTuple):
     """What a path is solved with. Paths on parts of the samples share the data, the threads and what may end them."""
 
@@ -270,6 +279,7 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False, 
         stack.enter_context(monitor.guard())
         with timed(seconds, "setup"):
             data: Data | SummedTable
+            X = X.sum_up(monitor) if isinstance(X, Summable) else X
             if isinstance(X, SummedTable) and not for_parts:
                 data = as_summed(X, y, options, **samples)
             else:

@@ -124,16 +124,21 @@ class Problems:
         return problem._replace(by_columns=partial(self._by_columns, kept=kept)) if self._may_change else problem
 
 
-def as_summed(table: SummedTable, y: Any, options: Options, **samples: Any) -> SummedTable:
-    """Check that a table without rows does for what is asked."""
+def check_summed(options: Options) -> None:
+    """Raise a ValueError for what needs more than sums over rows."""
     if options.loss != "squared":
         raise ValueError(f"loss: X was summed for least squares; loss={options.loss!r} needs its rows")
+    if GRAM not in options.entry.routes:
+        raise ValueError(f"solver={options.solver!r} looks at columns, but X was summed as it was read")
+
+
+def as_summed(table: SummedTable, y: Any, options: Options, **samples: Any) -> SummedTable:
+    """Check that a table without rows does for what is asked."""
+    check_summed(options)
     for name in (name for name, given in samples.items() if given is not None):
         raise ValueError(f"{name}: X was summed as it was read: give sum_table the weights, or the response less them")
     if y is not None:
         raise ValueError("y: X was summed together with its response; leave y out")
-    if GRAM not in options.entry.routes:
-        raise ValueError(f"solver={options.solver!r} looks at columns, but X was summed as it was read")
     names = options.feature_names
     if names is not None and len(names) != table.shape[1]:
         raise ValueError(f"feature_names must be one for each of the {table.shape[1]} features of X, got {len(names)}")

@@ -27,6 +27,7 @@ class Status(Enum):
     STOPPED = "stopped"
     MAX_ACTIVE = "max_active"
     NO_ROOM = "no_room"
+    LOST = "lost"
 
     @property
     def sentence(self) -> str:
@@ -41,7 +42,7 @@ class Status(Enum):
     @property
     def ends_path(self) -> bool:
         """Whether the path ends here, with the points solved so far."""
-        return self in (Status.TIMED_OUT, Status.INTERRUPTED, Status.STOPPED)
+        return self in (Status.TIMED_OUT, Status.INTERRUPTED, Status.STOPPED, Status.LOST)
 
     @property
     def is_complete(self) -> bool:
@@ -68,6 +69,9 @@ _SENTENCES = {
     Status.INTERRUPTED: "Interrupted: the points solved so far are returned.",
     Status.MAX_ACTIVE: "The path ends where models have more features than max_active.",
     Status.NO_ROOM: "Larger models have no room in memory: the points solved so far are returned.",
+    Status.LOST: (
+        "The cluster was lost, its scheduler or all of its workers for a minute: the points solved so far are returned."
+    ),
     Status.STOPPED: "The callback asked to stop: the points solved so far are returned.",
 }
 

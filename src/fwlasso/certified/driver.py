@@ -23,6 +23,7 @@ from .._core.problem import Problem
 from .._core.sweeps import Indices
 from .._core.targets import fraction_inside, is_zero
 from .._core.threads import Workers, one_blas_thread
+from ..monitor import PathEnded
 from ..problem.passes import ColumnPass, LocalPass
 from ..problem.points import MOSTLY_ROUNDING, Guess, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..status import Status
@@ -36,14 +37,6 @@ from .tuning import Pace, Survived, Tuning
 from .working_set import WorkingSet
 
 _TUNING = Tuning()
-
-
-class PathEnded(Exception):  # noqa: N818
-    """The clock, the keyboard or the callback ended the path."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status)
-        self.status = status
 
 
 class Request(NamedTuple):

@@ -122,7 +122,7 @@ def as_weights(weights: Any, n_samples: int) -> Vector | None:
         is_number = isinstance(weights, Real) and 0.0 < float(weights) < np.inf
         check("sample_weight", weights, is_number, "numbers >= 0, one a sample")
         return None
-    values = _by_sample("sample_weight", weights, n_samples)
+    values = by_sample("sample_weight", weights, n_samples)
     if (values < 0.0).any() or not values.any():
         raise ValueError("sample_weight must be >= 0, and not zero for all samples")
     return np.where(values < _LEAST_WEIGHT * values.max(), 0.0, values)
@@ -130,10 +130,10 @@ def as_weights(weights: Any, n_samples: int) -> Vector | None:
 
 def as_offset(offset: Any, n_samples: int) -> Vector:
     """Return the part of the response that is known, or raise a ValueError."""
-    return _by_sample("offset", offset, n_samples)
+    return by_sample("offset", offset, n_samples)
 
 
-def _by_sample(name: str, given: Any, n_samples: int) -> Vector:
+def by_sample(name: str, given: Any, n_samples: int) -> Vector:
     """Return finite numbers, one a sample."""
     given = by_itself(name, given)
     try:

@@ -17,12 +17,25 @@ from .blocks import Piece, add_in_order, cut_folds, read_block
 from .centring import Centre
 
 
-class _Room(NamedTuple):
-    """Columns of [X, y], and what is summed over some rows, or all of them."""
+class ResidualSums(NamedTuple):
+    """What is summed over some rows."""
 
-    block: Matrix
     sums: Matrix  # of the residual of every point: 1'r and r'r
     products: Matrix  # and with [X, y]
+    n_ops: float  # roundings
+
+    def plus(self, other: "ResidualSums") -> "ResidualSums":
+        """Return the sums over the rows of both."""
+        n_ops = max(self.n_ops, other.n_ops) + 1.0
+        return ResidualSums(self.sums + other.sums, self.products + other.products, n_ops)
+
+
+class _Room(NamedTuple):
+    """Columns of [X, y] in a block of rows, and the sums over these."""
+
+    block: Matrix
+    sums: Matrix
+    products: Matrix
 
 
 def sums_on_data(
@@ -37,12 +50,20 @@ def sums_on_data(
 ) -> tuple[Sums, Matrix]:
     """Return the sums of points, each an array of a number for every point, and z_j'r, by one pass over the data."""
     samples = Unweighted(y.size) if samples is None else samples
+    found = residual_sums(X, y, centre, weights, workers, samples=samples)
+    return with_bounds(found, moments, centre, weights)
+
+
+def residual_sums(
+    X: Columns, y: Vector, centre: Centre, weights: Matrix, workers: Workers, *, samples: Samples
+) -> ResidualSums:
+    """Return the sums over some rows of the residuals of points, block by block."""
     fold_of = None if isinstance(samples, Unweighted) else np.where(weight_vector(samples) > 0.0, 0, -1)
     coefs = weights * centre.factors
     constants = centre.y_mean - coefs @ centre.means
     n_points, p = weights.shape
     pieces = cut_folds(shape(X)[0], p, fold_of)
-    most = max(piece.rows.size for piece in pieces)
+    most = max((piece.rows.size for piece in pieces), default=0)
 
     def compute(piece: Piece, room: _Room) -> None:
         block = room.block[:, : piece.rows.size]
@@ -56,11 +77,11 @@ def sums_on_data(
         np.matmul(weighted, values.T, out=room.products[:, :-1])
         np.matmul(weighted, block[-1], out=room.products[:, -1])
 
-    total = _Room(np.empty(0), np.zeros((2, n_points)), np.zeros((n_points, p + 1)))
+    sums, products = np.zeros((2, n_points)), np.zeros((n_points, p + 1))
 
     def add(_: Piece, room: _Room) -> None:
-        np.add(total.sums, room.sums, out=total.sums)
-        np.add(total.products, room.products, out=total.products)
+        np.add(sums, room.sums, out=sums)
+        np.add(products, room.products, out=products)
 
     def make_room() -> _Room:
         return _Room(np.empty((p + 1, most)), np.empty((2, n_points)), np.empty((n_points, p + 1)))
@@ -68,16 +89,16 @@ def sums_on_data(
     with one_blas_thread():
         left = iter(pieces)
         add_in_order(workers, len(pieces), lambda _: next(left, None), compute, add, make_room)
-    return _with_bounds(total, most + len(pieces) + 2.0 + n_roundings(samples), moments, centre, weights)
+    return ResidualSums(sums, products, most + len(pieces) + 2.0 + n_roundings(samples))
 
 
-def _with_bounds(total: _Room, n_ops: float, moments: Moments, centre: Centre, weights: Matrix) -> tuple[Sums, Matrix]:
-    """Return what the sums over all rows, which have so many roundings, tell.
+def with_bounds(total: ResidualSums, moments: Moments, centre: Centre, weights: Matrix) -> tuple[Sums, Matrix]:
+    """Return what the sums over all rows tell.
 
     With K = n_ops products with r err by gamma_K, r_i by gamma_{k+5} (|y_i| + |c| + sum |v_j x_ij|) with k coefficients
     and a constant c: see docs/method/rounding.md.
     """
-    sums, squares = total.sums
+    (sums, squares), n_ops = total.sums, total.n_ops
     norms = np.sqrt(squares) * (1.0 + gamma(n_ops + 2.0))
     corrs = (total.products[:, :-1] - sums[:, None] * centre.means) * centre.factors
     yr = total.products[:, -1] - sums * centre.y_mean

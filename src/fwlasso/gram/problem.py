@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from .._core.targets import fraction_inside
 from .._core.threads import Workers
 from .._core.weighted import weighted
 from ..data.terms import PLAIN, Terms
+from ..monitor import PathEnded
 from ..problem.certificate import altered
 from ..problem.points import NO_COUNTS, Solution, SolvedPath, SolvedPoint, Tell, solved_path
 from ..problem.unpenalized import free_on_data, with_free
@@ -34,6 +36,10 @@ from .row_sums import RowSums
 _BLURRED = 1e-7
 
 
+#: Makes a pass over the data for points, given their weights.
+OnData: TypeAlias = Callable[[Moments, Centre, Matrix, Workers], tuple[Sums, Matrix]]
+
+
 class GramProblem(NamedTuple):
     """Least squares on all columns by their inner products, and what leads back to the user's units."""
 
@@ -44,7 +50,7 @@ class GramProblem(NamedTuple):
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
     null: NullModel
     l1_ratio: float = 1.0  # lambda is alpha times the total weight times that
-    data: tuple[Columns, Vector, Samples] | None = None  # X and y on these samples, to prove gaps that products cannot
+    on_data: OnData | None = None  # what proves gaps that products cannot, see `sums_on_data`
     by_columns: Callable[[Workers], Problem] | None = None  # the same problem on its columns, where points stay open
 
     @property
@@ -139,7 +145,9 @@ def gram_problem(
         problem = problem._replace(
             copies=copied_columns(X, found.gram, rows, None if terms is PLAIN else terms.divisors)
         )
-    return problem._replace(data=(X, y, samples)) if rows.size == n_samples(samples) else problem
+    if rows.size < n_samples(samples):
+        return problem
+    return problem._replace(on_data=partial(sums_on_data, X, y, samples=samples))
 
 
 def as_problem(found: Moments, centre: Centre, n_samples: int, total_weight: float, l1_ratio: float) -> GramProblem:
@@ -255,12 +263,16 @@ def _prove_on_data(
     """Compute points once more that rounding has blurred, with residuals on the data: one pass for many of them."""
     is_blurred = (roundings > _BLURRED * problem.null_loss).tolist()
     every = [k for k, status in enumerate(path.statuses) if status is Status.PRECISION or is_blurred[k]]
-    if problem.data is None:
+    if problem.on_data is None:
         return path
     statuses, n_together = list(path.statuses), rows_held(problem.moments.xty.size)
     for first in range(0, len(every), n_together):
         points = every[first : first + n_together]
-        for k, gap, status in zip(points, *_proved(problem, targets, path, points, goal, workers), strict=True):
+        try:
+            proved = _proved(problem, targets, path, points, goal, workers)
+        except PathEnded as ended:  # of rows on other machines; all points are solved
+            return path._replace(statuses=tuple(statuses), ending=ended.status)
+        for k, gap, status in zip(points, *proved, strict=True):
             if gap < path.gaps[k]:
                 path.gaps[k], statuses[k] = gap, status
     return path._replace(statuses=tuple(statuses))
@@ -270,13 +282,13 @@ def _proved(
     problem: GramProblem, targets: Targets, path: SolvedPath, points: list[int], goal: float, workers: Workers
 ) -> tuple[list[float], tuple[Status, ...]]:
     """Return the gaps of some points by residuals on the data, and their statuses; fill in their sums."""
-    assert problem.data is not None
+    assert problem.on_data is not None
     weights = np.zeros((len(points), problem.moments.xty.size))
     for row, k in zip(weights, points, strict=True):
         support = slice(path.indptr[k], path.indptr[k + 1])
         row[path.columns[support]] = path.coefs[support]
-    (X, y, samples), values = problem.data, targets.values[points]
-    sums, corrs = sums_on_data(X, y, problem.moments, problem.centre, weights, workers, samples=samples)
+    values = targets.values[points]
+    sums, corrs = problem.on_data(problem.moments, problem.centre, weights, workers)
     if not np.isfinite(sums.rr).all():  # as inner products of the same columns were
         raise altered()
     gaps, roundings = claims(targets.penalty, values, problem.moments, weights, corrs, np.array(sums))

@@ -78,35 +78,69 @@ def row_sums(
     Rows of weight zero are not read, others are multiplied by the roots of their weights. Columns are shifted only if
     they will be centred. NaN or infinity in X is a ValueError that names the columns.
     """
+    samples = Unweighted(y.size) if samples is None else samples
+    n_folds = 1 if fold_of is None else int(fold_of.max()) + 1
+    if not isinstance(samples, Unweighted):
+        fold_of = np.where(weight_vector(samples) > 0.0, 0 if fold_of is None else fold_of, -1)
+    may_shift = shiftable(X, fit_intercept)
+    coordinates = first_coordinates(X, y, samples, may_shift)
+    for _ in range(_MOST_PASSES):
+        found, vanished = sums_in(coordinates, X, y, fold_of, samples, workers=workers, n_folds=n_folds)
+        with np.errstate(all="ignore"):
+            squares: Vector = np.sum([sums.norms2 for sums in found], axis=0)
+            totals: Vector = np.sum([sums.products[0] for sums in found], axis=0)
+        better = better_coordinates(coordinates, squares, totals, vanished, may_shift)
+        if better is None:
+            break
+        coordinates = better
+    refuse_infinite(squares, feature_names)
+    return found
+
+
+def shiftable(X: Columns, fit_intercept: bool) -> Mask:
+    """Tell which columns of [1, X, y] may be shifted."""
     m, p = shape(X)
     may_shift = np.full(p + 2, fit_intercept)
     may_shift[0] = False
     if isinstance(X, Csc):  # where a number is absent, the mean is no more than sqrt(m) spreads
         may_shift[1:-1] &= np.diff(X.indptr) == m
-    samples = Unweighted(m) if samples is None else samples
-    n_folds, rows = 1 if fold_of is None else int(fold_of.max()) + 1, some_rows(m)
+    return may_shift
+
+
+def first_coordinates(X: Columns, y: Vector, samples: Samples, may_shift: Mask) -> Coordinates:
+    """Return the coordinates that some rows choose, none of weight zero."""
+    rows = some_rows(y.size)
     if not isinstance(samples, Unweighted):
-        there = weight_vector(samples) > 0.0
-        fold_of = np.where(there, 0 if fold_of is None else fold_of, -1)
-        rows = np.flatnonzero(there)[some_rows(int(np.count_nonzero(there)))]
-    coordinates = choose_coordinates(X, y, rows, may_shift)
-    for _ in range(_MOST_PASSES):
-        products = [np.zeros((p + 2, p + 2)) for _ in range(n_folds)]
-        vanished = np.zeros(p + 2, np.bool_)
-        n_ops = _add_rows(X, y, coordinates, fold_of, samples, workers, products=products, vanished=vanished)
-        with np.errstate(all="ignore"):
-            squares: Vector = np.sum([sums.diagonal() for sums in products], axis=0)
-            totals: Vector = np.sum([sums[0] for sums in products], axis=0)
-        better = better_coordinates(coordinates, squares, totals, vanished, may_shift)
-        if better is None:
-            break
-        coordinates = better
-    if not np.isfinite(squares[1:-1]).all():  # whatever columns are scaled by
-        raise not_finite(feature_names, ~np.isfinite(squares[1:-1]))
+        there = np.flatnonzero(weight_vector(samples) > 0.0)
+        rows = there[some_rows(there.size)]
+    return choose_coordinates(X, y, rows, may_shift)
+
+
+def sums_in(
+    coordinates: Coordinates,
+    X: Columns,
+    y: Vector,
+    fold_of: Rows | None,
+    samples: Samples,
+    *,
+    workers: Workers,
+    n_folds: int = 1,
+) -> tuple[list[RowSums], Mask]:
+    """Return the sums over the rows of every fold in given coordinates, and in which columns squares have vanished."""
+    m, p = shape(X)
+    products = [np.zeros((p + 2, p + 2)) for _ in range(n_folds)]
+    vanished = np.zeros(p + 2, np.bool_)
+    n_ops = _add_rows(X, y, coordinates, fold_of, samples, workers, products=products, vanished=vanished)
     n_rows = [m] if fold_of is None else np.bincount(fold_of[fold_of >= 0], minlength=n_folds).tolist()
     found = zip(products, n_rows, strict=True)
     is_weighted = isinstance(samples, Weights)
-    return [RowSums(sums, coordinates, sums.diagonal().copy(), n_ops, n, is_weighted) for sums, n in found]
+    return [RowSums(it, coordinates, it.diagonal().copy(), n_ops, n, is_weighted) for it, n in found], vanished
+
+
+def refuse_infinite(squares: Vector, feature_names: tuple[str, ...] | None) -> None:
+    """Raise a ValueError that names columns of X with sums of squares that are not finite, whatever their scales."""
+    if not np.isfinite(squares[1:-1]).all():
+        raise not_finite(feature_names, ~np.isfinite(squares[1:-1]))
 
 
 def better_coordinates(
@@ -149,7 +183,7 @@ def _add_rows(
             n_ops = sum_sparse_rows(X, y, coordinates, kept, samples, workers, products=sums, vanished=vanished)
         return n_ops + n_roundings(samples)
     pieces = [Piece(0, np.arange(m))] if is_small and fold_of is None else cut_folds(m, p, fold_of)
-    most = max(piece.rows.size for piece in pieces)
+    most = max((piece.rows.size for piece in pieces), default=0)
     left = iter(pieces)
     workers = Workers(1) if is_small else workers  # to start a thread takes as long
     with nullcontext() if is_small else one_blas_thread():

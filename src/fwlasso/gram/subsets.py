@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._core.moments import Vector
+from .._core.moments import Matrix, Vector
 from .._core.samples import Samples, as_samples
 from .._core.threads import Workers
 from ..data.inputs import Data
@@ -50,7 +50,7 @@ class GramSubsets:
         self._workers = workers
         self._centres: dict[int, Centre] = {}
         self._left_out: dict[int, RowSums | None] = {}
-        fold_of, self._are_folds = _folds_of(masks, y.size) if masks else (None, False)
+        fold_of, self._are_folds = folds_of(masks, y.size) if masks else (None, False)
         self._names = data.design.feature_names
         self._folds = row_sums(X, y, fit_intercept, workers, fold_of, data.design.feature_names, samples=self._samples)
         self._total = total_sums(self._folds)
@@ -100,12 +100,21 @@ class GramSubsets:
         if left_out is None or left_out.n_rows * scaled_coefs.shape[0] * scaled_coefs.shape[1] < _FEW_PRODUCTS:
             return None
         centre = self._centres[k]
-        weights = np.ascontiguousarray(scaled_coefs.toarray().T) * (centre.y_scale / centre.x_scale)
-        errors, roundings = held_out_errors(left_out, centre, weights)
-        return errors if (roundings <= _EXACT * errors).all() else None
+        return errors_by_sums(left_out, centre, weights_of(scaled_coefs, centre))
 
 
-def _folds_of(masks: Sequence[NDArray[Any]], n_rows: int) -> tuple[NDArray[np.int64] | None, bool]:
+def weights_of(scaled_coefs: sp.csc_array, centre: Centre) -> Matrix:
+    """Return the coefficients of points for the columns that moments are of."""
+    return np.ascontiguousarray(scaled_coefs.toarray().T) * (centre.y_scale / centre.x_scale)
+
+
+def errors_by_sums(left_out: RowSums, centre: Centre, weights: Matrix) -> Vector | None:
+    """Return mean squared errors of models on some rows; None if their sums do not tell them well enough."""
+    errors, roundings = held_out_errors(left_out, centre, weights)
+    return errors if (roundings <= _EXACT * errors).all() else None
+
+
+def folds_of(masks: Sequence[NDArray[Any]], n_rows: int) -> tuple[NDArray[np.int64] | None, bool]:
     """Return which mask leaves out each row, the number of masks for none, and whether none is left out by two."""
     if any(kept.dtype != np.bool_ for kept in masks):
         return None, False

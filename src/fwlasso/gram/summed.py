@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..data.table import described
 from ..data.terms import PLAIN, Terms
 from .centring import moments
-from .problem import GramProblem, as_problem, free_in_sums
+from .problem import GramProblem, OnData, as_problem, free_in_sums
 from .row_sums import RowSums
 
 
@@ -20,6 +20,7 @@ class SummedTable(NamedTuple):
         As in a `Table`.
     y_values : the distinct numbers of the response, if they are no more than two
     has_offset : whether a known part was taken off the response
+    on_data : what makes a pass over the rows for points that inner products cannot prove, if the rows are there
 
     Examples
     --------
@@ -34,6 +35,7 @@ class SummedTable(NamedTuple):
     first_index: int | None
     y_values: tuple[float, ...]
     has_offset: bool = False
+    on_data: OnData | None = None
 
     def __repr__(self) -> str:
         return f"<SummedTable: X of shape {self.shape}{described(self.feature_names, self.target)}>"
@@ -73,7 +75,8 @@ class SummedTable(NamedTuple):
         found, centre = moments(self.sums, fit_intercept, standardize, terms=terms)
         cost = free_in_sums(found, terms.cost(centre.factors_of_x, centre.units, self.sums.total_weight))
         found = found._replace(cost=cost)
-        return as_problem(found, centre, self.sums.n_rows, self.sums.total_weight, terms.l1_ratio)
+        problem = as_problem(found, centre, self.sums.n_rows, self.sums.total_weight, terms.l1_ratio)
+        return problem._replace(on_data=self.on_data)
 
     def as_design(self) -> NoReturn:
         """Refuse what needs rows."""

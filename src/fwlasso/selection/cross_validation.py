@@ -238,8 +238,7 @@ def cross_validate(
     for options in asked:
         selection.check_terms(options)
     options = asked[0]
-    if options.tol is None and options.rule == "gap":
-        asked = [replace(it, tol=_TOL) for it in asked]
+    asked = [with_tol(it) for it in asked]
     if isinstance(selection.validation, float):
         check_seeded(options, "held-out samples")
     with solve_context(X, y, asked[0], for_parts=True, **samples) as context:
@@ -259,10 +258,15 @@ def cross_validate(
         for paths in solved:
             choice, scored = _choose(paths, splits, selection, scoring, data, workers)
             by_ratio.append(CrossValidation(paths.path, choice, tuple(paths.subset_paths), _scored=scored))
-    found = _best_of(by_ratio)
+    found = best_of(by_ratio)
     if found.ending is None:
         warn_at_end_of_grid(found.path, found.choice)
     return found
+
+
+def with_tol(options: Options) -> Options:
+    """Return options with the tolerance of a choice, unless another was asked for."""
+    return replace(options, tol=_TOL) if options.tol is None and options.rule == "gap" else options
 
 
 def for_ratios(l1_ratio: Any, *, checkpoint: Any = None, **path_options: Any) -> list[Options]:
@@ -282,7 +286,7 @@ def in_folders(asked: list[Options], folder: Path | None) -> list[Options]:
     return [replace(it, checkpoint=ratio_folder(folder, it.l1_ratio)) for it in asked]
 
 
-def _best_of(by_ratio: list[CrossValidation]) -> CrossValidation:
+def best_of(by_ratio: list[CrossValidation]) -> CrossValidation:
     """Return the one with the best score, the first of equals; with the others, if there are any."""
     if len(by_ratio) == 1:
         return by_ratio[0]

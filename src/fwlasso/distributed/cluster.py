@@ -1,0 +1,59 @@
+"""A Dask cluster, and how its answers are waited for: nothing waits without a bound."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ..monitor import PathEnded
+from ..status import Status
+
+# Seconds between two looks at the clock, and without any worker until the cluster is given up.
+_LOOK, _PATIENCE = 0.1, 60.0
+
+
+def client_of(client: Any) -> Any:
+    """Return the client that is given, or the current one; None, if there is none, is this process."""
+    if client is not None:
+        return client
+    from distributed import default_client
+
+    with suppress(ValueError):
+        return default_client()
+    return None
+
+
+def compute(delayed: Any, client: Any, look: Callable[[], None]) -> Any:
+    """Return a value that is computed on the cluster, or in this process; `look` is called meanwhile, and may raise."""
+    if client is None:
+        look()
+        return delayed.compute()
+    future = client.compute(delayed, priority=10)
+    try:
+        wait_for(client, [future], look)
+        return answer_of(future)
+    finally:
+        future.cancel()  # what is done is dropped
+
+
+def wait_for(client: Any, futures: list[Any], look: Callable[[], None]) -> None:
+    """Wait until all futures are done, or lost; raise PathEnded after a minute without any worker."""
+    from distributed import wait
+
+    last_seen = checked = time.monotonic()
+    while any(future.status == "pending" for future in futures):
+        look()
+        with suppress(TimeoutError):
+            wait(futures, timeout=_LOOK)
+        if (now := time.monotonic()) > checked + 1.0:
+            checked = now
+            last_seen = now if client.status == "running" and client.nthreads() else last_seen
+            if now > last_seen + _PATIENCE:
+                raise PathEnded(Status.LOST)
+
+
+def answer_of(future: Any) -> Any:
+    """Return the answer of a future that is done: a cancelled one would hand over its exception."""
+    if future.status in ("cancelled", "lost"):
+        raise PathEnded(Status.LOST)
+    return future.result()
