@@ -1,7 +1,7 @@
 """Sums over the rows of a file that may be larger than memory: one pass over it, and no store in between."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Literal
 
@@ -107,8 +107,9 @@ def sum_table(
             if suffix in LIBSVM:
                 lowest = 1 if zero_based is False else 0
                 names = origin = None
-                text = stream_rows(file, Expected(lowest, _MOST_INDEX), 1, telling(progress))
-                batches: Iterator[Batch] = (EntryRows(*rows[:4]) for rows in text)
+                # Closed here: garbage is collected in any thread, and it may be one that starts while a pool ends.
+                text = closing(stream_rows(file, Expected(lowest, _MOST_INDEX), 1, telling(progress)))
+                batches: Iterator[Batch] = (EntryRows(*rows[:4]) for rows in stack.enter_context(text))
             else:
                 stream = stream_parquet if suffix == ".parquet" else stream_csv
                 chosen, blocks = stack.enter_context(stream(file, wanted, telling(progress)))

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,9 @@ class TextRows(NamedTuple):
     queries: NDArray[np.int64]  # empty if they are not wanted
 
 
-def stream_rows(file: Path, expected: Expected, n_threads: int, tell: ProgressCallback = silent) -> Iterator[TextRows]:
+def stream_rows(
+    file: Path, expected: Expected, n_threads: int, tell: ProgressCallback = silent
+) -> Generator[TextRows, None, None]:
     """Yield all rows of a file, block by block; memory does not grow with the file. Errors tell line and column."""
     n_lines = 1
     try:
