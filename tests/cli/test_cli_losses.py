@@ -56,11 +56,12 @@ def test_two_values_without_a_loss_get_a_hint(files):
 
 def test_a_run_keeps_the_pictures_of_its_choice(files, tmp_path):
     out = tmp_path / "run"
-    run("cv", files[0], "--loss", "logistic", "--alphas", 5, "--eps", 0.3, "--folds", 3, "--out", out, "-q")
+    asked = "--loss", "logistic", "--scoring", "roc_auc", "--alphas", 5, "--eps", 0.3, "--folds", 3, "--shuffle"
+    assert "classes 0 and 1: coefficients are of the odds of 1" in run("cv", files[0], *asked, "--out", out)
     page = (out / "report.html").read_text()
     assert page.count("<h2>ROC curve</h2>") == page.count("<h2>Calibration</h2>") == 1
     (out / "report.html").unlink()
     run("report", out)
     assert (out / "report.html").read_text().split("<h2>")[1:] == page.split("<h2>")[1:]
     choice = json.loads((out / "choice.json").read_text())
-    assert choice["pictures"][0]["title"] == "ROC curve"
+    assert (choice["criterion"], choice["pictures"][0]["title"]) == ("roc_auc", "ROC curve")

@@ -27,7 +27,9 @@ class Folds(NamedTuple):
 
     folds: Annotated[int | None, typer.Option(help="Number of folds. Default: 5.")] = None
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Draw the folds at random, for sorted rows.")] = False
-    stratify: Annotated[bool, typer.Option("--stratify", help="Balance responses or classes between folds.")] = False
+    stratify: Annotated[bool, typer.Option("--stratify", help="Balance responses between folds, as classes are.")] = (
+        False
+    )
     groups: Annotated[
         Path | None,
         typer.Option(
@@ -38,8 +40,9 @@ class Folds(NamedTuple):
         ),
     ] = None
 
-    def split(self, y: Vector, seed: int) -> Any:
+    def split(self, y: Vector, seed: int, loss: str) -> Any:
         """Return the rows of every fold that are fitted, and those that are held out; or the number of folds."""
+        is_balanced = self.stratify or loss == "logistic"
         if not (self.shuffle or self.stratify or self.groups):
             return self.folds
         from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
@@ -47,7 +50,7 @@ class Folds(NamedTuple):
         n_folds, m = self.folds or DEFAULT_FOLDS, len(y)
         # Strata are runs of the sorted responses, as many as give each fold a part of every one; classes are, too.
         ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
-        strata = ranks * max(m // n_folds, 1) // m if self.stratify else np.zeros(m, np.int64)
+        strata = ranks * max(m // n_folds, 1) // m if is_balanced else np.zeros(m, np.int64)
         drawn: dict[str, Any] = {"shuffle": self.shuffle, "random_state": seed if self.shuffle else None}
         if self.groups is not None:
             labels = self.groups.read_text(encoding="utf-8").splitlines()
@@ -58,7 +61,7 @@ class Folds(NamedTuple):
                     f"--groups: {self.groups} has {len(set(labels))} groups, and there are {n_folds} folds"
                 )
             return list(StratifiedGroupKFold(n_folds, **drawn).split(strata, strata, labels))
-        splitter = StratifiedKFold(n_folds, **drawn) if self.stratify else KFold(n_folds, **drawn)
+        splitter = StratifiedKFold(n_folds, **drawn) if is_balanced else KFold(n_folds, **drawn)
         return list(splitter.split(strata, strata))
 
 
@@ -68,6 +71,9 @@ def cv(
     rule: Annotated[
         str, typer.Option(help=f"How the model is chosen: {', '.join(RULES)}.", autocompletion=lambda: list(RULES))
     ] = "min",
+    scoring: Annotated[
+        str | None, typer.Option(help="A scorer of scikit-learn, such as roc_auc. Default: squared error, or deviance.")
+    ] = None,
     relax: Annotated[bool, typer.Option("--relax", help="Choose among least-squares refits as well.")] = False,
     validation: Annotated[
         str | None, typer.Option(metavar="FILE|SHARE", help="Held-out data, or a share of the rows, instead of folds.")
@@ -91,6 +97,8 @@ def cv(
     fwlasso cv table.csv --target price --shuffle --seed 1
 
     fwlasso cv table.csv --target price --validation new.csv --json
+
+    fwlasso cv mails.svm --loss logistic --scoring roc_auc --out spam
     """
     if rule not in RULES:
         raise ValueError(f"--rule must be one of {', '.join(RULES)}, got {rule!r}")
@@ -114,7 +122,7 @@ def cv(
             rows = read_validation(Path(validation), data, source, detail)
             held_out = rows.X, rows.y, rows.sample_weight, rows.offset
     selection = SelectionOptions(
-        cv=folds.split(data.y, asked[0].random_state), rule=rule, relax=relax, validation=held_out
+        folds.split(data.y, asked[0].random_state, asked[0].loss), rule, scoring, relax, validation=held_out
     )
     clear_folder(folder)
     title = str(source.file)

@@ -14,7 +14,7 @@ from .._core.columns import Vector
 from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
 from ..data.checks import as_weights
 from ..data.genotypes import Samples
-from ..data.labels import encoded
+from ..data.labels import encoded, plain_label
 from ..data.links import explained_shares, from_link, mean_deviances
 from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
@@ -101,7 +101,7 @@ def predict(
     ids = {} if samples is None else {"ids": list(zip(*samples, strict=True))}
     columns = {"prediction": values}
     if fitted.classes is not None:
-        columns = {"prediction": list(map(_plain, values)), "probability": chances}
+        columns = {"prediction": list(map(plain_label, values)), "probability": chances}
     if out is not None:
         write_text(out, _as_csv(columns, samples))
     if as_json:
@@ -110,7 +110,11 @@ def predict(
                 "response": response,
                 **ids,
                 "predictions": columns["prediction"],
-                **({"probabilities": chances, "classes": list(map(_plain, fitted.classes))} if fitted.classes else {}),
+                **(
+                    {"probabilities": chances, "classes": list(map(plain_label, fitted.classes))}
+                    if fitted.classes
+                    else {}
+                ),
                 **scores,
                 "notices": detail.notices,
             }
@@ -121,7 +125,8 @@ def predict(
     about = ", ".join(f"{name} {value:.6g}" for name, value in scores.items() if math.isfinite(value))
     place = f" in {escape(str(out))}" if out is not None else ""
     what = f" of {escape(str(response))}" if response else ""
-    line = f"{len(values):,} predictions{what}{place}{': ' if about else ''}{about}"
+    of_class = "" if fitted.classes is None else f", probabilities of {escape(str(plain_label(fitted.classes[1])))}"
+    line = f"{len(values):,} predictions{what}{of_class}{place}{': ' if about else ''}{about}"
     (detail.aside() if out is None else detail.front()).print(line, soft_wrap=True)
 
 
@@ -151,11 +156,6 @@ def _as_csv(columns: dict[str, list[Any]], samples: Samples | None) -> str:
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows([list(known), *zip(*known.values(), strict=True)])
     return text.getvalue()
-
-
-def _plain(label: Any) -> Any:
-    """Return a label as it mostly stands in a file: 1, not 1.0."""
-    return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
 def _scores(model: LinearModel, rows: Table, eta: Vector) -> dict[str, float]:

@@ -28,6 +28,7 @@ from rich.text import Text
 
 from .._core.columns import Vector
 from .._core.compiling import is_compiling
+from ..data.labels import plain_label
 from ..data.links import RATIOS
 from ..data.progress import ProgressCallback, Step
 from ..data.store import Store
@@ -197,6 +198,9 @@ def show_path(result: LassoPath, detail: Detail, more: dict[str, Vector], choice
         score = choice.scores[choice.point]
         about = f"{choice.criterion}: {score:.6g} at point {choice.point + 1}, chosen by the rule {choice.rule}"
         console.print(f"[bold]*[/bold] {escape(about)}", soft_wrap=True)
+    if result.classes is not None:
+        first, second = map(plain_label, result.classes)
+        console.print(f"classes {escape(f'{first} and {second}: coefficients are of the odds of {second}')}")
     which = "last point" if choice is None else "chosen model"
     model = home_model(result, ever_active(result), choice)
     names, values = names_of(result, model.features[:5]), model.scaled_coefs[:5].tolist()

@@ -71,6 +71,11 @@ def encoded(loss: str, y: Any, classes: Classes, n_samples: int) -> Vector:
     return np.asarray(labels == classes[1], np.float64)
 
 
+def plain_label(label: Any) -> Any:
+    """Return a label as it mostly stands in a file: 1, not 1.0."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
 def as_classes(known: Any) -> Classes:
     """Return the classes that a record has, or raise a ValueError."""
     if known is None:

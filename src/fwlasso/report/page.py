@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.labels import plain_label
 from ..data.links import RATIOS, ratios_of
 from ..datasets.compressed import write_text
 from ..result import LassoPath
@@ -146,7 +147,8 @@ def _lede(path: LassoPath, choice: Choice | None) -> str:
     response = "" if path.target is None else f"Response: {path.target}. "
     text = f"{response}{models} on {p:,} features, {path.settings['n_samples']:,} samples."
     if path.classes is not None:
-        text += f" Classes: {path.classes[0]}, {path.classes[1]}; coefficients are of the odds of {path.classes[1]}."
+        first, second = map(plain_label, path.classes)
+        text += f" Classes: {first}, {second}; coefficients are of the odds of {second}."
     if terms := terms_in_words(path):
         text += f" The problem has {'; '.join(terms)}."
     n_certified = path.statuses.count(Status.CERTIFIED)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
-from ..data.labels import Classes
+from ..data.labels import Classes, plain_label
 from ..data.links import from_link
 
 _GROUPS = 10  # of samples by their predictions
@@ -113,7 +113,7 @@ def _calibration(loss: str, classes: Classes, folds: Sequence[Judged]) -> Pictur
         for at, *ends in zip(x, np.maximum(y - error, 0.0), high, strict=True)
     ]
     note = f"{x.size} groups of held-out samples by their predictions, with intervals of about 95 %."
-    what = ("rate", "mean count") if classes is None else ("probability", f"share of {classes[1]}")
+    what = ("rate", "mean count") if classes is None else ("probability", f"share of {plain_label(classes[1])}")
     return Picture(
         "Calibration",
         f"predicted {what[0]}",
