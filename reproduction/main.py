@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fwlasso
-from fwlasso.datasets.compressed import write_text
+from fwlasso.data.compressed import write_text
 
 from . import data_part, differences, large_part, synthetic_part
 from .data.places import data_folder

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from fwlasso.datasets.compressed import write_text
+from fwlasso.data.compressed import write_text
 
 from .study import Record, Task
 

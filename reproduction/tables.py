@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fwlasso.datasets.compressed import write_text
+from fwlasso.data.compressed import write_text
 from fwlasso.options import Options
 
 from . import published

@@ -48,7 +48,7 @@ def edit_array(file, name, change):
 
 def reseal_members(file, members, **changes):
     """Write members with a record that has their checksums."""
-    from fwlasso.datasets.sealed import seal
+    from fwlasso.data.sealed import seal
 
     record = {**json.loads(members["record.json"]), **changes}
     arrays = {name: content for name, content in members.items() if name.endswith(".npy")}
@@ -70,6 +70,6 @@ def reseal_record(file, **changes):
     if file.suffix == ".npz":
         reseal_members(file, read_members(file), **changes)
         return
-    from fwlasso.datasets.sealed import seal
+    from fwlasso.data.sealed import seal
 
     file.write_text(seal({**json.loads(file.read_text()), **changes}))

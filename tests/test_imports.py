@@ -48,8 +48,9 @@ def test_nothing_is_imported_that_is_not_needed(name):
     assert done.stdout.splitlines()[-1].split() == expected
 
 
-def test_a_lasso_needs_no_selection_of_features():
-    run_program("import sys; from fwlasso import Lasso; assert 'sklearn.feature_selection' not in sys.modules")
+def test_a_lasso_needs_no_selection_of_features_and_no_files():
+    absent = {"sklearn.feature_selection", "fwlasso.datasets", "scipy.io"}
+    run_program(f"import sys; from fwlasso import Lasso; assert not {absent} & set(sys.modules)")
 
 
 def test_every_name_is_where_the_package_says():

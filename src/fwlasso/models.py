@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ._core.columns import Matrix, Vector
 from .data.checks import check
+from .data.compressed import write_text
 from .data.files import naming
 from .data.frames import as_frame
 from .data.genotypes import NO_VARIANT, Variant
 from .data.labels import Classes, as_classes
 from .data.links import from_link, ratios_of
 from .data.predict import Linear, predict
-from .datasets.compressed import write_text
-from .datasets.sealed import is_number, is_variant, seal, unseal
+from .data.sealed import is_number, is_variant, seal, unseal
 from .problem.build import LOSSES
 from .result import LassoPath
 from .selection.choice import Choice

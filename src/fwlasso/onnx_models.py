@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 
 from . import estimators
-from .datasets.compressed import replacing
+from .data.compressed import replacing
 from .models import LinearModel
 
 # scikit-learn's own models of each loss, and what skl2onnx calls them.

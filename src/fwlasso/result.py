@@ -20,12 +20,12 @@ from .data.genotypes import NO_VARIANT, Variant
 from .data.keywords import explain_unknown
 from .data.labels import Classes, as_classes, encoded
 from .data.links import explained_shares, from_link, ratios_of
+from .data.path_records import check_record
 from .data.predict import Linear, predict
 from .data.scores import r2_scores
+from .data.sealed import check_supports, is_number, open_arrays, write_arrays
 from .data.store import as_container
 from .data.terms import beside_the_lasso
-from .datasets.path_records import check_record
-from .datasets.sealed import check_supports, is_number, open_arrays, write_arrays
 from .problem.grid import interpolation
 from .problem.points import Counters
 from .solvers.levels import Confidence, bounds_at, objection

@@ -10,8 +10,8 @@ from attack.storages import pack
 from cli_cases import BAD_INPUT, call, call_json
 from fwlasso import Lasso, LassoPath, LinearModel, lasso_cv, lasso_path
 from fwlasso.bed import Genotypes, Variant, Variants
+from fwlasso.data.sealed import seal
 from fwlasso.datasets import open_bed, read_table
-from fwlasso.datasets.sealed import seal
 
 ignore_turned = pytest.mark.filterwarnings("ignore:.* are turned, since A1 and A2 are exchanged")
 M, P = 60, 12

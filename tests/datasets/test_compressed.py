@@ -3,7 +3,7 @@
 import os
 import threading
 
-from fwlasso.datasets.compressed import write_text
+from fwlasso.data.compressed import write_text
 
 
 def test_a_link_is_written_through(tmp_path):

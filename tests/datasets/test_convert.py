@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from pyarrow import parquet
 
 from file_cases import FILES, NAMED, NAMES, M, P, X, Y, beside, dense, h5ad, target_of
+from fwlasso.data.compressed import replacing
 from fwlasso.data.files import replacing_folder
 from fwlasso.datasets import arrow_files, convert, fill, read_table, source, text_files, verify_store, write_store
-from fwlasso.datasets.compressed import replacing
 from programs import MEMORY, run_program
 
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from fwlasso import LassoPath, LinearModel, lasso_cv, lasso_path, sum_table
+from fwlasso.data.sealed import seal
 from fwlasso.datasets import convert, gaps, open_store, read_table
 from fwlasso.datasets.gaps import SPELLINGS
 from fwlasso.datasets.new_rows import Features, read_new_rows
-from fwlasso.datasets.sealed import seal
 from fwlasso.datasets.source import Wanted
 
 M, NAMES = 40, ("wind", "sun", "day")

@@ -10,8 +10,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from cli_cases import BAD_INPUT, COMPLETE, call, call_json, plain, write_csv
 from fwlasso import LassoPath, LinearModel, lasso_path
+from fwlasso.data.sealed import seal
 from fwlasso.datasets import convert, open_store, read_table
-from fwlasso.datasets.sealed import seal
 
 M, P = 60, 8
 rng = np.random.default_rng(3)

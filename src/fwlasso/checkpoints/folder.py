@@ -20,7 +20,7 @@ from .._core.columns import Vector
 from .._core.notices import warn_of_doubt
 from .._version import __version__
 from ..data.files import locked, naming, sync
-from ..datasets.sealed import (
+from ..data.sealed import (
     Arrays,
     check_supports,
     is_number,

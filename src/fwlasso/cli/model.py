@@ -13,13 +13,13 @@ from rich.markup import escape
 from .._core.columns import Vector
 from ..checkpoints.folder import MODEL, PATH, REPORT, read_checkpoint
 from ..data.checks import as_weights
+from ..data.compressed import write_text
 from ..data.genotypes import Samples
 from ..data.labels import encoded, plain_label
 from ..data.links import explained_shares, from_link, mean_deviances
 from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
 from ..data.table import Table
-from ..datasets.compressed import write_text
 from ..datasets.new_rows import Features, read_new_rows
 from ..datasets.source import Wanted
 from ..models import LinearModel

@@ -18,9 +18,9 @@ from ..checkpoints.folder import (
     of_ratios,
     read_checkpoint,
 )
+from ..data.compressed import replacing
 from ..data.files import naming
-from ..datasets.compressed import replacing
-from ..datasets.sealed import is_number, read_record, require, write_record
+from ..data.sealed import is_number, read_record, require, write_record
 from ..models import LinearModel
 from ..plots import draw_coefs
 from ..report.page import write_report

@@ -31,9 +31,9 @@ from .._core.compiling import is_compiling
 from ..data.labels import plain_label
 from ..data.links import RATIOS
 from ..data.progress import ProgressCallback, Step
+from ..data.sealed import json_text
 from ..data.store import Store
 from ..data.table import Table
-from ..datasets.sealed import json_text
 from ..gram.summed import SummedTable
 from ..monitor import Callback, Progress
 from ..report.data import home_model

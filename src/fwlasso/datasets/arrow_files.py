@@ -15,9 +15,9 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.compressed import unpacked
 from ..data.frames import are_numbers
 from ..data.progress import ProgressCallback, Step
-from .compressed import unpacked
 from .gaps import MISSING, REMEDY_OF_TEXT, SPELLINGS, Block, Gaps, fill_with_means, no_value
 from .optional import optional
 from .source import BLOCK_BYTES, Desk, Rectangle, Source, Wanted, from_dense

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ..data.checks import check_indices, check_kind
-from .compressed import replacing
+from ..data.compressed import replacing
 
 _BLOCK_ENTRIES = 1 << 18  # about this many are written at a time
 

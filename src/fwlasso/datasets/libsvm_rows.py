@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from .._core.decimals import NINE, NO_NUMBER, PLUS, UNSURE, ZERO, read_decimal, sign_at
 from .._core.jit import kernel, kernel_in_order, part_of_kernel
+from ..data.compressed import unpacked
 from ..data.progress import ProgressCallback, Step, silent
-from .compressed import unpacked
 from .libsvm_faults import QUERY, WORD, Expected, MisfitError, check_first_row, first_misfit
 
 _QUERY = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+" + QUERY + rb"(?![^\s#])", re.MULTILINE)

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.compressed import is_packed
 from ..data.design import described
 from ..data.files import naming
 from ..data.progress import ProgressCallback, silent
@@ -16,7 +17,6 @@ from ..data.store import open_store
 from ..data.table import BESIDE_Y, Table
 from .arrow_files import STDIN, choose, open_csv, open_parquet
 from .binary_files import open_h5ad, open_npy, open_npz, read_beside
-from .compressed import is_packed
 from .fill import Selection, fill
 from .gaps import check_gaps
 from .plink import open_cohort

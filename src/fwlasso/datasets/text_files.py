@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.io import mminfo, mmread
 
 from .._core.threads import resolve_threads
+from ..data.compressed import unpacked
 from ..data.files import naming
 from ..data.progress import ProgressCallback, Step
 from ..data.table import Table
 from .binary_files import BESIDE, response_beside
-from .compressed import unpacked
 from .libsvm import expect_columns, read_libsvm
 from .libsvm_rows import first_index, stream_rows
 from .source import Desk, Entries, EntryBlocks, Source, Wanted, from_compressed, from_table
@@ -81,6 +80,8 @@ def _matrix(text: bytes) -> Any:
     It reads 1d5 as 1, 0x10 as 0 and 1.5 as the integer 1, drops words beyond those that a line has, and ends the
     process on a last line that is cut off within a number.
     """
+    from scipy.io import mminfo, mmread  # formats of others take a while to import
+
     if not (head := re.match(rb"(?:%.*\n|[^\S\n]*\n)+\S.*", text)):
         raise ValueError(f"expected a Matrix Market header, found {text[:40]!r}")
     *_, n_entries, layout, field, symmetry = mminfo(BytesIO(head[0]))

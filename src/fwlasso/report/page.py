@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.compressed import write_text
 from ..data.labels import plain_label
 from ..data.links import RATIOS, ratios_of
-from ..datasets.compressed import write_text
 from ..result import LassoPath
 from ..selection.choice import Choice, path_and_choice
 from ..status import Status

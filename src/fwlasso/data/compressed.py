@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from ..data.files import speaking_of, sync
+from .files import speaking_of, sync
 
 
 def _open_gz(stream: BinaryIO, mode: str) -> Any:

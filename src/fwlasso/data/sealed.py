@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.files import naming
 from .compressed import replacing, write_text
+from .files import naming
 
 _RECORD, _CHECKSUM = "record.json", "sha256"
 
