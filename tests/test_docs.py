@@ -35,6 +35,7 @@ def write_files(folder):
     price = np.round(4.0 * values[:, 0] - values[:, 3] + 0.1 * rng.standard_normal(60) + 10.0, 3)
     for name, rows in (("train", slice(40)), ("held", slice(40, 50)), ("test", slice(50, 60))):
         dump_svmlight_file(values[rows], price[rows], str(folder / f"{name}.svm"))
+    dump_svmlight_file(values[:40], price[:40] > 10.0, str(folder / "mails.svm"))
     np.savetxt(folder / "weights.txt", np.arange(40) % 3)
     header = ["rooms", "age", *(f"f{j}" for j in range(7)), "price"]
     for name, rows in (("table", slice(40)), ("new", slice(40, 60))):

@@ -42,6 +42,7 @@ def test_a_classifier_from_a_file_to_its_predictions(files, tmp_path):
     page = (out / "report.html").read_text()
     assert "Deviance explained" in page
     assert "half the null deviance" in page
+    assert "<h2>ROC curve</h2>" in page
 
 
 def test_two_values_without_a_loss_get_a_hint(files):

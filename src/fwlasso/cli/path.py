@@ -23,6 +23,7 @@ from ..path import solve_path
 from ..result import LassoPath
 from ..selection.choice import Choice, choice_of_point
 from ..selection.cross_validation import warn_at_end_of_grid
+from ..selection.pictures import Judged, pictures_of
 from ..status import Status, unfinished_points
 from .ending import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, say_fault
 from .names import at_places
@@ -183,7 +184,9 @@ def score(result: LassoPath, file: Path, held_out: Any) -> Scored:
     errors = mean_deviances(result.loss, predicted, y, weights)
     point, is_squared = int(np.argmin(errors)), result.loss == "squared"
     name = "mean squared error" if is_squared else "mean deviance"
+    judged = Judged(y, predicted[:, point], np.ones(y.size) if weights is None else weights)
     choice = choice_of_point(result, point, "min", f"{name} on {file.name}", errors)
+    choice = replace(choice, pictures=pictures_of(result.loss, result.classes, [judged]))
     if result.ending is None:
         warn_at_end_of_grid(result, choice)
     if is_squared:
