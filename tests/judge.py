@@ -37,6 +37,10 @@ class Loss:
         """Return f_i*(-theta_i), infinite outside of their domain."""
         raise NotImplementedError
 
+    def curvatures(self, eta: np.ndarray) -> np.ndarray:
+        """Return f_i''(eta_i); asked for where columns have no penalty."""
+        raise NotImplementedError
+
     def fenchel(self, eta: np.ndarray, theta: np.ndarray) -> np.longdouble:
         """Return F(eta) + F*(-theta) + theta'eta, which is never negative."""
         return (self.values(eta) + self.conjugates(theta) + theta * eta).sum()
@@ -98,6 +102,10 @@ class Logistic(Loss):
     def residual(self, eta: np.ndarray) -> np.ndarray:
         return self.weights * (self.y - 1 / (1 + np.exp(-eta - self.offset)))
 
+    def curvatures(self, eta: np.ndarray) -> np.ndarray:
+        eta = np.abs(eta + self.offset)
+        return self.weights * np.exp(-eta) / (1 + np.exp(-eta)) ** 2
+
     def conjugates(self, theta: np.ndarray) -> np.ndarray:
         q = self.y - theta / self.weights
         entropy = xlogx(q) + xlogx(1 - q)
@@ -116,6 +124,9 @@ class Poisson(Loss):
 
     def residual(self, eta: np.ndarray) -> np.ndarray:
         return self.weights * (self.y - np.exp(eta + self.offset))
+
+    def curvatures(self, eta: np.ndarray) -> np.ndarray:
+        return self.weights * np.exp(eta + self.offset)
 
     def conjugates(self, theta: np.ndarray) -> np.ndarray:
         q = self.y - theta / self.weights
@@ -152,6 +163,11 @@ class Exact(NamedTuple):
             eta = self.y - projected(self.free, self.y)
         else:
             eta = self.eta(np.zeros(self.factors.size, np.longdouble))
+            for _ in range(60 if self.free.size else 0):  # Newton's method
+                d, t = explained(self, eta, self.loss.residual(eta)), np.longdouble(1.0)
+                while t > 1e-18 and not self.loss.fenchel(eta + t * d, 0 * eta) <= self.loss.fenchel(eta, 0 * eta):
+                    t /= 2
+                eta = eta + t * d
         return self.loss.fenchel(eta, 0 * eta) or np.longdouble(1.0)
 
     @property
@@ -208,9 +224,8 @@ def exact(
 ) -> Exact:
     """Form the columns z_j, in long double; samples without a weight are left out.
 
-    Another loss than least squares holds weights and offset itself, and has no column without a penalty.
+    Another loss than least squares holds weights and offset itself.
     """
-    assert loss is None or (asked.factors(values.shape[1]) > 0.0).all()
     values = values.toarray() if sp.issparse(values) else np.asarray(values)
     weights = np.ones(len(values)) if asked.sample_weight is None else asked.sample_weight
     Z, y, w = (wide(numbers)[weights > 0.0] for numbers in (values, y, weights))
@@ -245,6 +260,14 @@ def exact(
     )
 
 
+def explained(given: Exact, eta: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """What columns without a penalty, and the intercept, explain of slopes in the metric of the curvatures."""
+    roots = np.sqrt(given.loss.curvatures(eta))
+    basis = np.column_stack([np.ones((eta.size, int(given.fit_intercept))), given.free])
+    r = theta / roots
+    return (r - projected(roots[:, None] * basis, r)) / roots
+
+
 def wide(numbers: Any) -> np.ndarray:
     return np.asarray(numbers).astype(np.longdouble)
 
@@ -252,7 +275,11 @@ def wide(numbers: Any) -> np.ndarray:
 def ray_of(given: Exact, a: np.ndarray, direction: np.ndarray | None = None) -> Ray:
     """Return a point with the multiples of its residual, or of another `direction`, less what U explains of it."""
     loss, eta = given.loss, given.eta(a)
-    theta = projected(given.free, loss.residual(eta)) if direction is None else wide(direction)
+    theta = loss.residual(eta) if direction is None else wide(direction)
+    if isinstance(loss, Squares):
+        theta = projected(given.free, theta) if direction is None else theta
+    elif given.free.size:
+        theta = theta - loss.curvatures(eta) * explained(given, eta, theta)
     c = np.where(given.cost.slopes, given.Z.T @ theta, 0)
     return Ray(a, c, lambda s: loss.fenchel(eta, s * theta), loss.longest(theta), isinstance(loss, Squares))
 

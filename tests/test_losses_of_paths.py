@@ -170,11 +170,10 @@ def test_rates_and_the_share_of_the_deviance():
     ("keywords", "message"),
     [
         ({"loss": "hinge"}, "loss must be one of squared, logistic, poisson"),
-        ({"radii": 5}, "radii: loss='logistic'"),
         ({"solver": "cd"}, "solver='cd' solves least squares alone, take one of 'certified', "),
         ({"solver": "gram"}, "solver='gram' solves least squares alone"),
-        ({"l1_ratio": 0.5}, "l1_ratio: loss='logistic'"),
-        ({"positive": True}, "positive: loss='logistic'"),
+        ({"ridge": 0.5, "solver": "sfw"}, "ridge: loss='logistic' has penalty factors alone with 'sfw'"),
+        ({"radii": 5, "l1_ratio": 0.5}, "over radii there is none"),
         ({"alphas": [0.1, 0.0]}, "alphas: loss='logistic' may have no solution for alpha=0"),
         ({"y": np.ones(40)}, "only one class: 1.0"),
         ({"y": np.arange(40) % 3}, "The type of the target is multiclass"),
@@ -200,6 +199,45 @@ def test_a_path_in_segments_goes_on_with_the_same_bits(tmp_path):
     assert set(again.statuses) == {Status.CERTIFIED}
     np.testing.assert_array_equal(first.coefs.toarray(), again.coefs.toarray())
     np.testing.assert_array_equal(first.intercepts, again.intercepts)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_radii_are_the_points_of_alphas(name):
+    X, y = make_data(name, 13)
+    by_alpha = lasso_path(X, y, loss=name, alphas=6, tol=1e-9)
+    path = lasso_path(X, y, loss=name, radii=by_alpha.radii, tol=1e-9, ridge=0.0)
+    assert set(path.statuses) == {Status.CERTIFIED}
+    np.testing.assert_allclose(path.coefs.toarray(), by_alpha.coefs.toarray(), atol=2e-4)
+    np.testing.assert_allclose(path.alphas, by_alpha.alphas, rtol=1e-3)
+    assert len(lasso_path(X, y, loss=name, radii=3)) == 3
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_nothing_that_is_positive_leaves_the_null_model(name):
+    X, y = make_data(name, 14)
+    with pytest.warns(UserWarning, match="all models are empty"):
+        path = lasso_path(X * -np.sign((y - y.mean()) @ X), y, loss=name, alphas=2, positive=True)
+    assert not path.coefs.nnz
+    np.testing.assert_allclose([path.r2, path.gaps], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_column_of_ones_without_a_penalty_is_an_intercept(name):
+    X, y = make_data(name, 15)
+    path = lasso_path(X, y, loss=name, alphas=5, tol=1e-10, offset=np.sin(np.arange(40)))
+    ones = np.hstack([X, np.ones((40, 1))])
+    asked = {"fit_intercept": False, "unpenalized": [30], "offset": np.sin(np.arange(40))}
+    own = lasso_path(ones, y, loss=name, alphas=path.alphas, tol=1e-10, **asked)
+    np.testing.assert_allclose(own.coefs.toarray()[:30], path.coefs.toarray(), atol=1e-4)
+    np.testing.assert_allclose(own.coefs.toarray()[30], path.intercepts, atol=1e-4)
+    np.testing.assert_allclose(own.r2, path.r2, atol=1e-8)
+
+
+def test_columns_that_tell_y_have_no_model_without_a_penalty():
+    X, y = make_data("logistic", 16)
+    X[:, 2] = y + 0.1 * X[:, 2]
+    with pytest.raises(ValueError, match="unpenalized: columns without a penalty tell some of y exactly"):
+        lasso_path(X, y, loss="logistic", unpenalized=[2])
 
 
 def test_constant_counts_have_their_rate():

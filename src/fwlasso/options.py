@@ -209,13 +209,13 @@ class Options:
         """Raise a ValueError for what other losses than least squares do not have."""
         what = f"loss={self.loss!r}"
         if "losses" not in self.entry.takes:
-            others = ", ".join(repr(name) for name, entry in SOLVERS.items() if "losses" in entry.takes)
-            raise ValueError(f"{what}: solver={self.solver!r} solves least squares alone, take one of {others}")
-        if self.grid_name == "radii" and WORKING_SET in self.entry.routes:
-            raise ValueError(f"radii: {what} is solved over alphas alone: give alphas")
-        for name in self.asked_of_columns:
-            if name != "penalty_factor":
-                raise ValueError(f"{name}: {what} has penalty factors above zero alone: leave it out")
+            others = [repr(name) for name, entry in SOLVERS.items() if "losses" in entry.takes]
+            raise ValueError(
+                f"{what}: solver={self.solver!r} solves least squares alone, take one of {', '.join(others)}"
+            )
+        others = [name for name in self.asked_of_columns if name != "penalty_factor"]
+        if others and WORKING_SET not in self.entry.routes:
+            raise ValueError(f"{others[0]}: {what} has penalty factors alone with {self.solver!r}: take 'certified'")
         if self.grid_name == "alphas" and not isinstance(self.grid, int) and self.grid[-1] == 0.0:
             raise ValueError(f"alphas: {what} may have no solution for alpha=0: give small alphas")
 
@@ -277,8 +277,6 @@ class Options:
         found = as_terms(p, names, **self.asked_of_columns)
         if found.unpenalized.size and "unpenalized" not in self.entry.takes:
             raise ValueError(self.refusal("unpenalized"))
-        if found.unpenalized.size and self.loss != "squared":
-            raise ValueError(f"penalty_factor: loss={self.loss!r} has factors above zero alone")
         return found
 
     def on_grid(self, values: Vector) -> "Options":

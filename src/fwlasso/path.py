@@ -317,7 +317,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         solver = InSegments(make, settings, run) if in_segments and cut is None else make(settings)
         # There is nothing to explain, or nothing to do it with, and no radius is too large for that.
         if problem.yy == 0.0 or (problem.lambda_max <= 0.0 and isinstance(problem, Problem) and is_null(problem)):
-            path = zero_path(len(penalties))
+            path = zero_path(len(penalties), getattr(problem, "loss_of_null", 0.0) if problem.yy > 0.0 else 0.0)
         else:
             guess = problem.from_user_units(start) if start is not None and solver.proves else None
             tell = context.monitor.teller(values, problem.null_loss, context.number)

@@ -191,6 +191,9 @@ def longest_dual(cost: Cost, ray: Ray, lam: Number, off: Numbers | None = None) 
 
 
 def least(gap: Callable[[Number], Number], bends: set[Number], ray: Ray) -> Number:
+    if not ray.is_quadratic:  # bends that only rounding tells apart would look like a bottom
+        ends = {min(bends), max(bends)}
+        bends = ends | {b for a, b in pairwise(sorted(bends)) if b - a > 1e-9 * b}
     return gap(lowest(gap, sorted(bends), vertex if ray.is_quadratic else golden_section))
 
 

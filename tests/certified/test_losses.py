@@ -10,15 +10,18 @@ import judge
 from attack.duality import General
 from fwlasso import Status
 from fwlasso._core import losses
-from fwlasso._core.penalties import L1
+from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
 from fwlasso.certified import newton
 from fwlasso.certified.driver import follow
 from fwlasso.data.design import as_design
+from fwlasso.data.terms import PLAIN, as_terms
 from fwlasso.problem.build import build_problem
-from fwlasso.problem.points import SolvedPath
+from fwlasso.problem.points import SolvedPath, plus
 
 LOSSES = {"logistic": (losses.Logistic, judge.Logistic), "poisson": (losses.Poisson, judge.Poisson)}
+# One for each kind of `with_terms`.
+N_SEEDS = 6
 SAMPLES = ["plain", "weights", "fold", "offset", "counts", "rare"]
 
 
@@ -30,6 +33,22 @@ class Case(NamedTuple):
     asked: General
     fit_intercept: bool
     standardize: bool
+
+
+def with_terms(case: Case, seed: int) -> Case:
+    """Return a case with what a Lasso is not, one after the other: the first seed is one."""
+    rng, X = np.random.default_rng(seed), case.X
+    spread, p = X.std(axis=0) + 1e-3, X.shape[1]
+    free = np.where(np.arange(p) < min(3, len(X) // 8), 0.0, 1.0)
+    terms = [
+        General(),
+        General(positive=True),
+        General(lower=-0.3 * rng.random(p) / spread, upper=np.where(rng.random(p) < 0.7, 0.3 / spread, np.inf)),
+        General(l1_ratio=float(rng.choice([0.99, 0.5, 0.1]))),
+        General(penalty_factor=free, ridge=0.01 * (rng.random() < 0.5)),
+        General(penalty_factor=rng.choice([0.5, 1.0, 2.0, np.inf], p), ridge=0.1, positive=bool(rng.random() < 0.5)),
+    ][seed % N_SEEDS]
+    return case._replace(asked=terms._replace(sample_weight=case.asked.sample_weight, offset=case.asked.offset))
 
 
 def make_case(name: str, kind: str, seed: int, *, m: int = 0, p: int = 0) -> Case:
@@ -57,21 +76,39 @@ def make_case(name: str, kind: str, seed: int, *, m: int = 0, p: int = 0) -> Cas
     return Case(X, y, asked, bool(rng.random() < 0.7), bool(rng.random() < 0.3))
 
 
-def solve(case: Case, name: str, storage: str, tol: float, *, eps: float, polish: bool) -> tuple[SolvedPath, Any, Any]:
+def solve(
+    case: Case, name: str, storage: str, tol: float, *, eps: float, polish: bool, radii: Any = None
+) -> tuple[SolvedPath, Any, Any]:
     X = sp.csc_array(case.X) if storage == "csc" else np.asfortranarray(case.X)
+    of_columns = case.asked._replace(sample_weight=None, offset=None).keywords()
     with Workers(1) as workers:
         problem = build_problem(
             as_design(X), case.y, case.fit_intercept, case.standardize, workers,
             weights=case.asked.sample_weight, offset=case.asked.offset, loss=LOSSES[name][0],
+            terms=PLAIN if not of_columns else as_terms(case.X.shape[1], None, **of_columns),
         )  # fmt: skip
         penalties = [L1(lam) for lam in problem.lambda_max * np.geomspace(1.05, eps, 12)]
+        penalties = penalties if radii is None else list(map(L1Ball, radii))
         path = follow(problem, penalties, tol * problem.null_loss, 1000, workers, lambda *_, **__: None, polish=polish)
-    return path, problem, penalties
+    return plus(path, *problem.null[:2]), problem, penalties
 
 
-def check(name: str, kind: str, storage: str, seed: int, *, polish: bool, tol: float = 1e-6, eps: float = 1e-2) -> None:
-    case = make_case(name, kind, seed)
-    path, problem, penalties = solve(case, name, storage, tol, eps=eps, polish=polish)
+def check(name: str, kind: str, storage: str, seed: int, mode: str, tol: float = 1e-6, eps: float = 1e-2) -> None:
+    """Judge a path: polished, of pairs, or over radii, which are of pairs."""
+    case = with_terms(make_case(name, kind, seed), seed)
+    if mode == "radii" and (case.asked.l1_ratio < 1.0 or case.asked.lower is not None):
+        return
+    try:
+        path, problem, penalties = solve(case, name, storage, tol, eps=eps, polish=mode == "polished")
+    except ValueError as error:
+        if "have no model" in str(error) or "leave nothing" in str(error):  # columns without a penalty
+            return
+        raise
+    if problem.lambda_max == 0.0:  # no column is free to explain anything
+        return
+    radii = path.sums[:, 2] if mode == "radii" else None
+    if mode == "radii":
+        path, problem, penalties = solve(case, name, storage, tol, eps=eps, polish=True, radii=radii)
     there = slice(None) if case.asked.sample_weight is None else case.asked.sample_weight > 0.0
     own = case.asked.on(there)
     weights, offset = (own.sample_weight if own.sample_weight is not None else np.ones(case.y[there].size)), own.offset
@@ -81,27 +118,29 @@ def check(name: str, kind: str, storage: str, seed: int, *, polish: bool, tol: f
     assert problem.null_loss == pytest.approx(null, rel=1e-12)
     assert set(path.statuses) <= {Status.CERTIFIED, Status.PRECISION}, path.statuses
     coefs = sp.csc_array((path.coefs, path.columns, path.indptr), shape=(case.X.shape[1], path.gaps.size)).toarray()
-    if not polish:
-        best = solve(case, name, storage, 1e-3 * tol, eps=eps, polish=True)[0]
+    if mode != "polished":
+        best = solve(case, name, storage, 1e-3 * tol, eps=eps, polish=True, radii=radii)[0]
         better = sp.csc_array((best.coefs, best.columns, best.indptr), shape=coefs.shape).toarray()
     for k, (penalty, claimed) in enumerate(zip(penalties, path.gaps / null, strict=True)):
-        a, slack = judge.wide(coefs[:, k]), 1e-13 * (1.0 + np.abs(path.sums[k, 0]) / null)
+        a, slack = given.inside(judge.wide(coefs[:, k])), 1e-13 * (1.0 + np.abs(path.sums[k, 0]) / null)
         assert claimed <= tol or path.statuses[k] is Status.PRECISION
-        if polish:
+        if mode == "polished":
             gap = float(judge.recomputed_gap(given, penalty, a))
         else:
-            b = judge.wide(better[:, k])
+            b = given.inside(judge.wide(better[:, k]))
             gap = float(judge.objective(given, penalty, a) - judge.objective(given, penalty, b)) / null
         assert gap <= claimed + slack, (k, gap, claimed)
+        if radii is not None:
+            assert given.cost.l1(a) <= penalty.radius * (1 + 1e-13)
 
 
-@pytest.mark.parametrize("polish", [True, False], ids=["polished", "pairs"])
+@pytest.mark.parametrize("mode", ["polished", "pairs", "radii"])
 @pytest.mark.parametrize("kind", SAMPLES)
 @pytest.mark.parametrize("storage", ["dense", "csc"])
 @pytest.mark.parametrize("name", LOSSES)
-def test_every_claim_holds_in_long_double(name, storage, kind, polish):
-    for seed in range(4):
-        check(name, kind, storage, seed, polish=polish)
+def test_every_claim_holds_in_long_double(name, storage, kind, mode):
+    for seed in range(N_SEEDS):
+        check(name, kind, storage, seed, mode)
 
 
 @pytest.mark.parametrize("storage", ["dense", "csc"])
@@ -109,4 +148,5 @@ def test_every_claim_holds_in_long_double(name, storage, kind, polish):
 def test_models_that_are_too_large_for_inner_products_are_solved_without(name, storage, monkeypatch):
     monkeypatch.setattr(newton, "_MOST_COLUMNS", 2)
     for kind in ("plain", "weights", "fold"):
-        check(name, kind, storage, 1, polish=True)
+        for seed in (0, 2, 4):
+            check(name, kind, storage, seed, "polished")

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.columns import Vector
-from .._core.costs import is_plain
 from .._core.iterate import Iterate
 from .._core.jit import by_type, kernel
 from .._core.losses import Loss, add_best_constant, fenchel, fill_slopes
@@ -14,6 +13,8 @@ from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.samples import Samples, weight, weight_vector
+from .._core.subproblem.descent import totals
+from .._core.subproblem.solve import Subproblem
 from .._core.sweeps import Indices
 from ..problem.points import Solution
 from .nodes import Node
@@ -21,7 +22,7 @@ from .nodes import Node
 #: The best constant of the null model is found to so many digits.
 EXACT = 1e-15
 # How far the linear predictors of a point and of its dual point may be apart, and how far 1'theta from zero.
-_FAR, _MOST_OFF = 50.0, 1e-3
+_FAR, MOST_OFF = 50.0, 1e-3
 
 
 class Witness(NamedTuple):
@@ -59,12 +60,12 @@ class ConvexLoss:
     """
 
     def __init__(self, problem: Problem) -> None:
-        if not is_plain(problem.cost):
-            raise TypeError(f"{type(problem.loss).__name__}: only least squares supports bounds and ridges")
         m = problem.n_samples
         self.problem, self.samples = problem, problem.samples
         self._roots = np.sqrt(weight_vector(self.samples))
         self._blurs = gamma(4 * m + 32) * problem.largest, gamma(m + 32), problem.largest
+        null = problem.null  # what is known of its coefficients is rounded in the offset
+        self._null_size = float(problem.sizes(null.columns) @ np.abs(null.coefs))
 
     def zero(self) -> tuple[Witness, Vector | None]:
         """Return what is known of a = 0, with the best intercept; its slopes are y."""
@@ -77,8 +78,9 @@ class ConvexLoss:
     def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Any, max_corr: float) -> Node:
         """Return a solved lambda; `fit` has its vectors and its intercept."""
         m, g = self.problem.n_samples, abs(fit.intercept) * math.sqrt(self.problem.total_weight)
-        size = float(sizes @ np.abs(coefs)) + math.sqrt(np.sum((self._roots * fit.eta[:-1]) ** 2)) + g
-        error, l1 = gamma(columns.size + m + 16 + self.problem.units.n_ops) * size, float(np.sum(np.abs(coefs)))
+        size = self._null_size + float(sizes @ np.abs(coefs)) + math.sqrt(np.sum((self._roots * fit.eta[:-1]) ** 2)) + g
+        n = columns.size + self.problem.null.columns.size
+        error, l1 = gamma(n + m + 16 + self.problem.units.n_ops) * size, float(np.sum(np.abs(coefs)))
         return Node(lam, columns, coefs, fit.theta, fit._replace(l1=l1, error=error, max_corr=max_corr))
 
     def look_at(self, iterate: Iterate) -> Witness:
@@ -96,30 +98,35 @@ class ConvexLoss:
         fit = Witness(eta, theta, g, 0.0, 0.0, 0.0)
         return self.node(0.0, columns, coefs, problem.sizes(columns), fit, 0.0).known  # type: ignore[no-any-return]
 
-    def gap(self, penalty: Penalty, known: Witness) -> float:
+    def gap_within(self, subproblem: Subproblem, members: Indices, lam: float, fit: Witness) -> float:
+        """Return the gap over the members of a working set, whose correlations are known."""
+        _, _, l1, max_corr = totals(subproblem.copies, subproblem.iterate, members, lam)
+        return self.gap(L1(lam), fit._replace(l1=l1, error=0.0, max_corr=max_corr))
+
+    def gap(self, penalty: Penalty, known: Any) -> float:
         """Return the duality gap that is proved."""
         return self._claim(penalty, known)[0]
 
-    def rounding(self, penalty: Penalty, known: Witness) -> float:
+    def rounding(self, penalty: Penalty, known: Any) -> float:
         """Return how much of that gap is rounding."""
         gap, rounding = self._claim(penalty, known)
         return min(gap, rounding) if math.isfinite(gap) else 0.0
 
-    def _claim(self, penalty: Penalty, known: Witness) -> tuple[float, float]:
+    def _claim(self, penalty: Penalty, known: Any) -> tuple[float, float]:
         problem = self.problem
         gap, rounding = claim(problem.loss, penalty, known, self.samples, problem.centred, self._blurs)
         return (max(0.0, gap), rounding) if math.isfinite(gap + known.max_corr) else (math.inf, math.inf)
 
-    def cross(self, left: Node, right: Node) -> None:
+    def cross(self, left: Node, right: Node) -> Any:
         """Return nothing: a mix takes vectors."""
 
-    def mix(self, left: Node, right: Node, t: float, cross: None) -> Witness:
+    def mix(self, left: Node, right: Node, t: float, cross: Any) -> Any:
         """Return what is known of (1 - t) left + t right: the mix of dual points is feasible for that of lambdas."""
         s, (eta, theta, *numbers), (its_eta, its_theta, *others) = 1.0 - t, left.known, right.known
         mixed = [s * mine + t * its for mine, its in zip(numbers, others, strict=True)]
         return Witness(s * eta + t * its_eta, s * theta + t * its_theta, *mixed)
 
-    def solution(self, columns: Indices, coefs: Vector, known: Witness) -> Solution:
+    def solution(self, columns: Indices, coefs: Vector, known: Any) -> Solution:
         """Return a point."""
         loss = float(fenchel(self.problem.loss, known.eta, known.theta, 0.0)[0])
         fitted = float(known.theta[:-1] @ (known.eta[:-1] - known.intercept))
@@ -142,13 +149,18 @@ def _(penalty, max_corr, l1):
     return 1.0, penalty.radius * max_corr
 
 
+class Dual(NamedTuple):
+    """What is known of a dual point by itself."""
+
+    norm: float  # in the metric of the weights
+    rho: float  # by which share of itself it is too long for 1'theta to be zero, about
+    inner: float  # theta'eta
+    sizes: float  # sum |theta_i| times at least the size of the predictors that it may belong to
+
+
 @kernel
-def claim(
-    loss: Loss, penalty: Penalty, known: Witness, own: Samples, centred: bool, blurs: tuple[float, float, float]
-) -> tuple[float, float]:
-    """Return G, and how much of it is rounding."""
-    eta, theta = known.eta, known.theta
-    of_corrs, of_sums, largest = blurs
+def examine_dual(loss: Loss, eta: Vector, theta: Vector, own: Samples, centred: bool, of_sums: float) -> Dual:
+    """Return what is known of a dual point."""
     up = down = inner = sizes = norm2 = 0.0
     for i in range(loss.y.size):
         w = weight(own, i)
@@ -162,11 +174,21 @@ def claim(
     if centred:
         eps = abs(up - down) + of_sums * (up + down)
         rho = eps / less if less > 0.0 else np.inf * eps
-    norm = np.sqrt(norm2)
+    return Dual(np.sqrt(norm2), rho, inner, sizes)
+
+
+@kernel
+def claim(
+    loss: Loss, penalty: Penalty, known: Witness, own: Samples, centred: bool, blurs: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Return G, and how much of it is rounding."""
+    eta, theta = known.eta, known.theta
+    of_corrs, of_sums, largest = blurs
+    norm, rho, inner, sizes = examine_dual(loss, eta, theta, own, centred, of_sums)
     s, of_penalty = _dual(penalty, known.max_corr + (of_corrs + rho * largest) * norm, known.l1)
     bracket, size, slopes2, top = fenchel(loss, eta, theta, s)
     plain_s, plain_penalty = _dual(penalty, known.max_corr, known.l1)
     rounding = np.sqrt(slopes2) * known.error + top * known.error * known.error
     rounding += of_sums * (size + of_penalty + s * sizes) + s * rho * sizes
     gap = bracket + of_penalty - s * inner + rounding
-    return gap if rho < _MOST_OFF else np.inf, rounding + (plain_s - s) * abs(inner) + of_penalty - plain_penalty
+    return gap if rho < MOST_OFF else np.inf, rounding + (plain_s - s) * abs(inner) + of_penalty - plain_penalty

@@ -73,7 +73,9 @@ def follow(
     columns = LocalPass(problem, workers) if columns is None else columns
     targets = make_targets(penalties)
     objective = make_objective(problem, columns)
-    path = CertifiedPath(objective, columns, Request(targets, goal, max_iter, tell, polish), workers, tuning)
+    path = CertifiedPath(
+        objective, columns, Request(targets, goal, max_iter, tell, polish and targets.are_nodes), workers, tuning
+    )
     try:
         with one_blas_thread():
             path.solve(guess)

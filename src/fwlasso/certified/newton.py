@@ -6,17 +6,16 @@ import numpy as np
 
 from .._core.columns import Vector
 from .._core.losses import add_best_constant, fill_slopes, loss_value, reach
-from .._core.penalties import L1
 from .._core.samples import from_root
 from .._core.subproblem.copies import weigh
-from .._core.subproblem.curved import Slopes, cost_of, entering, minimise
-from .._core.subproblem.descent import SubIterate, totals
+from .._core.subproblem.curved import Slopes, cost_of, entering, explained, minimise
+from .._core.subproblem.descent import SubIterate
 from .._core.subproblem.products import Products
 from .._core.subproblem.rounds import Aim
 from .._core.subproblem.solve import Look, Reached, Subproblem
 from .._core.sweeps import Indices
 from .._core.threads import Workers
-from .convex import ConvexLoss, Witness
+from .convex import ConvexLoss
 
 # A step is least squares to this fraction of the goal.
 _INNER = 1e-2
@@ -97,9 +96,27 @@ class Newton:
         return image
 
     def _residual(self) -> Vector:
-        """Return the slopes less what the intercept explains in the metric of the curvatures: inside of the domain."""
+        """Return the slopes less what the intercept and columns without a penalty explain: inside of the domain."""
         theta, curvatures, (slopes, total) = self._at
+        if self._subproblem.free.columns.size:
+            return self._without_free(theta, curvatures)
         return theta - curvatures * (slopes / total) if self._subproblem.copies.centred else theta
+
+    def _without_free(self, theta: Vector, curvatures: Vector) -> Vector:
+        """Take out of a dual point what columns without a penalty explain, in the metric of the curvatures."""
+        copies, free = self._subproblem.copies, self._subproblem.free.columns
+        products, of_all = Products(copies, free, self._workers), np.zeros(copies.norms2.size)
+        for _ in range(2):  # once more for rounding
+            at = Slopes(theta, curvatures, (float(theta.sum()), float(curvatures.sum())))
+            of_all[free] = explained(copies, at, free, products.correlate(np.append(theta * self._inverse, at.sums[0])))
+            d = self._image(free, of_all)
+            theta = theta - curvatures * (d + self._constant(at, d))
+        return theta
+
+    def _constant(self, at: Slopes, d: Vector) -> float:
+        """Return the step of the intercept beside one of d."""
+        slopes, total = at.sums
+        return (slopes - float(at.curvatures @ d)) / total if self._subproblem.copies.centred else 0.0
 
     def _take(self, theta: Vector) -> None:
         """Let this be the dual point."""
@@ -111,8 +128,7 @@ class Newton:
         """Return the gap over the members with this dual point."""
         self._take(theta)
         self._subproblem.correlate(members)
-        _, _, l1, max_corr = totals(self._subproblem.copies, self._subproblem.iterate, members, lam)
-        return self._objective.gap(L1(lam), Witness(self.fit.eta, theta, self.fit.intercept, l1, 0.0, max_corr))
+        return self._objective.gap_within(self._subproblem, members, lam, self.fit._replace(theta=theta))
 
     def _chosen(self, members: Indices, lam: float) -> Indices:
         """Return the places to minimise over: those that are free, and of those that are pulled off the strongest."""
@@ -127,17 +143,20 @@ class Newton:
 
     def _step(self, places: Indices, aim: Aim, look: Look) -> Vector | None:
         """Make a step; return its dual point, if it was made in full."""
-        iterate, (theta, curvatures, (slopes, total)) = self._subproblem.iterate, self._at
+        iterate, at = self._subproblem.iterate, self._at
         before = iterate.coefs.copy()
         after = self._minimise(places, aim, look)
         d = self._image(places, after - before)
-        constant = (slopes - float(curvatures @ d)) / total if self._subproblem.copies.centred else 0.0
+        constant = self._constant(at, d)
         d += constant
         t = self._length(places, before[places], after[places], d, aim.lam)
         iterate.coefs[places] = after[places] if t == 1.0 else (before + t * (after - before))[places]
         self.fit = self.fit._replace(intercept=self.fit.intercept + t * constant)
         self._look_again(_EXACT if self._polish else math.inf)
-        return theta - curvatures * d if t == 1.0 else None
+        if t < 1.0:
+            return None
+        theta = at.theta - at.curvatures * d
+        return self._without_free(theta, at.curvatures) if self._subproblem.free.columns.size else theta
 
     def _minimise(self, places: Indices, aim: Aim, look: Look) -> Vector:
         """Return the coefficients that least squares in the metric of the curvatures has, by place."""
@@ -148,9 +167,10 @@ class Newton:
         if places.size <= _MOST_COLUMNS and (copies.dense or places.size * theta.size <= _MOST_NUMBERS):
             self._take(theta)
             subproblem.correlate(places)
-            goal = _INNER * aim.goal
-            coefs[places] = minimise(copies, at, places, iterate.corrs[places], coefs[places], lam=aim.lam, goal=goal)
-            return coefs
+            goal, given = _INNER * aim.goal, (iterate.corrs[places], coefs[places])
+            coefs[places], is_solved = minimise(copies, at, places, *given, lam=aim.lam, goal=goal)
+            if is_solved:
+                return coefs
         roots, scale = at.roots(copies)
         response = self.fit.eta[:-1] + np.divide(theta, roots**2, out=np.zeros(theta.size), where=roots > 0.0)
         start = SubIterate(coefs, np.zeros(coefs.size), np.zeros(theta.size + 1))

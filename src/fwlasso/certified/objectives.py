@@ -20,6 +20,7 @@ from ..problem.passes import ColumnPass
 from ..problem.points import Solution
 from .convex import ConvexLoss
 from .nodes import Node
+from .separable_losses import SeparableLoss
 from .separable_squares import SeparableSquares
 
 
@@ -87,6 +88,6 @@ def solution_of(problem: Problem, iterate: Iterate) -> Solution:
 
 def make_objective(problem: Problem, columns: ColumnPass) -> Objective:
     """Return the objective of a problem, whose columns are read by a pass."""
-    if not is_quadratic(problem.loss):
-        return ConvexLoss(problem)
-    return LeastSquares(problem) if is_plain(problem.cost) else SeparableSquares(problem, columns)
+    if is_plain(problem.cost):
+        return LeastSquares(problem) if is_quadratic(problem.loss) else ConvexLoss(problem)
+    return (SeparableSquares if is_quadratic(problem.loss) else SeparableLoss)(problem, columns)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.columns import Vector, correlations
+from .._core.costs import Cost
 from .._core.penalties import L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.samples import to_root
 from ..problem.claims import Facts, gap_at, look_at, norm_of, prove_at
-from ..problem.passes import ColumnPass, Taken
+from ..problem.passes import ColumnPass
 from ..problem.points import Solution
 from .nodes import Node
 
@@ -30,7 +31,7 @@ _ROUND_DOWN = 1.0 - 1e-15
 class Terms(NamedTuple):
     """What a gap follows from."""
 
-    taken: Taken  # the columns A
+    cost: Cost  # of the columns A
     columns: Indices
     coefs: Vector
     corrs: Vector
@@ -59,11 +60,28 @@ class Terms(NamedTuple):
 class Crossing(NamedTuple):
     """What two nodes have in common: columns A of both, and what each knows of these."""
 
-    taken: Taken
+    cost: Cost
     columns: Indices
     coefs: tuple[Vector, Vector]
     corrs: tuple[Vector, Vector]
-    product: float  # of the residuals
+
+    def mix(self, t: float) -> tuple[Cost, Indices, Vector, Vector]:
+        """Return the columns A of (1 - t) left + t right: their costs, places, coefficients and correlations."""
+        s, (mine, its), (own, others) = 1.0 - t, self.coefs, self.corrs
+        return self.cost, self.columns, s * mine + t * its, s * own + t * others
+
+
+def crossing(source: ColumnPass, left: Node, right: Node) -> Crossing:
+    """Return what two nodes have in common."""
+    columns = np.union1d(left.columns, right.columns)
+    taken = source.take(columns)
+    coefs = []
+    for node in (left, right):
+        own = np.zeros(columns.size)
+        own[np.searchsorted(columns, node.columns)] = node.coefs
+        coefs.append(own)
+    mine, its = (correlations(taken.X, taken.at, node.residual) for node in (left, right))
+    return Crossing(taken.cost, columns, (coefs[0], coefs[1]), (mine, its))
 
 
 class SeparableSquares:
@@ -85,7 +103,7 @@ class SeparableSquares:
         corrs, l1 = correlations(taken.X, taken.at, fit), norm_of(taken.cost, coefs)
         tilt = self.problem.largest * facts.eps / lam if lam > 0.0 else 0.0
         facts = facts._replace(lam=lam, hard=lam, most=lam, tilt=tilt)
-        known = Terms(taken, columns, coefs, corrs, yr=yr, l1=l1, **facts._asdict())
+        known = Terms(taken.cost, columns, coefs, corrs, yr=yr, l1=l1, **facts._asdict())
         return Node(lam, columns, coefs, fit, known)
 
     def gap(self, penalty: Penalty, known: Terms) -> float:
@@ -101,34 +119,24 @@ class SeparableSquares:
         longest = lam / known.lam * _ROUND_DOWN if lam < known.lam else 1.0
         hard = known.hard + known.blur if known.hard > 0.0 else 0.0
         numbers = {name: getattr(known, name) for name in ("rr", "error", "blur", "eps", "most", "over", "tilt")}
-        active = known.taken.cost, known.coefs, known.corrs
+        active = known.cost, known.coefs, known.corrs
         return prove(self.problem, penalty, active, Facts(lam, hard=hard, **numbers), longest)
 
-    def cross(self, left: Node, right: Node) -> Crossing:
-        """Return what the points between two nodes follow from."""
-        columns = np.union1d(left.columns, right.columns)
-        taken = self._columns.take(columns)
-        coefs, corrs = [], []
-        for node in (left, right):
-            own = np.zeros(columns.size)
-            own[np.searchsorted(columns, node.columns)] = node.coefs
-            coefs.append(own)
-            corrs.append(correlations(taken.X, taken.at, node.residual))
+    def cross(self, left: Node, right: Node) -> tuple[Crossing, float]:
+        """Return what the points between two nodes follow from, and the product of their residuals."""
         mine, its = (to_root(self.problem.samples, node.residual)[:-1] for node in (left, right))
-        return Crossing(taken, columns, (coefs[0], coefs[1]), (corrs[0], corrs[1]), float(mine @ its))
+        return crossing(self._columns, left, right), float(mine @ its)
 
-    def mix(self, left: Node, right: Node, t: float, cross: Crossing) -> Terms:
+    def mix(self, left: Node, right: Node, t: float, cross: tuple[Crossing, float]) -> Terms:
         """Return what is known of (1 - t) left + t right."""
         s, first, second = 1.0 - t, left.known, right.known
         numbers = {
             name: s * getattr(first, name) + t * getattr(second, name)
             for name in ("lam", "yr", "l1", "error", "blur", "eps", "hard", "most", "over")
         }
-        rr = max(0.0, s * s * first.rr + 2.0 * s * t * cross.product + t * t * second.rr)
-        coefs = s * cross.coefs[0] + t * cross.coefs[1]
-        corrs = s * cross.corrs[0] + t * cross.corrs[1]
-        tilt = max(first.tilt, second.tilt)
-        return Terms(cross.taken, cross.columns, coefs, corrs, rr=rr, tilt=tilt, **numbers)
+        both, product = cross
+        rr = max(0.0, s * s * first.rr + 2.0 * s * t * product + t * t * second.rr)
+        return Terms(*both.mix(t), rr=rr, tilt=max(first.tilt, second.tilt), **numbers)
 
     def solution(self, columns: Indices, coefs: Vector, known: Terms) -> Solution:
         """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""

@@ -40,6 +40,8 @@ class _Targets:
 class AlphaTargets(_Targets):
     """Points at lambdas: nodes may be points themselves."""
 
+    are_nodes = True
+
     def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
         """Return the smallest lambda that is solved: the last but zero, unless that is below the rounding of others."""
         return max(super().lowest_lam(problem, lambda_max, goal, tuning), float(self.penalties[-1].lam))
@@ -71,6 +73,8 @@ class AlphaTargets(_Targets):
 
 class RadiusTargets(_Targets):
     """Points at radii: every one is an interpolation between solutions of the penalized problem, by their norms."""
+
+    are_nodes = False
 
     def grid_lams(self, lowest: float) -> Vector:
         """No lambda is asked for."""

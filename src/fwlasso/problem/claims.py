@@ -19,6 +19,8 @@ from r, kappa being 1 / the least singular value of these columns at length one;
 more than `largest` eps, which is added to their blur. Columns that are not read, but known to be at most lambda before
 that, are so where s is at most lambda / (lambda + `largest` eps).
 
+For another loss the first term of G(s) is F(eta) + F*(-s theta) + s theta'eta, and its rounding: `Predicted`.
+
 For a radius, lam (radius - sum s_j |b_j|) is added, for any lam, and what the residual that coefficients have may be
 off: e (radius + sum |b_j|) `largest` + e ||r||. We take the largest pull of c_j - mu_j b_j: V is zero
 then, and G at s = 1 is at most the gap of Frank-Wolfe, radius times that pull less sum b_j (c_j - mu_j b_j).
@@ -47,7 +49,8 @@ from .._core.costs import (
     value,
 )
 from .._core.iterate import Iterate
-from .._core.jit import kernel
+from .._core.jit import by_type, kernel
+from .._core.losses import Loss, fenchel
 from .._core.moments import gamma as gamma_of
 from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1Ball, Penalty
@@ -155,7 +158,7 @@ def look_at(problem: Problem, free: Taken, coefs: Vector, sizes: Vector, r: Vect
     if free.at.size:
         lost += gamma(free.at.size + 8) * (problem.y_size + float(sizes @ np.abs(coefs)))
     blur = corr_error(problem, known)
-    eps = _distance_of_dual(problem.cost, free, r, blur / (problem.largest or 1.0))
+    eps = distance_of_dual(problem.cost, free, r, blur / (problem.largest or 1.0))
     blur += problem.largest * eps
     facts = Facts(math.nan, known.rr, known.error + lost, blur, eps, hard=0.0, most=0.0, over=0.0)
     return r, facts, known.yr
@@ -173,7 +176,7 @@ def _claim_of(problem: Problem, penalty: Penalty, point: _Point, tops: Vector) -
     return prove_at(problem, penalty, (own, coefs, corrs), facts._replace(lam=penalty.lam))
 
 
-def _distance_of_dual(cost: Cost, free: Taken, r: Vector, unit: float) -> float:
+def distance_of_dual(cost: Cost, free: Taken, r: Vector, unit: float) -> float:
     """Return eps; rounding adds `unit` times their sizes to correlations of columns."""
     if free.at.size == 0:
         return 0.0
@@ -200,7 +203,8 @@ def gap_at(problem: Problem, penalty: Penalty, active: Active, facts: Facts, lon
     if not math.isfinite(sum(facts._replace(over=0.0)) + l1):
         return math.inf
     m, sign = problem.n_samples, 1.0 if facts.blur >= 0.0 else 0.0
-    gap = least_gap(cost, coefs, corrs, facts, longest / (1.0 + facts.tilt), gamma(m + 8))
+    fit = Residual(math.sqrt(facts.rr) * (1.0 + gamma(m + 8)), facts.eps, facts.error)
+    gap = least_gap(cost, fit, coefs, corrs, facts, longest / (1.0 + facts.tilt))
     if isinstance(penalty, L1Ball):
         gap += lam * (penalty.radius - l1) + sign * gamma(coefs.size + 8) * lam * (penalty.radius + l1)
         gap += facts.error * ((penalty.radius + float(np.sum(np.abs(coefs)))) * problem.largest + math.sqrt(facts.rr))
@@ -219,13 +223,52 @@ def norm_of(cost: Cost, coefs: Vector) -> float:
     return total
 
 
+class Residual(NamedTuple):
+    """What the first term of G(s) is made of: at least ||r||, eps and e."""
+
+    size: float
+    eps: float
+    error: float
+
+
+class Predicted(NamedTuple):
+    """The same of another loss: a linear predictor and a dual point, and what rounding may add."""
+
+    loss: Loss
+    eta: Vector
+    theta: Vector
+    error: float  # of eta, in the metric of the weights
+    norm: float  # of theta
+    moved: float  # what F* rises by at most where theta moves to where it is orthogonal to constants and U
+    of_sums: float
+
+
+@by_type
+def misfit(fit: Residual | Predicted, s: float) -> float:
+    """Return the first term of G(s)."""
+
+
+@misfit.register(Residual)
+def _(fit, s):
+    return 0.5 * ((1.0 - s) * fit.size + s * fit.eps + fit.error) ** 2
+
+
+@misfit.register(Predicted)
+def _(fit, s):
+    bracket, size, slopes2, top = fenchel(fit.loss, fit.eta, fit.theta, s)
+    of_eta = (np.sqrt(slopes2) + s * fit.norm + top * fit.error) * fit.error
+    return bracket + of_eta + fit.of_sums * size + s * fit.moved
+
+
 @kernel
-def least_gap(cost: Cost, coefs: Vector, corrs: Vector, facts: Facts, longest: float, rounding: float) -> float:
+def least_gap(
+    cost: Cost, fit: Residual | Predicted, coefs: Vector, corrs: Vector, facts: Facts, longest: float
+) -> float:
     """Return G for the best of three s, `longest` at most; where blur is negative, correlations are as much smaller.
 
     s is as long as hard sides allow; as columns that do not rest at a bound do; and as all columns do.
     """
-    lam, rr, error, blur, eps, hard, most, over, _ = facts
+    lam, _, _, blur, _, hard, most, over, _ = facts
     free = largest = most = most + blur
     for i in range(coefs.size):
         low, high = bounds(cost, i)
@@ -235,11 +278,13 @@ def least_gap(cost: Cost, coefs: Vector, corrs: Vector, facts: Facts, longest: f
             free = max(free, strength)
         if is_hard(cost, lam, i, corrs[i]):
             hard = max(hard, strength)
-    size, off, best = np.sqrt(rr) * (1.0 + rounding), abs(blur), np.inf
+    off, best, last, first = abs(blur), np.inf, -1.0, 0.0
     for which in range(3):
         top = hard if which == 0 else max(hard, free if which == 1 else largest)
         s = min(longest, lam / top * _ROUND_DOWN if top > lam * _ROUND_DOWN else 1.0)
-        gap, terms = 0.5 * ((1.0 - s) * size + s * eps + error) ** 2, 0.0
+        if s != last:
+            first, last = misfit(fit, s), s
+        gap, terms = first, 0.0
         for i in range(coefs.size):
             if slope(cost, i) > 0.0:
                 own, inner = value(cost, lam, i, coefs[i]), s * coefs[i] * corrs[i]

@@ -141,10 +141,10 @@ def plus(path: SolvedPath, columns: Indices, coefs: Vector) -> SolvedPath:
     return path._replace(indptr=total.indptr.astype(np.int64), columns=total.indices.astype(np.int64), coefs=total.data)
 
 
-def zero_path(n_points: int) -> SolvedPath:
-    """Return a = 0 for every point: there is nothing to explain."""
+def zero_path(n_points: int, loss: float = 0.0) -> SolvedPath:
+    """Return a = 0 for every point: there is nothing to explain, or nothing to do it with; `loss` as in `Solution`."""
     support = np.zeros(n_points + 1, np.int64), np.empty(0, np.int64), np.empty(0)
-    numbers = np.zeros((n_points, 4)), np.zeros(n_points), np.zeros((n_points, 4), np.int64)
+    numbers = np.tile([loss, 0.0, 0.0, 0.0], (n_points, 1)), np.zeros(n_points), np.zeros((n_points, 4), np.int64)
     return SolvedPath(*support, *numbers, statuses=(Status.CERTIFIED,) * n_points, ending=None)
 
 

@@ -1,14 +1,15 @@
 """Columns U without a penalty: what they explain of y is taken off it, as a mean is, and dual points are without them.
 
 With sqrt(W) U = Q R the null model has R b_0 = Q'y, and the response of the problem becomes its residual y - U b_0.
-Dual points have U'theta = 0, up to rounding: see `certified/separable_squares`.
+Of another loss it is found by Newton's method, U b_0 is added to the offset, and its slopes are the response.
+Dual points have U'theta = 0, up to rounding: see `certified/separable_squares` and `certified/separable_losses`.
 """
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, svdvals
+from scipy.linalg import qr, solve_triangular, svdvals
 
 from .._core.columns import (
     Columns,
@@ -24,11 +25,12 @@ from .._core.columns import (
 )
 from .._core.costs import Cost, is_plain
 from .._core.dense import Dense
+from .._core.losses import fenchel, fill_slopes, is_quadratic, reach
 from .._core.moments import UNIT_ROUNDOFF
 from .._core.moments import rounding_bound as gamma
 from .._core.notices import warn_of_doubt
 from .._core.problem import NullFit, Problem
-from .._core.samples import from_root, inner, n_samples, sample_vector, to_root
+from .._core.samples import from_root, inner, n_samples, norm, sample_vector, to_root, weight_vector
 from .._core.threads import Workers, one_blas_thread
 from .._core.weighted import weighted
 from ..data.frames import columns_named
@@ -37,6 +39,11 @@ Indices = NDArray[np.int64]
 
 # Columns without a penalty are worked with as a dense matrix, all of them all the time.
 _MOST = 1000
+# Steps to the null model of another loss at most; the last one is so short, and promises so little of the loss.
+_MOST_STEPS, _NEAR, _SMALL = 100, 1e-2, 1e-14
+# Where the loss is flatter by such a factor than where it is not, coefficients grow without end.
+_FLAT = 1e-11
+_NO_MODEL = "unpenalized: columns without a penalty tell some of y exactly, and have no model: give them a penalty"
 
 
 def rooted(X: Columns, at: Indices, *, centred: bool) -> Matrix:
@@ -129,18 +136,70 @@ def without_free(problem: Problem, workers: Workers, names: tuple[str, ...] | No
         return problem
     own, X = problem.samples, problem.X
     with one_blas_thread():
-        rows, y = rooted(X, free, centred=problem.centred), to_root(own, problem.y)[:-1]
-        null = _null_fit(rows, free)
-        for _ in range(2):
-            np.add(null.coefs, null.explain(y - null.coefs @ rows)[0], out=null.coefs)
-        left = y - null.coefs @ rows
-        lost = null.explain(left)[1]  # rounding
-    response = sample_vector(from_root(own, sample_vector(left - lost))[:-1])
-    xty = np.empty(problem.xty.size)
+        rows = rooted(X, free, centred=problem.centred)
+        problem = problem._replace(null=_null_fit(rows, free))
+        problem = _null_of_squares(problem, rows) if is_quadratic(problem.loss) else _null_of_loss(problem)
+    response, xty = problem.y, np.empty(problem.xty.size)
 
     def correlate(lo: int, hi: int) -> None:
         xty[lo:hi] = correlations(X, np.arange(lo, hi), response)
 
     workers.map(correlate, column_chunks(X))
-    y_size = problem.y_size + float(problem.sizes(free) @ np.abs(null.coefs)) + math.sqrt(lost @ lost) / UNIT_ROUNDOFF
-    return problem._replace(y=response, xty=xty, yy=inner(own, response, response), y_size=y_size, null=null)
+    return problem._replace(xty=xty, yy=inner(own, response, response))
+
+
+def _null_of_squares(problem: Problem, rows: Matrix) -> Problem:
+    """Return the problem with the residual of the null model, and its coefficients."""
+    null, own = problem.null, problem.samples
+    y = to_root(own, problem.y)[:-1]
+    for _ in range(2):
+        np.add(null.coefs, null.explain(y - null.coefs @ rows)[0], out=null.coefs)
+    left = y - null.coefs @ rows
+    lost = null.explain(left)[1]  # rounding
+    response = sample_vector(from_root(own, sample_vector(left - lost))[:-1])
+    size = float(problem.sizes(null.columns) @ np.abs(null.coefs)) + math.sqrt(lost @ lost) / UNIT_ROUNDOFF
+    return problem._replace(y=response, y_size=problem.y_size + size)
+
+
+def _null_of_loss(problem: Problem) -> Problem:
+    """Return the problem with the slopes of the null model, by Newton's method, and its coefficients and constant."""
+    loss, roots = problem.loss, np.sqrt(weight_vector(problem.samples))
+    m, first = roots.size, int(problem.centred)
+    basis = np.ones((first + problem.null.columns.size, m))
+    np.divide(problem.null.Q.T, roots, out=basis[first:], where=roots > 0.0)
+    coefs, theta, curvatures = np.zeros(len(basis)), np.empty(m), np.empty(m)
+    coefs[:first] = problem.units.y_mean
+
+    def explain() -> Vector:
+        """Return what the basis explains of theta, in the metric of the curvatures."""
+        curved = basis * np.sqrt(curvatures)
+        products = curved @ curved.T
+        sizes, turned = np.linalg.eigh(products)
+        if not sizes[0] > _FLAT * sizes[-1]:
+            raise ValueError(_NO_MODEL)
+        found: Vector = turned @ ((basis @ theta @ turned) / sizes)
+        return found
+
+    def value(coefs: Vector) -> float:
+        return float(fenchel(loss, coefs @ basis, theta, 0.0)[0])
+
+    for _ in range(_MOST_STEPS):
+        fill_slopes(loss, coefs @ basis, theta, curvatures)
+        step, before, t = explain(), value(coefs), 1.0
+        while t > _SMALL and not value(coefs + t * step) <= before * (1.0 + _SMALL):
+            t *= 0.5
+        coefs = coefs + t * step
+        if t == 1.0 and reach(loss, step @ basis) <= _NEAR and theta @ (step @ basis) <= _SMALL * before:
+            break
+    else:
+        raise ValueError(_NO_MODEL)
+    fill_slopes(loss, coefs @ basis, theta, curvatures)
+    for _ in range(2):  # what rounding has left
+        theta -= curvatures * (explain() @ basis)
+    null = problem.null._replace(coefs=solve_triangular(problem.null.R, coefs[first:], check_finite=False))
+    response = sample_vector(theta)
+    return problem._replace(
+        y=response, y_size=norm(problem.samples, response), loss_of_null=value(coefs), null=null,
+        units=problem.units._replace(y_mean=float(coefs[:first].sum())),
+        loss=loss._replace(offset=loss.offset + coefs[first:] @ basis[first:]),
+    )  # fmt: skip

@@ -41,8 +41,8 @@ class Slopes(NamedTuple):
 
 def minimise(
     copies: Copies, at: Slopes, places: Indices, corrs: Vector, coefs: Vector, *, lam: float, goal: float
-) -> Vector:
-    """Return the coefficients b of some places to a gap of at most `goal`, given X_F'theta."""
+) -> tuple[Vector, bool]:
+    """Return the coefficients b of some places to a gap of at most `goal`, given X_F'theta, and whether they are."""
     roots, scale = at.roots(copies)
     gram, sums = _products(copies, places, roots, scale)
     norms = np.sqrt(gram.diagonal())
@@ -60,7 +60,17 @@ def minimise(
     factor, state = make_factor(gram, norms), np.recarray(1, NodeState)
     work = Workspace(factor, np.zeros(n), np.zeros(n), np.empty(n), state)
     found = coefs.copy()
-    _pivot(moments, work, Node(lam, found, corrs.copy(), coefs.copy(), corrs, 0.0), goal)
+    return found, _pivot(moments, work, Node(lam, found, corrs.copy(), coefs.copy(), corrs, 0.0), goal)
+
+
+def explained(copies: Copies, at: Slopes, places: Indices, corrs: Vector) -> Vector:
+    """Return the coefficients of some columns that cost nothing, given X_F'theta."""
+    gram, sums = _products(copies, places, *at.roots(copies))
+    if copies.centred:
+        slopes, total = at.sums
+        gram, corrs = gram - np.outer(sums, sums / total), corrs - sums * (slopes / total)
+    unit = np.sqrt(np.maximum(gram.diagonal(), np.finfo(float).tiny))
+    found: Vector = np.linalg.lstsq(gram / np.outer(unit, unit), corrs / unit)[0] / unit
     return found
 
 
@@ -96,8 +106,8 @@ def _spread(copies: Copies, places: Indices, scale: Vector, first: int, out: Mat
 
 
 @kernel
-def _pivot(moments: Moments, work: Workspace, node: Node, goal: float) -> None:
-    """Solve a node from where its coefficients are."""
+def _pivot(moments: Moments, work: Workspace, node: Node, goal: float) -> bool:
+    """Solve a node from where its coefficients are; tell whether that came to its end."""
     cost, own = moments.cost, magnitude_of(moments, node.b)[0]
     node = Node(node.lam, node.b, node.g, node.start_b, node.start_g, own)
     for j in range(node.b.size):
@@ -113,6 +123,7 @@ def _pivot(moments: Moments, work: Workspace, node: Node, goal: float) -> None:
         advance_node(moments, work, node, goal)
     if work.state[0].next == STUCK:
         give_up(moments, node)
+    return bool(work.state[0].next != STUCK)
 
 
 @kernel

@@ -1,0 +1,156 @@
+"""Other losses than least squares whose coefficients have a cost of their own by column: ridge, bounds, none at all.
+
+The gap is that of problem/claims.py, whose first term is the loss's. Here no correlation that is read has its blur
+added: with `tilt` = blur / lambda, s is (1 + tilt) times shorter, which keeps what is at most lambda there, and leaves
+conjugates of what exceeds it no larger. Columns A have theirs.
+
+To columns U without a penalty, and to constants, dual points are orthogonal up to rounding, and some multiples of their
+entries are exactly so: with sqrt(W) U = Q R and K the diagonal of |theta_i| / w_i, theta_i (1 + t_i) is, where
+
+    t_i = -sign(theta_i) q_i'a / sqrt(w_i),      (Q'K Q) a = R^-T U'theta,
+
+and (1 - max |t|) times that is inside of the domain, which is convex and has zero in it. R^-T U'theta is no longer than
+the eps of claims.py.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.columns import Vector, correlations
+from .._core.costs import Cost, at_columns, take_in
+from .._core.jit import kernel
+from .._core.moments import rounding_bound as gamma
+from .._core.penalties import L1, L1Ball, Penalty
+from .._core.problem import Problem
+from .._core.samples import sample_vector, weight_vector
+from .._core.subproblem.descent import active_places
+from .._core.subproblem.solve import Subproblem
+from .._core.sweeps import Indices
+from ..problem.claims import Facts, Predicted, distance_of_dual, least_gap, norm_of
+from ..problem.passes import ColumnPass
+from .convex import MOST_OFF, ConvexLoss, Witness, examine_dual
+from .nodes import Node
+from .separable_squares import Crossing, crossing
+
+_ROUND_DOWN = 1.0 - 1e-15
+
+
+class Terms(NamedTuple):
+    """What a gap follows from; the columns A, and numbers, besides what a `Witness` has."""
+
+    cost: Cost  # of the columns A
+    columns: Indices
+    coefs: Vector
+    corrs: Vector
+    eta: Vector
+    theta: Vector
+    intercept: float
+    l1: float  # of columns with a penalty
+    error: float
+    lam: float
+    hard: float  # H, but for the blur; zero if no side is hard
+    most: float  # M, but for the blur
+    over: float = 0.0  # V
+
+    def bounded_by(self, tops: Vector) -> "Terms":
+        """Return it with other bounds of the columns without a coefficient, see `costs.take_in`."""
+        return self._replace(hard=float(tops[0]), most=float(tops[1]), over=float(tops[2]))
+
+    @property
+    def apart(self) -> tuple[Indices, float]:
+        """The columns A, and what rounding may add to others: it is added later."""
+        return self.columns, 0.0
+
+
+class SeparableLoss(ConvexLoss):
+    """A sum of convex functions of the linear predictor, with a cost by column."""
+
+    def __init__(self, problem: Problem, columns: ColumnPass) -> None:
+        super().__init__(problem)
+        self._columns, null = columns, problem.null
+        self._free = columns.take(null.columns)
+        ones = self._roots[:, np.newaxis][:, : int(problem.centred)] / math.sqrt(problem.total_weight)
+        self._basis = np.hstack([ones, null.Q]) if null.columns.size else ones[:, :0]
+
+    def node(self, lam: float, columns: Indices, coefs: Vector, sizes: Vector, fit: Any, max_corr: float) -> Node:
+        """Return a solved lambda; `fit` has its vectors and its intercept."""
+        node = super().node(lam, columns, coefs, sizes, fit, max_corr)
+        taken = self._columns.take(columns)
+        corrs = correlations(taken.X, taken.at, fit.theta)
+        return node._replace(known=_terms(node.known, taken.cost, columns, coefs, corrs, lam, (lam, lam, 0.0)))
+
+    def gap_within(self, subproblem: Subproblem, members: Indices, lam: float, fit: Witness) -> float:
+        """Return the gap over the members of a working set, whose correlations are known."""
+        cost, (coefs, corrs, _) = subproblem.copies.cost, subproblem.iterate
+        active, tops = active_places(subproblem.iterate, members), np.array([lam, lam, 0.0])
+        _take_in_others(cost, lam, members, coefs, corrs, tops)
+        fit = fit._replace(theta=sample_vector(fit.theta))
+        known = _terms(fit, at_columns(cost, active), active, coefs[active], corrs[active], lam, tops)
+        return self.gap(L1(lam), known)
+
+    def _claim(self, penalty: Penalty, known: Any) -> tuple[float, float]:
+        lam = known.lam if isinstance(penalty, L1Ball) else penalty.lam
+        problem, (of_corrs, of_sums, largest) = self.problem, self._blurs
+        dual = examine_dual(problem.loss, known.eta, known.theta, self.samples, problem.centred, of_sums)
+        rho = self._moved(known.theta, of_corrs * dual.norm) if self._basis.size else dual.rho
+        if not rho < MOST_OFF:
+            return math.inf, math.inf
+        blur = (of_corrs + rho * largest) * dual.norm
+        tilt = 1.0 + blur / lam
+        facts = Facts(lam, 0.0, 0.0, blur, 0.0, hard=known.hard * tilt, most=known.most * tilt, over=known.over)
+        if not math.isfinite(sum(facts[:-2]) + known.l1):
+            return math.inf, math.inf
+        fit = Predicted(problem.loss, known.eta, known.theta, known.error, dual.norm, rho * dual.sizes, of_sums)
+        longest = (lam / known.lam * _ROUND_DOWN if lam < known.lam else 1.0) / tilt
+        gap = least_gap(known.cost, fit, known.coefs, known.corrs, facts, longest)
+        exact = fit._replace(error=0.0, moved=0.0, of_sums=0.0)
+        facts = facts._replace(blur=-blur, hard=known.hard, most=known.most)
+        plain = least_gap(known.cost, exact, known.coefs, known.corrs, facts, 1.0)
+        if isinstance(penalty, L1Ball):
+            more = lam * (penalty.radius - known.l1)
+            gap, plain = gap + more + gamma(known.coefs.size + 8) * lam * (penalty.radius + known.l1), plain + more
+        return (max(0.0, gap), gap - min(plain, gap)) if math.isfinite(gap) else (math.inf, math.inf)
+
+    def _moved(self, theta: Vector, unit: float) -> float:
+        """Return by which share an entry moves at most, for the dual point to be orthogonal to U and constants."""
+        problem, basis, kappa = self.problem, self._basis, self.problem.cost.kappa
+        m, k = basis.shape
+        weights = weight_vector(self.samples)
+        shares = np.divide(np.abs(theta[:-1]), weights, out=np.zeros(m), where=weights > 0.0)
+        of_ones = abs(float(theta[:-1].sum())) + gamma(m + 32) * float(np.abs(theta[:-1]).sum())
+        off = math.hypot(
+            distance_of_dual(problem.cost, self._free, theta, unit),
+            of_ones / math.sqrt(problem.total_weight) if problem.centred else 0.0,
+        )
+        blur = gamma(4 * m * (k + 1) + 32) * math.sqrt(k)
+        products = (basis.T * shares) @ basis
+        least = float(np.linalg.eigvalsh(products)[0]) - blur * float(np.trace(products))
+        least = math.sqrt(max(0.0, least)) - blur * kappa * math.sqrt(shares.max())
+        rows = np.sqrt(np.einsum("ij,ij->i", basis, basis)) + blur * kappa
+        reach = float(np.divide(rows, self._roots, out=np.zeros(m), where=self._roots > 0.0).max())
+        return 2.0 * (1.0 + 1e-6) * reach * off / least**2 if least > 0.0 else math.inf
+
+    def cross(self, left: Node, right: Node) -> Crossing:
+        """Return the columns A of both nodes."""
+        return crossing(self._columns, left, right)
+
+    def mix(self, left: Node, right: Node, t: float, cross: Crossing) -> Terms:
+        """Return what is known of (1 - t) left + t right."""
+        names = Terms._fields[4:]
+        pairs = ((getattr(left.known, name), getattr(right.known, name)) for name in names)
+        return Terms(*cross.mix(t), *((1.0 - t) * mine + t * its for mine, its in pairs))
+
+
+def _terms(fit: Witness, cost: Cost, columns: Indices, coefs: Vector, corrs: Vector, lam: float, tops: Any) -> Terms:
+    numbers = fit.eta, fit.theta, fit.intercept, float(norm_of(cost, coefs)), fit.error
+    return Terms(cost, columns, coefs, corrs, *numbers, lam, *map(float, tops))
+
+
+@kernel
+def _take_in_others(cost: Cost, lam: float, members: Indices, coefs: Vector, corrs: Vector, tops: Vector) -> None:
+    """Take in the members without a coefficient."""
+    for k in members:
+        if coefs[k] == 0.0:
+            take_in(cost, lam, k, corrs[k], 0.0, tops, 0)
