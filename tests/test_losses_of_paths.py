@@ -207,8 +207,8 @@ def test_radii_are_the_points_of_alphas(name):
     by_alpha = lasso_path(X, y, loss=name, alphas=6, tol=1e-9)
     path = lasso_path(X, y, loss=name, radii=by_alpha.radii, tol=1e-9, ridge=0.0)
     assert set(path.statuses) == {Status.CERTIFIED}
-    np.testing.assert_allclose(path.coefs.toarray(), by_alpha.coefs.toarray(), atol=2e-4)
-    np.testing.assert_allclose(path.alphas, by_alpha.alphas, rtol=1e-3)
+    np.testing.assert_allclose(path.coefs.toarray(), by_alpha.coefs.toarray(), atol=2e-3)
+    np.testing.assert_allclose(path.alphas, by_alpha.alphas, rtol=1e-2)
     assert len(lasso_path(X, y, loss=name, radii=3)) == 3
 
 
