@@ -35,6 +35,8 @@ from .nodes import Node
 from .separable_squares import Crossing, crossing
 
 _ROUND_DOWN = 1.0 - 1e-15
+#: The columns A: their costs, places, coefficients and correlations.
+Active = tuple[Cost, Indices, Vector, Vector]
 
 
 class Terms(NamedTuple):
@@ -79,7 +81,7 @@ class SeparableLoss(ConvexLoss):
         node = super().node(lam, columns, coefs, sizes, fit, max_corr)
         taken = self._columns.take(columns)
         corrs = correlations(taken.X, taken.at, fit.theta)
-        return node._replace(known=_terms(node.known, taken.cost, columns, coefs, corrs, lam, (lam, lam, 0.0)))
+        return node._replace(known=_terms(node.known, lam, (taken.cost, columns, coefs, corrs), (lam, lam, 0.0)))
 
     def gap_within(self, subproblem: Subproblem, members: Indices, lam: float, fit: Witness) -> float:
         """Return the gap over the members of a working set, whose correlations are known."""
@@ -87,7 +89,7 @@ class SeparableLoss(ConvexLoss):
         active, tops = active_places(subproblem.iterate, members), np.array([lam, lam, 0.0])
         _take_in_others(cost, lam, members, coefs, corrs, tops)
         fit = fit._replace(theta=sample_vector(fit.theta))
-        known = _terms(fit, at_columns(cost, active), active, coefs[active], corrs[active], lam, tops)
+        known = _terms(fit, lam, (at_columns(cost, active), active, coefs[active], corrs[active]), tops)
         return self.gap(L1(lam), known)
 
     def _claim(self, penalty: Penalty, known: Any) -> tuple[float, float]:
@@ -102,7 +104,8 @@ class SeparableLoss(ConvexLoss):
         facts = Facts(lam, 0.0, 0.0, blur, 0.0, hard=known.hard * tilt, most=known.most * tilt, over=known.over)
         if not math.isfinite(sum(facts[:-2]) + known.l1):
             return math.inf, math.inf
-        fit = Predicted(problem.loss, known.eta, known.theta, known.error, dual.norm, rho * dual.sizes, of_sums)
+        numbers = {"error": known.error, "norm": dual.norm, "moved": rho * dual.sizes, "of_sums": of_sums}
+        fit = Predicted(problem.loss, known.eta, known.theta, **numbers)
         longest = (lam / known.lam * _ROUND_DOWN if lam < known.lam else 1.0) / tilt
         gap = least_gap(known.cost, fit, known.coefs, known.corrs, facts, longest)
         exact = fit._replace(error=0.0, moved=0.0, of_sums=0.0)
@@ -143,9 +146,9 @@ class SeparableLoss(ConvexLoss):
         return Terms(*cross.mix(t), *((1.0 - t) * mine + t * its for mine, its in pairs))
 
 
-def _terms(fit: Witness, cost: Cost, columns: Indices, coefs: Vector, corrs: Vector, lam: float, tops: Any) -> Terms:
-    numbers = fit.eta, fit.theta, fit.intercept, float(norm_of(cost, coefs)), fit.error
-    return Terms(cost, columns, coefs, corrs, *numbers, lam, *map(float, tops))
+def _terms(fit: Witness, lam: float, active: Active, tops: Any) -> Terms:
+    numbers = fit.eta, fit.theta, fit.intercept, float(norm_of(active[0], active[2])), fit.error
+    return Terms(*active, *numbers, lam, *map(float, tops))
 
 
 @kernel
