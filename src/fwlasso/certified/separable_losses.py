@@ -147,8 +147,9 @@ class SeparableLoss(ConvexLoss):
 
 
 def _terms(fit: Witness, lam: float, active: Active, tops: Any) -> Terms:
-    numbers = fit.eta, fit.theta, fit.intercept, float(norm_of(active[0], active[2])), fit.error
-    return Terms(*active, *numbers, lam, *map(float, tops))
+    l1, (hard, most, over) = float(norm_of(active[0], active[2])), map(float, tops)
+    point = fit.eta, fit.theta, fit.intercept, l1, fit.error
+    return Terms(*active, *point, lam, hard=hard, most=most, over=over)
 
 
 @kernel
