@@ -148,8 +148,8 @@ class SeparableLoss(ConvexLoss):
 
 def _terms(fit: Witness, lam: float, active: Active, tops: Any) -> Terms:
     l1, (hard, most, over) = float(norm_of(active[0], active[2])), map(float, tops)
-    point = fit.eta, fit.theta, fit.intercept, l1, fit.error
-    return Terms(*active, *point, lam, hard=hard, most=most, over=over)
+    known = Terms(*active, fit.eta, fit.theta, fit.intercept, l1, fit.error, lam=lam, hard=hard, most=most)
+    return known._replace(over=over)
 
 
 @kernel
