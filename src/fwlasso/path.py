@@ -352,6 +352,8 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         known["frame"] = data.design.frame
     if isinstance(data, Data) and not (data.weights is data.offset is None):
         known |= {"is_weighted": data.weights is not None, "has_offset": data.offset is not None}
+    if isinstance(data, Data) and data.weights is not None and (data.weights % 1.0 == 0.0).all():
+        known["n_repeated"] = float(problem.total_weight)  # samples, counted as often as they are there
     if context.terms is not PLAIN:
         known |= context.terms.facts(data.feature_names)
     known |= options.entry.facts(problem, settings)

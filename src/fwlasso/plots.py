@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ._core.columns import Vector
+from .data.terms import name_of_norm
 from .report.traces import ever_active, names_of
 from .result import LassoPath
 from .selection.choice import Choice, choice_on
@@ -183,7 +184,7 @@ def _prepare(path: LassoPath, ax: "Axes | None", x: Abscissa) -> "tuple[Axes, Ve
 
         _, ax = plt.subplots(figsize=_SIZE, layout="constrained")
     if x == "radius":
-        ax.set_xlabel("l1 norm of the coefficients")
+        ax.set_xlabel(f"{name_of_norm(path.terms)} of the coefficients")
         return ax, path.radii
     ax.set_xlabel(f"alpha ({n_zeros} at 0 left out)" if n_zeros else "alpha")
     ax.set_xscale("log")

@@ -29,6 +29,15 @@ def test_frequencies_are_those_of_the_subsamples(data):
     assert found.mean_selected == pytest.approx(np.mean(n_selected))
 
 
+def test_features_without_a_penalty_are_not_selected(data):
+    X, y = data
+    found = stability_selection(X, y, n_subsamples=4, alphas=6, eps=0.2, random_state=0, unpenalized=[0, 50])
+    assert not found.max_frequencies[[0, 50]].any()
+    assert not {0, 50} & set(found.selected().tolist())
+    assert found.path.coefs[[0, 50]].nnz == 12
+    assert found.error_bound() == pytest.approx(found.mean_selected**2 / (0.2 * 98))
+
+
 def test_features_that_matter_are_selected_most_often(data):
     found = stability_selection(*data, n_subsamples=20, eps=0.2, random_state=0)
     selected = found.selected(0.9)

@@ -101,7 +101,15 @@ class Terms(NamedTuple):
             finite = self.factors[np.isfinite(self.factors) & (self.factors > 0.0)]
             if finite.size and finite.min() < finite.max():
                 facts["factors"] = f"{finite.min():g} to {finite.max():g}"
+        if any(np.any(np.isfinite(values) & (values != 0.0)) for values in bounds):
+            facts["ends"] = [_told(values) for values in bounds]
         return facts | ({"n_bounded": int(n_bounded)} if n_bounded else {})
+
+
+def _told(ends: Vector) -> float | list[float | None]:
+    """Return bounds as JSON has them: one number for all, or one for each column, None where there is none."""
+    alike = np.isfinite(ends[0]) and (ends == ends[0]).all()
+    return float(ends[0]) if alike else np.where(np.isfinite(ends), ends, None).tolist()
 
 
 #: The Lasso.
@@ -244,3 +252,8 @@ def beside_the_lasso(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return those settings of a path that a plain Lasso does not have."""
     known = {name: settings.get(name) for name in _BESIDE}
     return {name: value for name, value in known.items() if value not in (None, False, _PLAIN.get(name))}
+
+
+def name_of_norm(terms: Mapping[str, Any]) -> str:
+    """Return what a radius is, given the settings of a path that a plain Lasso does not have."""
+    return "weighted l1 norm" if terms.keys() & {"factors", "unpenalized_columns"} else "l1 norm"

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from ..data.links import RATIOS
+from ..data.terms import name_of_norm
 from ..result import LassoPath
 from ..selection.choice import Choice
 from .traces import Traces, labels_of
@@ -76,6 +77,7 @@ def page_data(path: LassoPath, traces: Traces, model: Model, choice: Choice | No
         ],
         "share": share_name(path),
         "ratio": RATIOS.get(path.loss),
+        "norm": name_of_norm(path.terms),
         "everActive": int(traces.features.size),
         "standardized": bool(path.settings.get("standardize")),
         "tolerance": path.gap_tolerance,

@@ -11,6 +11,7 @@ import numpy as np
 from ..data.compressed import write_text
 from ..data.labels import plain_label
 from ..data.links import RATIOS, ratios_of
+from ..data.terms import name_of_norm
 from ..result import LassoPath
 from ..selection.choice import Choice, path_and_choice
 from ..status import Status
@@ -73,6 +74,7 @@ def write_report(
     page = Template(_asset("page.html")).substitute(
         title=escape(title),
         style=_asset("page.css"),
+        norm=name_of_norm(path.terms),
         null=escape(null_in_words(path)[1]),
         lede=escape(_lede(path, choice)),
         facts="".join(_fact(*fact) for fact in _facts(path, model, choice)),
@@ -185,7 +187,7 @@ def _facts(path: LassoPath, model: Model, choice: Choice | None) -> list[tuple[s
     asked = path.summary_of_statuses() if tolerance is None else f"{path.summary_of_statuses()}; tol {tolerance:g}"
     return [
         *of_model,
-        (f"{share_name(path)} on the training data", f"{r2:.3f}", f"l1 norm {radius:.4g}"),
+        (f"{share_name(path)} on the training data", f"{r2:.3f}", f"{name_of_norm(path.terms)} {radius:.4g}"),
         ("Largest duality gap", largest, asked),
         ("Solving time", f"{path.counters.solving_seconds:.3g} s", cost),
     ]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from .._core.columns import Matrix, Vector
@@ -18,6 +19,8 @@ INFORMATION_RULES = ("aic", "bic", "ebic")
 
 # Points with more active features than this share of the samples say nothing about the variance of the noise.
 _LARGEST_SHARE = 0.5
+# A coefficient is at a bound if it differs by no larger share of it.
+_AT_BOUND = 1e-12
 
 
 def information(path: LassoPath, rule: str) -> Vector:
@@ -25,14 +28,16 @@ def information(path: LassoPath, rule: str) -> Vector:
 
     For another loss than least squares the deviance takes the place of m log(RSS / m).
 
-    df is the number of active features (Zou, Hastie and Tibshirani 2007). A parameter costs 2 for "aic" and log m for
-    "bic"; "ebic" adds 2 log(p choose df) (Chen and Chen 2008), which bounds false discoveries if p is far above m.
-    With sample weights m is the number of those that are positive, and RSS is weighted.
+    df is the number of active features (Zou, Hastie and Tibshirani 2007), less those held at a bound, which do not
+    follow the data. A parameter costs 2 for "aic" and log m for "bic"; "ebic" adds 2 log(p choose df) (Chen and Chen
+    2008), which bounds false discoveries if p is far above m.
+    With sample weights RSS is weighted, and m is the number of those that are positive; of whole numbers, which are
+    repetitions, it is their sum.
     Infinite if more than half as many features as samples are active: the residual variance goes to zero there.
     """
     check_degrees_of_freedom(rule, path.settings)
-    m, p = path.settings["n_samples"], path.coefs.shape[0]
-    df = path.n_active
+    m, p = path.settings.get("n_repeated", path.settings["n_samples"]), path.coefs.shape[0]
+    df = path.n_active - _n_held(path)
     with np.errstate(divide="ignore"):
         fit = m * np.log(np.maximum(1.0 - path.r2, 0.0))
     if path.loss != "squared":
@@ -41,6 +46,15 @@ def information(path: LassoPath, rule: str) -> Vector:
     if rule == "ebic":
         values = values + 2.0 * (gammaln(p + 1) - gammaln(df + 1) - gammaln(p - df + 1))
     return np.where(df <= max(1.0, _LARGEST_SHARE * m), values, np.inf)
+
+
+def _n_held(path: LassoPath) -> NDArray[np.int64]:
+    """Return how many coefficients of every point are at a bound, up to the rounding of units."""
+    coefs, is_held = path.coefs, np.zeros(path.coefs.nnz, np.bool_)
+    for ends in path.settings.get("ends", ()):
+        bounds = np.broadcast_to(np.array(ends, np.float64), coefs.shape[0])[coefs.indices]
+        is_held |= np.abs(coefs.data - bounds) <= _AT_BOUND * np.abs(bounds)
+    return np.bincount(np.repeat(np.arange(len(path)), path.n_active)[is_held], minlength=len(path))
 
 
 def check_degrees_of_freedom(rule: str, settings: Mapping[str, Any]) -> None:

@@ -31,7 +31,8 @@ class Stability:
     path : LassoPath
         On all samples; its points are those of the frequencies.
     frequencies : scipy.sparse.csc_array of shape (n_features, n_points)
-        The share of the subsamples on whose path the feature is active at this point.
+        The share of the subsamples on whose path the feature is active at this point; zero for features without a
+        penalty, which nothing selects.
     n_subsamples : int
     mean_selected : float
         How many features a subsample selects anywhere on its path, on average.
@@ -73,10 +74,11 @@ class Stability:
         """Return a bound of the expected number of falsely selected features: q^2 / ((2 threshold - 1) p).
 
         q is `mean_selected`. The bound holds if features that do not matter are exchangeable, and selected no more
-        often than at random (Meinshausen and Buehlmann 2010).
+        often than at random (Meinshausen and Buehlmann 2010); p counts those with a penalty.
         """
         check("threshold", threshold, 0.5 < threshold <= 1.0, "a number in (0.5, 1]")
-        return float(self.mean_selected**2 / ((2.0 * threshold - 1.0) * self.frequencies.shape[0]))
+        p = self.frequencies.shape[0] - len(self.path.settings.get("unpenalized_columns", ()))
+        return float(self.mean_selected**2 / ((2.0 * threshold - 1.0) * p))
 
 
 @explain_unknown(SPECS)
@@ -139,8 +141,11 @@ def stability_selection(
         ((path, paths, _),) = solve_paths([context], masks)
     complete = [it for it in paths if len(it) == len(path)] or paths[:1]
     n_points = min(len(it) for it in complete)
-    supports = [it.coefs[:, :n_points] for it in complete]
-    counts = sum(support.astype(np.bool_).astype(np.float64) for support in supports)
+    supports = [it.coefs[:, :n_points].astype(np.bool_) for it in complete]
+    for support in supports:
+        support.data &= ~np.isin(support.indices, context.terms.unpenalized)
+        support.eliminate_zeros()
+    counts = sum(support.astype(np.float64) for support in supports)
     n_selected = [np.unique(support.indices).size for support in supports]
     return Stability(path, sp.csc_array(counts / len(complete)), len(complete), float(np.mean(n_selected)))
 

@@ -53,7 +53,7 @@ const widened = ({ low, high, log }, share) => {
 const MARGIN = { top: 20, right: 14, bottom: 40, left: 58 };
 const withoutLog = points.alpha.filter((alpha) => !(alpha > 0)).length;
 const AXES = {
-  radius: { label: "l1 norm of the coefficients", range: () => rangeOf(points.radius) },
+  radius: { label: `${data.norm} of the coefficients`, range: () => rangeOf(points.radius) },
   alpha: {
     label: `alpha, on a log scale${withoutLog ? ` (${count(withoutLog)} at 0 left out)` : ""}`,
     range: () => {

@@ -23,7 +23,7 @@ const known = (name, k) => (view.isHome && home.refitted ? home.refitted : { [na
 const facts = (k) => [
   ["point", `${k + 1} of ${lastPoint + 1}`],
   ["alpha", short(points.alpha[k])],
-  ["l1 norm", short(known("radius", k))],
+  [data.norm, short(known("radius", k))],
   ["active", count(known("active", k))],
   [data.share, short(known("r2", k))],
   ...(data.scores ? [[data.scores.criterion, scoreText(k)]] : []),
