@@ -199,7 +199,8 @@ class ForkedPass:
         numbers[:, order] = np.concatenate([left[2:4], right[2:4]], axis=1)
         cost = left.cost
         if isinstance(cost, Separable):
-            halves = (np.concatenate(pair) for pair in zip(left.cost[:4], right.cost[:4], strict=True))
+            pairs = zip(left.cost[:4], right.cost[:4], strict=True)  # of arrays that may be longer
+            halves = (np.append(mine[: left.at.size], its[: right.at.size]) for mine, its in pairs)
             cost = at_columns(cost._replace(**dict(zip(cost._fields, halves, strict=False))), at)
         return Taken(join(left.X, right.X), at, *numbers, cost)
 

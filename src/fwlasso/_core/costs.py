@@ -101,7 +101,7 @@ def pull(cost: Cost, j: int, corr: float) -> float:
 
 @by_type
 def at_columns(cost: Cost, columns: Indices) -> Cost:
-    """Return the cost of a few columns, in arrays of its own; for Python."""
+    """Return the cost of a few columns, in arrays of its own that may be longer; for Python."""
 
 
 @by_type

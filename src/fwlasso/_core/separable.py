@@ -41,6 +41,9 @@ from .costs import (
 )
 from .jit import INLINE, part_of_kernel
 
+# A list of places has room for so many.
+_FEWEST = 2
+
 
 class Separable(NamedTuple):
     """Everything else; arrays that nobody gave are one number, repeated without memory."""
@@ -58,13 +61,24 @@ def make_cost(
     p: int, slopes: Any, bent: Any, lower: Any, upper: Any, *, fixed: float, share: float, kappa: float = 0.0
 ) -> Cost:
     """Return the cost of p columns, `Plain` if it can be; numbers stand for arrays of them."""
-    arrays = [np.broadcast_to(np.asarray(values, np.float64), p) for values in (slopes, bent, lower, upper)]
+    given = [np.asarray(values, np.float64) for values in (slopes, bent, lower, upper)]
     plain = (1.0, None, -math.inf, math.inf)
-    if fixed == share == 0.0 and all(v is None or np.all(a == v) for a, v in zip(arrays, plain, strict=True)):
+    if fixed == share == 0.0 and all(v is None or np.all(a == v) for a, v in zip(given, plain, strict=True)):
         return Plain()
-    # Strided views, of an array of one's own, too: arrays in one piece are another type, and kernels compile twice.
-    s, r, low, high = (array if array.strides == (0,) else np.repeat(array, 2)[::2] for array in arrays)
-    return Separable(s, r, low, high, fixed=fixed, share=share, kappa=kappa)
+    return Separable(*(_strided(values, p) for values in given), fixed=fixed, share=share, kappa=kappa)
+
+
+def _strided(values: Vector, n: int) -> Vector:
+    """Return n numbers, or more, that a single one repeats without memory.
+
+    Arrays in one piece, as those of one number are, and those not to be written to, are of other types than these, for
+    which kernels would compile again.
+    """
+    if values.ndim == 0:
+        return np.ndarray((n,), np.float64, np.full(1, values), strides=(0,))
+    room = np.zeros(2 * n)[::2]
+    room[: values.size] = values
+    return room
 
 
 @is_plain.register(Separable, INLINE)
@@ -74,7 +88,9 @@ def _(cost):
 
 @at_columns.register(Separable)
 def _(cost, columns):
-    return cost._replace(**{name: np.repeat(array[columns], 2)[::2] for name, array in _arrays(cost)})
+    n = max(_FEWEST, columns.size)
+    few = {name: array[0] if array.strides == (0,) and array.size else array[columns] for name, array in _arrays(cost)}
+    return cost._replace(**{name: _strided(array, n) for name, array in few.items()})
 
 
 @clip.register(Separable)
@@ -94,16 +110,14 @@ def _(cost, columns, coefs):
 
 @with_places.register(Separable)
 def _(cost, n_places):
-    room = {name: np.zeros(2 * n_places)[::2] for name, _ in _arrays(cost)}
-    for name, array in _arrays(cost):
-        room[name][: array.size] = array[:n_places]
-    return cost._replace(**room)
+    n = max(_FEWEST, n_places)
+    return cost._replace(**{name: _strided(array[:n_places], n) for name, array in _arrays(cost)})
 
 
 @set_places.register(Separable)
 def _(cost, places, other):
     for (_, mine), (_, its) in zip(_arrays(cost), _arrays(other), strict=True):
-        mine[places] = its
+        mine[places] = its[: places.size]
 
 
 def _arrays(cost: Separable) -> list[tuple[str, Vector]]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector, correlations
 from .._core.costs import Cost
+from .._core.jit import kernel
 from .._core.penalties import L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.samples import to_root
@@ -73,15 +74,14 @@ class Crossing(NamedTuple):
 
 def crossing(source: ColumnPass, left: Node, right: Node) -> Crossing:
     """Return what two nodes have in common."""
-    columns = np.union1d(left.columns, right.columns)
-    taken = source.take(columns)
-    coefs = []
-    for node in (left, right):
-        own = np.zeros(columns.size)
-        own[np.searchsorted(columns, node.columns)] = node.coefs
-        coefs.append(own)
-    mine, its = (correlations(taken.X, taken.at, node.residual) for node in (left, right))
-    return Crossing(taken.cost, columns, (coefs[0], coefs[1]), (mine, its))
+    columns, *places = _union(left.columns, right.columns)
+    taken, coefs, corrs = source.take(columns), [], []
+    for node, own in zip((left, right), places, strict=True):
+        others = own < 0
+        coefs.append(np.append(node.coefs, 0.0)[own])
+        corrs.append(np.append(node.known.corrs, 0.0)[own])
+        corrs[-1][others] = correlations(taken.X, taken.at[others], node.residual)
+    return Crossing(taken.cost, columns, (coefs[0], coefs[1]), (corrs[0], corrs[1]))
 
 
 class SeparableSquares:
@@ -142,3 +142,22 @@ class SeparableSquares:
         """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""
         qy = self.problem.yy - known.yr
         return Solution(columns, coefs, max(0.0, qy - known.yr + known.rr), qy, known.l1)
+
+
+@kernel
+def _union(left: Indices, right: Indices) -> tuple[Indices, Indices, Indices]:
+    """Return the columns of two lists in increasing order, and where each is in either list: -1 where it is not."""
+    n = left.size + right.size
+    columns, at_left, at_right = np.empty(n, np.int64), np.full(n, -1), np.full(n, -1)
+    i = k = n = 0
+    while i < left.size or k < right.size:
+        j = left[i] if k == right.size or (i < left.size and left[i] <= right[k]) else right[k]
+        columns[n] = j
+        if i < left.size and left[i] == j:
+            at_left[n] = i
+            i += 1
+        if k < right.size and right[k] == j:
+            at_right[n] = k
+            k += 1
+        n += 1
+    return columns[:n], at_left[:n], at_right[:n]

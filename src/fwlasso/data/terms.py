@@ -1,5 +1,6 @@
 """What users ask of single columns beyond lambda |b_j|: factors, bounds and a ridge, in their own units."""
 
+import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -109,7 +110,7 @@ class Terms(NamedTuple):
 def _told(ends: Vector) -> float | list[float | None]:
     """Return bounds as JSON has them: one number for all, or one for each column, None where there is none."""
     alike = np.isfinite(ends[0]) and (ends == ends[0]).all()
-    return float(ends[0]) if alike else np.where(np.isfinite(ends), ends, None).tolist()
+    return float(ends[0]) if alike else [end if math.isfinite(end) else None for end in ends.tolist()]
 
 
 #: The Lasso.

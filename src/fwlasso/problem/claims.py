@@ -278,13 +278,14 @@ def least_gap(
             free = max(free, strength)
         if is_hard(cost, lam, i, corrs[i]):
             hard = max(hard, strength)
-    off, best, last, first = abs(blur), np.inf, -1.0, 0.0
+    off, best, last = abs(blur), np.inf, -1.0
     for which in range(3):
         top = hard if which == 0 else max(hard, free if which == 1 else largest)
         s = min(longest, lam / top * _ROUND_DOWN if top > lam * _ROUND_DOWN else 1.0)
-        if s != last:
-            first, last = misfit(fit, s), s
-        gap, terms = first, 0.0
+        if s == last:  # there are no bounds, say
+            continue
+        last = s
+        gap, terms = misfit(fit, s), 0.0
         for i in range(coefs.size):
             if slope(cost, i) > 0.0:
                 own, inner = value(cost, lam, i, coefs[i]), s * coefs[i] * corrs[i]
