@@ -65,7 +65,8 @@ def make_cost(
     plain = (1.0, None, -math.inf, math.inf)
     if fixed == share == 0.0 and all(v is None or np.all(a == v) for a, v in zip(given, plain, strict=True)):
         return Plain()
-    return Separable(*(_strided(values, p) for values in given), fixed=fixed, share=share, kappa=kappa)
+    s, r, low, high = (_strided(values, p) for values in given)
+    return Separable(s, r, low, high, fixed=fixed, share=share, kappa=kappa)
 
 
 def _strided(values: Vector, n: int) -> Vector:
