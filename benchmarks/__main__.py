@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from . import (
     beyond,
     certified,
     choosing,
+    classifying,
     genotypes,
     loading,
     memory,
@@ -37,6 +39,7 @@ def main() -> int:
         "pyrim",
         "certified",
         "choosing",
+        "classifying",
         "shapes",
         "beyond",
         "before",
@@ -46,7 +49,7 @@ def main() -> int:
     parser.add_argument(
         "--problem",
         default="",
-        help="of the parts certified, choosing, shapes, beyond and before: problems whose names begin so",
+        help="of the parts certified, choosing, classifying, shapes, beyond and before: problems whose names begin so",
     )
     parser.add_argument(
         "--peers",
@@ -61,7 +64,8 @@ def main() -> int:
     data = None if arguments.data is None else Path(arguments.data)
     names = [name for name in arguments.peers.split(",") if name]
     results = Results()
-    alone = {"startup": startup.run, "scans": scans.run, "memory": memory.run}
+    alone: dict[str, Callable[[Results], None]] = {"startup": startup.run, "scans": scans.run, "memory": memory.run}
+    alone["classifying"] = partial(classifying.run, data=data, prefix=arguments.problem)
     for name, part in (alone | {"beyond": partial(beyond.run, chosen=arguments.problem)}).items():
         if arguments.only in (None, name):
             part(results)
