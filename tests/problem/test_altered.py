@@ -10,7 +10,8 @@ from attack.generators import altered_in_place
 from attack.storages import STORAGES
 from fwlasso import lasso_path
 from fwlasso._core.costs import Plain
-from fwlasso._core.gram_gaps import Sums
+from fwlasso._core.gaps import GapTerms
+from fwlasso._core.gram_targets import Targets
 from fwlasso._core.moments import Moments
 from fwlasso._core.penalties import L1
 from fwlasso._core.samples import sample_vector
@@ -82,11 +83,11 @@ def test_a_column_of_which_nothing_is_known_survives():
 
 
 def test_a_dual_point_for_correlations_that_are_no_numbers_proves_nothing():
-    sums, nothing = Sums(*np.linspace(0.1, 1.1, 12)), np.zeros((1, 1))
+    terms, nothing = GapTerms(*np.linspace(0.1, 1.1, len(GapTerms._fields))), np.zeros((1, 1))
     moments = Moments(np.eye(1), np.ones(1), 1.0, np.ones(1), 1.0, 1, Plain())
 
-    def claimed(sums):
-        return claims(L1(0.5), np.array([0.5]), moments, nothing, nothing, np.array([sums]).T)
+    def claimed(terms):
+        return claims(Targets(L1(0.5), np.array([0.5]), 0.0), moments, nothing, nothing, np.array([terms]).T)
 
-    assert np.isfinite(claimed(sums)).all()
-    assert (claimed(sums._replace(largest=np.nan, bound=np.nan)) == np.inf).all()
+    assert np.isfinite(claimed(terms)).all()
+    assert (claimed(terms._replace(largest=np.nan, bound=np.nan)) == np.inf).all()

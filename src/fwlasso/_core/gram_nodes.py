@@ -21,9 +21,10 @@ import numpy as np
 
 from .cholesky import Factor, Indices, clear, set_columns, solve
 from .costs import Cost, bounds, curvature, exchange, is_plain, lean, piece, settle
-from .gram_gaps import magnitude_of, point_gap, sums_of
+from .gaps import gap_at, magnitude_of, terms_of
 from .jit import inner_kernel
 from .moments import Moments, Vector
+from .penalties import L1
 
 #: What comes next on a node; nothing from `SOLVED` on.
 PIVOT, REFINE, DESCEND, SOLVED, STUCK = 0, 1, 2, 3, 4
@@ -71,7 +72,7 @@ class Node(NamedTuple):
     g: Vector  # Z'(y - Z b)
     start_b: Vector
     start_g: Vector
-    start_magnitude: float  # B of `gram_gaps`
+    start_magnitude: float  # B of `gaps`
 
 
 @inner_kernel
@@ -194,8 +195,9 @@ def _judge(moments: Moments, node: Node, goal: float) -> tuple[float, bool]:
     magnitude, k, _ = magnitude_of(moments, node.b)
     if not _is_inside(moments.cost, node.b):
         return _OUTSIDE, False
-    sums = sums_of(moments, node.b, node.g, magnitude, k)
-    gap, rounding = point_gap(moments.cost, node.lam, moments, node.b, node.g, sums)
+    terms = terms_of(moments, node.b, node.g, magnitude, k)
+    lam = node.lam
+    gap, rounding = gap_at(moments.cost, L1(lam), lam, lam, moments, node.b, node.g, terms)
     can_be_less = magnitude > _LARGER * node.start_magnitude
     return gap, gap <= goal if can_be_less else gap - rounding <= max(goal, _BELOW_ROUNDING * rounding)
 

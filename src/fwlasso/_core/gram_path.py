@@ -15,7 +15,7 @@ import numpy as np
 
 from .cholesky import make_factor
 from .costs import Cost, bounds, exchange, is_plain, lean, settle, slope
-from .gram_gaps import ROUND_UP, magnitude_of, sums_of
+from .gaps import ROUND_UP, magnitude_of, terms_of
 from .gram_nodes import ABOVE, SOLVED, STUCK, Node, NodeState, Workspace, advance_node, begin, give_up
 from .gram_targets import About, Nodes, Targets, claim_at, lam_ahead, lam_between, position_of
 from .jit import inner_kernel, kernel, part_of_kernel
@@ -230,16 +230,16 @@ def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, 
     first, second = nodes.about[slot], nodes.about[right]
     magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP
     n_most = max(n_active, first.n_active, second.n_active)
-    sums = sums_of(moments, b, walk.g, magnitude, n_most)
-    fraction = fraction_inside(targets.penalty, targets.values[k], sums.l1)
+    terms = terms_of(moments, b, walk.g, magnitude, n_most)
+    fraction = fraction_inside(targets.penalty, targets.values[k], terms.l1)
     if fraction < 1.0:  # a mix with the null model; its magnitude is no larger
         for j in range(b.size):
             b[j] = fraction * b[j] + (1.0 - fraction) * walk.null.coefs[j]
             walk.g[j] = fraction * walk.g[j] + (1.0 - fraction) * walk.null.corrs[j]
-        sums = sums_of(moments, b, walk.g, magnitude, n_most + 4.0)
-    answer.l1, answer.qy, answer.qq = sums.l1, sums.qy, sums.qy - sums.qr
+        terms = terms_of(moments, b, walk.g, magnitude, n_most + 4.0)
+    answer.l1, answer.qy, answer.qq = terms.l1, terms.qy, terms.qy - terms.qr
     lam = (1.0 - t) * first.lam + t * second.lam
-    answer.gap, answer.rounding = claim_at(targets.penalty, targets.values[k], lam, moments, b, walk.g, sums)
+    answer.gap, answer.rounding = claim_at(targets, k, lam, moments, b, walk.g, terms)
     answer.n_rounds, answer.is_limited = 0, first.is_limited | second.is_limited
     return answer.gap, answer.rounding
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .cholesky import Indices
-from .gram_gaps import Sums, point_gap, radius_gap
+from .gaps import GapTerms, gap_at
 from .jit import by_type, inner_kernel
 from .moments import Matrix, Moments, Vector
 from .penalties import L1, L1Ball, Penalty
@@ -33,7 +33,7 @@ About = np.dtype(
     [
         ("lam", np.float64),
         ("l1", np.float64),
-        ("magnitude", np.float64),  # B of `gram_gaps`
+        ("magnitude", np.float64),  # B of `gaps`
         ("n_active", np.float64),
         ("is_limited", np.int64),  # by the number of rounds
     ],
@@ -48,13 +48,6 @@ class Nodes(NamedTuple):
     about: Any  # a recarray of About
     b: Matrix
     g: Matrix
-
-
-@by_type
-def gap_at(
-    penalty: Penalty, value: float, lam: float, moments: Moments, b: Vector, g: Vector, sums: Sums
-) -> tuple[float, float]:
-    """Return a bound of the gap of a point that solves for about lam, and how much of it is rounding."""
 
 
 @inner_kernel
@@ -77,27 +70,20 @@ def lam_between(penalty: Penalty, targets: Targets, k: int, nodes: Nodes, left: 
 
 @inner_kernel
 def claim_at(
-    penalty: Penalty, value: float, lam: float, moments: Moments, b: Vector, g: Vector, sums: Sums
+    targets: Targets, k: int, lam: float, moments: Moments, b: Vector, g: Vector, terms: GapTerms
 ) -> tuple[float, float]:
-    """Return the same: where rounding may be all of the correlations, it may be all of the gap."""
-    gap, rounding = gap_at(penalty, value, lam, moments, b, g, sums)
-    return gap, gap if sums.bound >= 2.0 * sums.largest else rounding
+    """Return a bound of the gap of point k, which solves for about lam, and how much of it is rounding.
 
-
-@gap_at.register(L1)
-def _(penalty, value, lam, moments, b, g, sums):
-    return point_gap(moments.cost, value, moments, b, g, sums)
+    Where rounding may be all of the correlations, it may be all of the gap.
+    """
+    gap, rounding = gap_at(moments.cost, targets.penalty, targets.values[k], lam, moments, b, g, terms)
+    return gap, gap if terms.bound >= 2.0 * terms.largest else rounding
 
 
 @lam_ahead.register(L1)
 @lam_between.register(L1)
 def _(penalty, targets, k, nodes, first, second):
     return max(targets.values[k], targets.floor)
-
-
-@gap_at.register(L1Ball)
-def _(penalty, value, lam, moments, b, g, sums):
-    return radius_gap(moments.cost, value, lam, moments, b, g, sums)
 
 
 @lam_ahead.register(L1Ball)

@@ -14,7 +14,7 @@ call.
 
 from typing import Any, NamedTuple, TypeAlias
 
-from .jit import by_type
+from .jit import INLINE, by_type
 
 
 class L1(NamedTuple):
@@ -46,9 +46,29 @@ class Sums(NamedTuple):
 ROUNDING = 1e-14
 
 
+#: A factor that is worth a few roundings.
+ROUND_DOWN = 1.0 - 2.0**-50
+
+
+@by_type
+def gap_of_products(
+    penalty: Penalty, size: float, rr: float, yr: float, qr: float, l1: float, max_corr: float
+) -> tuple[float, float]:
+    """Return the duality gap of least squares for the best multiple of r, and the sum of its terms without their signs.
+
+    The penalty has this lambda or radius, and max_corr is at least ||X'r||_inf.
+    """
+
+
 @by_type
 def quadratic_gap(penalty: Penalty, sums: Sums, max_corr: float) -> float:
-    """Return the duality gap of least squares for the best multiple of r, for any max_corr >= ||X'r||_inf."""
+    """Return that gap, not below zero by more than rounding."""
+
+
+@quadratic_gap.otherwise
+def _(penalty, sums, max_corr):
+    yr, qr = sums.yy - sums.qy, sums.qy - sums.qq
+    return gap_of_products(penalty, penalty[0], max(yr - qr, 0.0), yr, qr, sums.l1, max_corr)[0]
 
 
 @by_type
@@ -68,16 +88,15 @@ def warm_scale(penalty: Penalty, sums: Sums) -> float:
 # rho a + tau sign(corr) e_j with the best rho, tau >= 0: it contains the Frank-Wolfe step for every radius. ---------
 
 
-@quadratic_gap.register(L1)
-def _(penalty, sums, max_corr):
+@gap_of_products.register(L1, INLINE)
+def _(penalty, size, rr, yr, qr, l1, max_corr):
     # theta = s r is dual feasible for |s| <= lam / max_corr; the best such s is the clipped y'r / r'r.
-    rr = max(sums.yy - 2.0 * sums.qy + sums.qq, 0.0)
-    yr = sums.yy - sums.qy
     s = yr / rr if rr > 0.0 else 0.0
-    if max_corr > 0.0:
-        limit = penalty.lam / max_corr
-        s = max(-limit, min(limit, s))
-    return 0.5 * rr + penalty.lam * sums.l1 - s * yr + 0.5 * s * s * rr
+    if not s * max_corr <= size * ROUND_DOWN:
+        s = size / max_corr * ROUND_DOWN
+    s = 0.0 if s < 0.0 else s
+    primal, dual = 0.5 * rr * (1.0 + s * s) + size * l1, s * yr
+    return primal - dual, primal + abs(dual)
 
 
 @quadratic_step.register(L1)
@@ -112,9 +131,10 @@ def _(penalty, sums):
 # L1Ball: the vertex is d e_j with d = radius sign(corr). -------------------------------------------------------------
 
 
-@quadratic_gap.register(L1Ball)
-def _(penalty, sums, max_corr):
-    return penalty.radius * max_corr + sums.qq - sums.qy  # the Frank-Wolfe gap: radius max|corr| - a'X'r
+@gap_of_products.register(L1Ball, INLINE)
+def _(penalty, size, rr, yr, qr, l1, max_corr):
+    most = size * max_corr  # the Frank-Wolfe gap: radius max|corr| - a'X'r
+    return most - qr, most + abs(qr)
 
 
 @quadratic_step.register(L1Ball)

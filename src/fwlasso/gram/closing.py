@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.columns import Columns, shape
 from .._core.costs import is_plain
-from .._core.gram_gaps import Sums
+from .._core.gaps import GapTerms
 from .._core.moments import Matrix, Moments, Vector, gamma
 from .._core.samples import Samples, Unweighted, Weights, n_roundings, weight_vector
 from .._core.threads import Workers, one_blas_thread
@@ -47,8 +47,8 @@ def sums_on_data(
     workers: Workers,
     *,
     samples: Samples | None = None,
-) -> tuple[Sums, Matrix]:
-    """Return the sums of points, each an array of a number for every point, and z_j'r, by one pass over the data."""
+) -> tuple[GapTerms, Matrix]:
+    """Return the terms of points, each an array of a number for every point, and z_j'r, by one pass over the data."""
     samples = Unweighted(y.size) if samples is None else samples
     found = residual_sums(X, y, centre, weights, workers, samples=samples)
     return with_bounds(found, moments, centre, weights)
@@ -92,7 +92,7 @@ def residual_sums(
     return ResidualSums(sums, products, most + len(pieces) + 2.0 + n_roundings(samples))
 
 
-def with_bounds(total: ResidualSums, moments: Moments, centre: Centre, weights: Matrix) -> tuple[Sums, Matrix]:
+def with_bounds(total: ResidualSums, moments: Moments, centre: Centre, weights: Matrix) -> tuple[GapTerms, Matrix]:
     """Return what the sums over all rows tell.
 
     With K = n_ops products with r err by gamma_K, r_i by gamma_{k+5} (|y_i| + |c| + sum |v_j x_ij|) with k coefficients
@@ -111,8 +111,8 @@ def with_bounds(total: ResidualSums, moments: Moments, centre: Centre, weights: 
     per_reach = 2.1 * gamma(n_terms + 5.0) + (gamma(float(moments.n_ops)) if centre.is_rounded else 0.0)
     errors = per_reach * (moments.y_norm + reach)
     largest = (np.abs(corrs) + limits + errors[:, None] * moments.norms).max(axis=1, initial=0.0)
-    own_rounding: Any = np.full(len(weights), gamma(n_terms + 12.0))
-    sums = Sums(
+    zero: Any = np.zeros(len(weights))
+    terms = GapTerms(
         qy=moments.yy - yr,
         qr=(weights * corrs).sum(axis=1),
         yr=yr,
@@ -120,10 +120,13 @@ def with_bounds(total: ResidualSums, moments: Moments, centre: Centre, weights: 
         l1=sizes.sum(axis=1) if is_plain(moments.cost) else sizes @ moments.cost.slopes,
         largest=np.abs(corrs).max(axis=1, initial=0.0),
         bound=largest * (1.0 + gamma(4.0)),
+        over=zero,
         corr_error=(rounding + errors) * (1.0 + gamma(4.0)),
         rr_error=(norms + errors) ** 2 - squares,
         yr_error=(rounding + errors) * moments.y_norm,
         qr_error=lost + errors * reach,
-        rounding=own_rounding,
+        error=zero,
+        eps=zero,
+        rounding=zero + gamma(n_terms + 12.0),
     )
-    return sums, np.ascontiguousarray(corrs)
+    return terms, np.ascontiguousarray(corrs)

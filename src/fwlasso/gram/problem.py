@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .._core.columns import Columns
 from .._core.costs import Cost, clip, is_plain
-from .._core.gram_gaps import Sums, magnitude_of, sums_of
-from .._core.gram_targets import Targets, claim_at, gap_at
+from .._core.gaps import GapTerms, gap_at, magnitude_of, terms_of
+from .._core.gram_targets import Targets, claim_at
 from .._core.jit import kernel
 from .._core.moments import Matrix, Moments, NullModel, Vector, gamma, null_model
 from .._core.penalties import Penalty
@@ -240,20 +240,20 @@ def _at(problem: GramProblem, targets: Targets, columns: NDArray[np.int64], coef
 def _first_claim(targets: Targets, moments: Moments, b: Vector, g: Vector) -> tuple[float, float, float, float]:
     """Return the gap of the first point, infinite outside of the ball, q'y, q'r and the l1 norm."""
     magnitude, n_active, _ = magnitude_of(moments, b)
-    sums = sums_of(moments, b, g, magnitude, n_active)
-    gap, _ = gap_at(targets.penalty, targets.values[0], sums.bound, moments, b, g, sums)
-    is_inside = fraction_inside(targets.penalty, targets.values[0], sums.l1) == 1.0
-    return gap if is_inside else np.inf, sums.qy, sums.qr, sums.l1
+    terms, size = terms_of(moments, b, g, magnitude, n_active), targets.values[0]
+    gap, _ = gap_at(moments.cost, targets.penalty, size, terms.bound, moments, b, g, terms)
+    is_inside = fraction_inside(targets.penalty, size, terms.l1) == 1.0
+    return gap if is_inside else np.inf, terms.qy, terms.qr, terms.l1
 
 
 @kernel
-def claims(penalty: Penalty, values: Vector, moments: Moments, coefs: Matrix, corrs: Matrix, sums: Matrix) -> Matrix:
-    """Return bounds of the gaps of points, and how much of them is rounding; `sums` has a row for each of `Sums`."""
-    found = np.empty((2, values.size))
-    for k in range(values.size):
-        s = sums[:, k]
-        own = Sums(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11])
-        found[0, k], found[1, k] = claim_at(penalty, values[k], own.bound, moments, coefs[k], corrs[k], own)
+def claims(targets: Targets, moments: Moments, coefs: Matrix, corrs: Matrix, terms: Matrix) -> Matrix:
+    """Return bounds of the gaps of points, and how much of them is rounding; `terms` has a row for each `GapTerms`."""
+    found = np.empty((2, targets.values.size))
+    for k in range(targets.values.size):
+        t = terms[:, k]
+        own = GapTerms(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12], t[13], t[14])
+        found[0, k], found[1, k] = claim_at(targets, k, own.bound, moments, coefs[k], corrs[k], own)
     return found
 
 
@@ -287,11 +287,11 @@ def _proved(
     for row, k in zip(weights, points, strict=True):
         support = slice(path.indptr[k], path.indptr[k + 1])
         row[path.columns[support]] = path.coefs[support]
-    values = targets.values[points]
     sums, corrs = problem.on_data(problem.moments, problem.centre, weights, workers)
     if not np.isfinite(sums.rr).all():  # as inner products of the same columns were
         raise altered()
-    gaps, roundings = claims(targets.penalty, values, problem.moments, weights, corrs, np.array(sums))
+    own = targets._replace(values=targets.values[points])
+    gaps, roundings = claims(own, problem.moments, weights, corrs, np.array(sums))
     path.sums[points, 0] = np.maximum(0.0, sums.qy - sums.yr + sums.rr)  # r = y - q
     path.sums[points, 1] = sums.qy
     return gaps.tolist(), statuses_of(gaps, roundings, False, goal)

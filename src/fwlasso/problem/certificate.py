@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
 from .._core.costs import larger, largest_pull
+from .._core.gaps import GapTerms, plain_gap
 from .._core.iterate import Iterate, sums_at
-from .._core.jit import by_type, kernel
+from .._core.jit import kernel
 from .._core.moments import rounding_bound as gamma
-from .._core.penalties import L1, L1Ball, Penalty, quadratic_gap
+from .._core.penalties import Penalty, quadratic_gap
 from .._core.problem import Problem
 from .._core.samples import inner, n_roundings, sample_vector
 from .._core.threads import Workers
@@ -95,60 +96,52 @@ def is_null(problem: Problem) -> bool:
     return all(largest_pull(problem.cost, problem.xty + off) == 0.0 for off in (blur, -blur))
 
 
-def proved_gap(problem: Problem, penalty: Penalty, known: Evidence) -> float:
-    """Return the duality gap that is proved for a point.
+def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
+    """Return the duality gap that is proved for a point, and how much of it is rounding.
 
     It is never below zero. Of a point that is not finite nothing is known: its gap is infinite.
     """
     if not math.isfinite(sum(known)):
-        return math.inf
-    m = problem.n_samples
-    blur = gamma(m + 8)
-    # The last factor: what the gap is relative to, y'y, is rounded, too.
-    relative = 1.0 + blur * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
-    gap = _gap(penalty, problem, known, corr_error(problem, known), known.error, blur) * relative
-    return max(0.0, gap) if math.isfinite(gap) else math.inf
+        return Claim(math.inf, 0.0)
+    gap, rounding = plain_gap(penalty, penalty[0], gap_terms(problem, known))
+    # What the gap is relative to, y'y, is rounded, too.
+    more = gap * gamma(problem.n_samples + 8) * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
+    return Claim(gap + more, rounding + more) if math.isfinite(gap + more) else Claim(math.inf, 0.0)
 
 
-def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
-    """Return the duality gap that is proved for a point, and how much of it is rounding."""
-    gap = proved_gap(problem, penalty, known)
-    if gap == math.inf:
-        return Claim(gap, 0.0)
-    # In truth the residual, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
-    moved = min(corr_error(problem, known) + problem.largest * known.error, known.max_corr)
-    return Claim(gap, gap - max(0.0, _gap(penalty, problem, known, -moved, 0.0, 0.0)))
+def gap_terms(problem: Problem, known: Evidence) -> GapTerms:
+    """Return what the gap of a point follows from; coefficients have a residual r + d, ||d|| <= e.
+
+    It moves correlations by `largest` e, r'r by 2 ||r|| e + e^2, y'r by ||y|| e, and q'r by (q - r)'d, where ||q|| is
+    at most l1 times `largest`.
+    """
+    rr, yr, l1, error, r_size, max_corr = known
+    blur, y_size, moved = gamma(problem.n_samples + 8), problem.y_size, problem.largest * error
+    off = corr_error(problem, known)
+    return GapTerms(
+        qy=problem.yy - yr,
+        qr=yr - rr,
+        yr=yr,
+        rr=rr,
+        l1=l1,
+        # In truth r, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
+        largest=max(0.0, max_corr - (off + moved)),
+        bound=max_corr + off + moved,
+        over=0.0,
+        corr_error=off,
+        rr_error=error * (2.0 * math.sqrt(rr) + error) + blur * r_size * r_size,
+        # |y'r| <= ||y|| ||r||: of what both products may be off by, `rounding` adds as much as there is of them.
+        yr_error=math.sqrt(problem.yy) * error + blur * max(0.0, r_size * y_size - abs(yr)),
+        qr_error=l1 * moved + r_size * error + blur * max(0.0, r_size * (r_size + y_size) - abs(yr - rr)),
+        error=error,
+        eps=0.0,
+        rounding=blur,
+    )
 
 
 def corr_error(problem: Problem, known: Evidence) -> float:
     """Return E, what rounding adds to a correlation."""
     return gamma(4 * problem.n_samples + 32) * problem.largest * known.r_size
-
-
-@by_type
-def _gap(penalty: Penalty, problem: Problem, known: Evidence, corr_error: float, error: float, blur: float) -> float:
-    """Return the gap for a maximal correlation and a residual that are off by so much, and y'r and r'r by `blur`."""
-
-
-@_gap.register(L1)
-def _(penalty, problem, known, corr_error, error, blur):
-    lam, l1 = penalty.lam, known.l1
-    max_corr = known.max_corr + corr_error + problem.largest * error
-    s = max(0.0, min(lam / max_corr if max_corr > 0.0 else math.inf, known.yr / known.rr if known.rr > 0.0 else 0.0))
-    s *= 1.0 - 1e-15  # rounded down
-    noise = blur * (known.r_size * ((1.0 + s * s) * known.r_size + s * problem.y_size) + lam * l1)
-    norm, yr = math.sqrt(known.rr) + error, known.yr - math.sqrt(problem.yy) * error
-    return 0.5 * (1.0 + s * s) * norm * norm + lam * l1 - s * yr + noise
-
-
-@_gap.register(L1Ball)
-def _(penalty, problem, known, corr_error, error, blur):
-    # delta M - q'r with q'r = y'r - r'r; the true residual is r + d with ||d|| <= error, and moves M by
-    # `largest` ||d||, q'r by (q - r)'d, where ||q|| <= l1 largest.
-    radius, r_size = penalty.radius, known.r_size
-    reach = (radius + known.l1) * problem.largest + r_size
-    noise = blur * r_size * (r_size + problem.y_size)
-    return radius * (known.max_corr + corr_error) - (known.yr - known.rr) + reach * error + noise
 
 
 def max_correlations(X: Columns, residuals: Sequence[Vector], workers: Workers) -> Vector:

@@ -27,7 +27,7 @@ from .._core.threads import Workers, resolve_threads
 from ..data.checks import as_random_state, check, is_count
 from ..data.design import as_design
 from ..problem.build import build_problem
-from ..problem.certificate import Claim, examine, proved_gap, residual
+from ..problem.certificate import Claim, examine, prove, residual
 from ..problem.points import MOSTLY_ROUNDING
 from ..status import Status
 from .away_steps import AwayFrankWolfe, away_step, pairwise_step
@@ -231,5 +231,5 @@ def _certify(problem: Problem, c: Vector, starts: Indices, iterate: Iterate, wor
     terms = c[columns] * coefs
     size = float(np.sum(np.abs(terms))) + n * (float(np.max(np.abs(c))) + problem.largest * known.r_size)
     cu = float(np.sum(terms))
-    gap = proved_gap(problem, L1Ball(float(n)), known._replace(yr=cu - gamma(n + columns.size + 8) * size))
+    gap, _ = prove(problem, L1Ball(float(n)), known._replace(yr=cu - gamma(n + columns.size + 8) * size))
     return Claim(gap, gap - max(0.0, best + known.rr - cu))

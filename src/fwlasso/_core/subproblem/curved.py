@@ -15,7 +15,7 @@ import numpy as np
 from ..cholesky import make_factor
 from ..columns import Matrix, Vector
 from ..costs import Cost, at_columns, exchange, settle, value
-from ..gram_gaps import magnitude_of
+from ..gaps import magnitude_of
 from ..gram_nodes import ABOVE, SOLVED, STUCK, Node, NodeState, Workspace, advance_node, begin, give_up
 from ..jit import kernel
 from ..moments import Moments
