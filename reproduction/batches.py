@@ -81,6 +81,6 @@ class _InBatches:
     def _show(self, problem: Problem | GramProblem, batch: list[SolvedPoint]) -> None:
         began = time.perf_counter()
         path = solved_path(batch).in_order()
-        coefs, intercepts = problem.to_user_units(path.indptr, path.columns, path.coefs)
+        coefs, intercepts = problem.transform.to_user_units(path.indptr, path.columns, path.coefs)
         self._look(sp.csc_array((coefs, path.columns, path.indptr), (problem.shape[1], len(batch))), intercepts)
         self._seconds.append(time.perf_counter() - began)

@@ -11,8 +11,9 @@ from ._core.iterate import at
 from ._core.losses import is_quadratic
 from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
-from ._core.problem import Problem, in_user_units
+from ._core.problem import Problem
 from ._core.threads import Workers
+from ._core.transform import in_user_units
 from .certified.objectives import certify_points
 from .data.design import described
 from .data.inputs import Data
@@ -93,7 +94,7 @@ def assemble(
         path = plus(path, *problem.null[:2])
     indptr, columns = path.indptr, path.columns
     scaled = clip(problem.cost, columns, path.coefs)  # mixes and other units may be a rounding beyond
-    coefs, intercepts = problem.to_user_units(indptr, columns, scaled)
+    coefs, intercepts = problem.transform.to_user_units(indptr, columns, scaled)
     intercepts = intercepts if is_squared else intercepts + constants
     scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size

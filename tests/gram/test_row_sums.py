@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from conftest import STORAGES, UNITS, held, random_values
+from fwlasso._core.gram_targets import Targets
 from fwlasso._core.moments import gamma
 from fwlasso._core.penalties import L1, L1Ball
 from fwlasso._core.threads import Workers
@@ -134,13 +135,14 @@ def test_squares_beyond_the_range_are_scaled(storage, exponent, standardize, m_p
     (scaled,) = sums_of(STORAGES[storage](np.ldexp(values, exponent)), y)
     expected, _ = moments(plain, True, standardize)
     found, centre = moments(scaled, True, standardize)
+    x_scale = np.ldexp(1.0, centre.transform.units.x_power)
     if standardize:
         np.testing.assert_allclose(found.gram, expected.gram, rtol=1e-12, atol=1e-9)
     else:
-        unit = np.ldexp(centre.x_scale, exponent)
+        unit = np.ldexp(x_scale, exponent)
         np.testing.assert_allclose(found.gram / unit / unit, expected.gram, rtol=1e-12, atol=1e-9)
-        np.testing.assert_array_equal(centre.factors * scaled.coordinates.scales[1:-1], centre.x_scale)
-    assert_bounds_hold(found, *exact_columns(np.ldexp(values, exponent) * LONG(centre.x_scale), y, True, standardize))
+        np.testing.assert_array_equal(centre.factors * scaled.coordinates.scales[1:-1], x_scale)
+    assert_bounds_hold(found, *exact_columns(np.ldexp(values, exponent) * LONG(x_scale), y, True, standardize))
 
 
 def test_a_column_beyond_the_range_beside_others(rng):
@@ -152,7 +154,7 @@ def test_a_column_beyond_the_range_beside_others(rng):
     assert_bounds_hold(found, *(part.astype(LONG) for part in _scaled(values, y, centre)))
     (sums,) = sums_of(values[:, :3], y)
     found, centre = moments(sums, True, False)
-    assert centre.x_scale == 1.0
+    assert centre.transform.units.x_power == 0
     assert_bounds_hold(found, *_scaled(values[:, :3], y, centre, standardize=False))
 
 
@@ -305,13 +307,13 @@ def test_the_closing_pass_bounds_gaps_on_the_data(kind, m, units, rng):
     lams, l1 = 0.3 * told.bound, np.abs(weights).sum(axis=1)
     s = np.minimum(lams / largest, yr / rr)
     gaps = rr / 2 + lams * l1 - s * yr + s**2 * rr / 2
-    claimed, rounding = claims(L1(0.0), lams, found, weights, told_corrs, np.array(told))
+    claimed, rounding = claims(Targets(L1(0.0), lams, 0.0), found, weights, told_corrs, np.array(told))
     assert (claimed >= gaps * (1 - 1e-12)).all()
     assert (rounding < 1e-6 * claimed + 1e-9 * found.yy).all()
     np.testing.assert_allclose(claimed, gaps.astype(float), rtol=1e-6, atol=1e-9 * found.yy)
     radii = 2.0 * l1 + 1.0
     gaps = radii * largest - (corrs * weights.T).sum(axis=0)
-    claimed, _ = claims(L1Ball(0.0), radii, found, weights, told_corrs, np.array(told))
+    claimed, _ = claims(Targets(L1Ball(0.0), radii, 0.0), found, weights, told_corrs, np.array(told))
     assert (claimed >= gaps * (1 - 1e-12)).all()
     np.testing.assert_allclose(claimed, gaps.astype(float), rtol=1e-6)
 
@@ -327,6 +329,6 @@ def test_a_residual_that_is_no_number_certifies_nothing(rng):
     found, centre = moments(sums, True, False)
     weights = np.array([[0.0, np.nan, 0.0], [0.0, 0.0, 0.0]])
     told, corrs = on_data(values, y, found, centre, weights)
-    gaps, _ = claims(L1(0.0), np.ones(2), found, weights, corrs, np.array(told))
+    gaps, _ = claims(Targets(L1(0.0), np.ones(2), 0.0), found, weights, corrs, np.array(told))
     assert not gaps[0] <= 1e300
     assert gaps[1] <= 1e300

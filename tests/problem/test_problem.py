@@ -23,7 +23,7 @@ def test_one_pass_tells_products_and_norms(case: Case):
 def test_coefficients_go_back_to_the_units_of_the_user(case: Case, rng):
     active = np.array([1, 5, 6])
     weights = rng.standard_normal(3)
-    coefs, (intercept, without) = case.problem.to_user_units(np.array([0, 3, 3]), active, weights)
+    coefs, (intercept, without) = case.problem.transform.to_user_units(np.array([0, 3, 3]), active, weights)
     y_mean = case.problem.units.y_mean + case.problem.units.y_origin
     assert without == y_mean
     raw = case.problem.X.columns if hasattr(case.problem.X, "columns") else case.problem.X
@@ -36,7 +36,7 @@ def test_coefficients_come_back_from_the_units_of_the_user(case: Case, rng):
     active = np.array([1, 5, 6, 33])
     weights = rng.standard_normal(4)
     coefs = np.zeros(40)
-    coefs[active], _ = case.problem.to_user_units(np.array([0, 4]), active, weights)
+    coefs[active], _ = case.problem.transform.to_user_units(np.array([0, 4]), active, weights)
     indices, back = case.problem.from_user_units(coefs)
     np.testing.assert_array_equal(indices, active)
     np.testing.assert_allclose(back, weights, rtol=1e-15)
@@ -48,7 +48,8 @@ def test_coefficients_of_constant_columns_do_not_come_back(units, rng):
     problem = make_case(values, rng.standard_normal(7), units=units).problem
     indices, weights = problem.from_user_units(np.array([2.0, 5.0, -1.0]))
     np.testing.assert_array_equal(indices, [0, 2])
-    np.testing.assert_allclose(problem.to_user_units(np.array([0, 2]), indices, weights)[0], [2.0, -1.0], rtol=1e-15)
+    back, _ = problem.transform.to_user_units(np.array([0, 2]), indices, weights)
+    np.testing.assert_allclose(back, [2.0, -1.0], rtol=1e-15)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
@@ -185,7 +186,7 @@ def test_a_constant_response_is_zero(rng):
     problem = make_case(rng.standard_normal((7, 2)), np.full(7, 0.1), units="centred").problem
     assert problem.yy == problem.lambda_max == problem.y_size == 0.0
     assert problem.null_loss == 1.0
-    assert problem.to_user_units(np.array([0, 0]), np.empty(0, np.int64), np.empty(0))[1] == [0.1]
+    assert problem.transform.to_user_units(np.array([0, 0]), np.empty(0, np.int64), np.empty(0))[1] == [0.1]
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-150, 1e300])
@@ -194,7 +195,7 @@ def test_a_response_of_extreme_size_is_scaled_by_a_power_of_two(unit, rng):
     problem = make_case(values, unit * y, units="centred").problem
     assert 0.25 <= np.abs(np.ldexp(unit * y, problem.units.y_power)).max() <= 1.0
     assert 1e-3 < problem.yy < 1e3
-    coefs, intercept = problem.to_user_units(np.array([0, 1]), np.array([2]), np.array([0.5]))
+    coefs, intercept = problem.transform.to_user_units(np.array([0, 1]), np.array([2]), np.array([0.5]))
     assert coefs == np.ldexp(0.5, -problem.units.y_power)
     mean = (unit * y).astype(np.longdouble).mean()
     assert float(intercept[0] - (mean - coefs[0] * values[:, 2].mean())) == pytest.approx(
@@ -215,8 +216,8 @@ def test_columns_of_extreme_size_make_the_same_problem(unit, units, rng):
     np.testing.assert_allclose(problem.norms2, scale**2 * plain.norms2, rtol=1e-14)
     np.testing.assert_allclose(problem.xty, scale * plain.xty, rtol=1e-13)
     active, weights = np.array([0, 3]), np.array([0.5, -2.0])
-    coefs, intercepts = problem.to_user_units(np.array([0, 2]), active, weights)
-    expected, intercept = plain.to_user_units(np.array([0, 2]), active, scale * weights)
+    coefs, intercepts = problem.transform.to_user_units(np.array([0, 2]), active, weights)
+    expected, intercept = plain.transform.to_user_units(np.array([0, 2]), active, scale * weights)
     np.testing.assert_allclose(coefs, expected / unit, rtol=1e-14)
     np.testing.assert_allclose(intercepts, intercept, rtol=1e-13, atol=1e-13)
     indices, back = problem.from_user_units(np.array([coefs[0], 0.0, 0.0, coefs[1]]))
@@ -236,7 +237,9 @@ def test_intercepts_are_added_up_in_long_double(rng):
     """Of means of 1e14 and coefficients that cancel nothing is lost but the rounding of the result."""
     values = far_columns(rng)
     problem = make_case(values, rng.standard_normal(30), units="centred").problem
-    coefs, (intercept,) = problem.to_user_units(np.array([0, 3]), np.array([0, 2, 3]), np.array([1.0, -3.0, 2.0**-10]))
+    coefs, (intercept,) = problem.transform.to_user_units(
+        np.array([0, 3]), np.array([0, 2, 3]), np.array([1.0, -3.0, 2.0**-10])
+    )
     wide = values.astype(np.longdouble)
     y_mean = np.longdouble(problem.units.y_mean) + problem.units.y_origin
     means = [(v - v[0]).mean() + v[0] for v in wide[:, [0, 2, 3]].T]

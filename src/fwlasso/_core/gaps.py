@@ -105,7 +105,7 @@ def gap_at(
 ) -> tuple[float, float]:
     """Return a bound of the gap of b, never below zero, and how much of it is rounding.
 
-    The penalty has this lambda or radius; lam is that of b, about.
+    The penalty has this lambda, or this radius; then lam is that of b, about.
     """
 
 
@@ -119,24 +119,24 @@ def _(cost, penalty, size, lam, moments, b, g, terms):
     eps = _distance_of_dual(moments, g, terms.corr_error)
     qy, qr, yr, rr, l1, _, _, _, corr_error, rr_error, yr_error, qr_error, error, _, own = terms
     every = GapTerms(qy, qr, yr, rr, l1, 0.0, 0.0, 0.0, corr_error + eps, rr_error, yr_error, qr_error, error, eps, own)
-    gap, plain = separable_gap(cost, lam, b, g, moments.norms, every, 1.0)
-    rest, blur = beyond(penalty, size, lam, l1)
+    kappa, rest, blur = beyond(penalty, size, lam, l1)
+    gap, plain = separable_gap(cost, kappa, b, g, moments.norms, every, 1.0)
     return claim_of(penalty, plain + rest, gap + rest + own * blur)
 
 
 @by_type
-def beyond(penalty: Penalty, size: float, lam: float, l1: float) -> tuple[float, float]:
-    """Return what is added to G(s) for a radius, and the sum of its terms without their signs."""
+def beyond(penalty: Penalty, size: float, lam: float, l1: float) -> tuple[float, float, float]:
+    """Return the lambda that G is taken at, what is added to it for a radius, and that without signs."""
 
 
 @beyond.register(L1, INLINE)
 def _(penalty, size, lam, l1):
-    return 0.0, 0.0
+    return size, 0.0, 0.0
 
 
 @beyond.register(L1Ball, INLINE)
 def _(penalty, size, lam, l1):
-    return lam * (size - l1), lam * (size + l1)
+    return lam, lam * (size - l1), lam * (size + l1)
 
 
 @by_type

@@ -1,6 +1,6 @@
 """The problem that is solved, as kernels see it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,33 +12,7 @@ from .csc import Csc
 from .losses import Loss, Squared
 from .samples import Samples, total_weight
 from .standardized import Standardized, origins_of
-
-# Below 2^-1022 float64 holds fewer digits: what is lost there is less than the rounding of a number of this size.
-_ALL_DIGITS = 2.0**-1000
-
-
-class Units(NamedTuple):
-    """What was done to the numbers of users: all of it exact, but for y_mean.
-
-    The solver has z_j = f_j (x_j - o_j - mu_j) and 2^y_power y - y_origin - y_mean, and f_j = 2^x_power unless columns
-    are standardised, or divided by factors of their penalties. Powers are zero for numbers of any ordinary size.
-    """
-
-    x_power: int
-    y_power: int
-    y_origin: float
-    y_mean: float
-    n_ops: int = 0  # roundings in f_j
-
-    @property
-    def coef_power(self) -> int:
-        """Coefficients of users are 2^coef_power times those of the solver, for the columns as the solver has them."""
-        return self.x_power - self.y_power
-
-    @property
-    def penalty_power(self) -> int:
-        """A penalty of users, m alpha, is lambda after multiplication with 2^penalty_power."""
-        return self.x_power + self.y_power
+from .transform import Transform, Units
 
 
 class NullFit(NamedTuple):
@@ -119,33 +93,20 @@ class Problem(NamedTuple):
         """Return f_j ||x_j - o_j|| of some columns, before they are centred: what rounding is relative to."""
         return sizes_of(self.X, columns, self.norms2[columns])
 
-    def to_user_units(
-        self, indptr: NDArray[np.int64], columns: NDArray[np.int64], scaled: Vector
-    ) -> tuple[Vector, Vector]:
-        """Return the coefficients of the user's columns, and the intercepts, of points as the parts of a CSC matrix.
-
-        X b + b0 = Z w + y_mean with z_j = f_j (x_j - mu_j 1) gives b_j = f_j w_j, b0 = y_mean - sum mu_j b_j. Means are
-        sums of two numbers, and what they make may cancel: all of it is added up in long double.
-        """
-        n, units = indptr.size - 1, self.units
-        mean = np.ldexp(np.longdouble(units.y_mean), -units.y_power) + np.ldexp(units.y_origin, -units.y_power)
-        if not isinstance(self.X, Standardized):
-            return in_user_units(scaled, -units.y_power), np.full(n, float(mean))
-        coefs = in_user_units(self.X.factors[columns] * scaled, -units.y_power, of=scaled)
-        if not self.centred:
-            return coefs, np.zeros(n)
-        means = self.X.means[columns].astype(np.longdouble) + origins_of(self.X)[columns]
-        sums = np.add.reduceat(np.append(means * coefs, np.longdouble(0.0)), indptr[:-1])
-        sums[indptr[1:] == indptr[:-1]] = 0.0  # of no terms, `reduceat` takes the next one
-        return coefs, in_user_units(mean - sums, 0, least=0.0)
+    @property
+    def transform(self) -> Transform:
+        """What leads from the columns of users to z_j."""
+        X, units, zero = self.X, self.units, np.broadcast_to(0.0, self.xty.size)
+        y_origin, y_mean = (float(np.ldexp(number, -units.y_power)) for number in (units.y_origin, units.y_mean))
+        if not isinstance(X, Standardized):
+            factors = np.ldexp((self.norms2 > 0.0).astype(np.float64), -units.y_power)
+            return Transform(factors, zero, zero, y_origin, y_mean, units)
+        factors = X.factors if units.y_power == 0 else np.ldexp(X.factors, -units.y_power)
+        return Transform(factors, origins_of(X), X.means, y_origin, y_mean, units)
 
     def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
-        """Return the columns with a nonzero coefficient and w_j = b_j / f_j; constant columns have none."""
-        indices = np.flatnonzero(coefs)
-        indices = indices[self.norms2[indices] > 0.0]
-        scaled = np.ldexp(coefs[indices], self.units.y_power)
-        scaled = scaled / self.X.factors[indices] if isinstance(self.X, Standardized) else scaled
-        return self.counted(indices, scaled)
+        """Return the columns with a nonzero coefficient, and that of z_j."""
+        return self.counted(*self.transform.from_user_units(coefs))
 
     def counted(self, columns: NDArray[np.int64], coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
         """Return coefficients counted from those of the null model."""
@@ -163,21 +124,3 @@ def sizes_of(X: Columns, columns: NDArray[np.int64], norms2: Vector) -> Vector:
     if isinstance(X, Standardized):  # means are zero where columns are not centred
         norms2 = norms2 + total_weight(samples(X)) * (X.factors[columns] * X.means[columns]) ** 2
     return np.sqrt(norms2)
-
-
-def in_user_units(
-    values: NDArray[np.floating[Any]], power: int, *, of: Vector | None = None, least: float = _ALL_DIGITS
-) -> Vector:
-    """Return 2^power values, or raise a ValueError where float64 has no room for them: the largest is below `least`.
-
-    `of` is what the values were made of, if they may be zero by underflow.
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        scaled: Vector = np.ldexp(values, power).astype(np.float64)
-    largest = np.max(np.abs(scaled), initial=0.0)
-    if not (least <= largest < np.inf or not (values if of is None else of).any()):
-        raise ValueError(
-            "X and y: their numbers differ so much in size, or are both so large or so small, that float64 cannot hold "
-            "the results. Scale them"
-        )
-    return scaled

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from .._core.columns import Vector
 from .._core.costs import Cost
-from .._core.problem import Units
 from .._core.separable import make_cost
+from .._core.transform import Transform
 from .checks import check, check_kind
 from .frames import listed
 
@@ -58,18 +58,19 @@ class Terms(NamedTuple):
         divisors = self.divisors
         return 0 if divisors is None or (np.frexp(divisors[np.isfinite(divisors)])[0] == 0.5).all() else 2
 
-    def cost(self, factors: Vector, units: Units, total: float) -> Cost:
-        """Return the cost of columns z_j = factors_j (x_j - mean_j) in the units of a solver, for a total weight.
+    def cost(self, transform: Transform, total: float) -> Cost:
+        """Return the cost of columns in the units of a solver, for a total weight.
 
-        With b_j = 2^-y_power factors_j a_j, a user's penalty on 2^coef_power a_j is mu = 2^(2 x_power) of the user's.
+        With b_j = factors_j a_j, a user's penalty on 2^coef_power a_j is mu = 2^(2 x_power) of the user's.
         """
+        factors, units = transform.factors, transform.units
         slopes: float | Vector = 1.0
         bent: float | Vector = 1.0
         if self.factors is not None:
             v = self.factors
             slopes = np.where((factors > 0.0) & (v == 0.0), 0.0, 1.0)
             bent = np.divide(1.0, v, out=np.zeros(v.size), where=v > 0.0)
-        lower, upper = (_within(ends, factors, units.y_power) for ends in (self.lower, self.upper))
+        lower, upper = (_within(ends, factors) for ends in (self.lower, self.upper))
         return make_cost(
             factors.size,
             slopes,
@@ -153,14 +154,13 @@ def as_terms(
     return terms
 
 
-def _within(ends: Vector | None, factors: Vector, y_power: int) -> Vector | None:
+def _within(ends: Vector | None, factors: Vector) -> Vector | None:
     """Return bounds of coefficients in the units of a solver, of which those of users are never beyond the bounds."""
     if ends is None:
         return None
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        given = np.ldexp(ends, y_power)
-        found = np.divide(given, factors, out=given.copy(), where=factors > 0.0)
-        is_beyond = np.abs(found * factors) > np.abs(given)
+        found = np.divide(ends, factors, out=ends.copy(), where=factors > 0.0)
+        is_beyond = np.abs(found * factors) > np.abs(ends)
         return np.where(is_beyond, np.nextafter(found, 0.0), found)
 
 

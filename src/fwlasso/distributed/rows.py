@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.gram_gaps import Sums
+from .._core.gaps import GapTerms
 from .._core.moments import Matrix, Moments, Vector
 from .._core.threads import Workers
 from ..data.frames import listed
@@ -180,7 +180,7 @@ class RowChunks(Summable):
         """Return some of the rows as a table that is known by its sums."""
         return SummedTable(sums, self.feature_names, self.target, None, (), self._has_offset)
 
-    def _on_data(self, moments: Moments, centre: Centre, weights: Matrix, _: Workers) -> tuple[Sums, Matrix]:
+    def _on_data(self, moments: Moments, centre: Centre, weights: Matrix, _: Workers) -> tuple[GapTerms, Matrix]:
         """Make a pass over the rows for points, given their weights."""
         return with_bounds(self._residuals(centre, weights), moments, centre, weights)
 

@@ -4,12 +4,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core.costs import Plain
 from .._core.jit import kernel_in_order
 from .._core.moments import Matrix, Moments, Vector, gamma
-from .._core.problem import Units
+from .._core.transform import Transform, Units
 from ..data.terms import PLAIN, Terms
 from .blocks import Coordinates, Mask
 from .row_sums import RowSums
@@ -21,53 +20,33 @@ _RESOLVED = 0.01
 
 
 class Centre(NamedTuple):
-    """What leads from columns in the coordinates of their sums to those that `Moments` are of, and back to the user's.
+    """What leads from columns in the coordinates of their sums to those that `Moments` are of.
 
-    z_j = factors_j (x_j - means_j 1), and y - y_mean 1. Lambda is x_scale y_scale times that of the user's problem:
-    both are one but for numbers whose squares leave the range of float64.
+    z_j = factors_j (x_j - means_j 1), and y - y_mean 1. Lambda is 2^(x_power + y_power) times that of the user's
+    problem: both are zero but for numbers whose squares leave the range of float64.
     """
 
     coordinates: Coordinates
     means: Vector
     y_mean: float
     factors: Vector  # zero for columns that do not vary
-    x_scale: float  # of all columns; one where they are standardised
     is_rounded: bool  # factors are
+    transform: Transform  # the same of the columns of users
 
     @property
     def y_scale(self) -> float:
         """What y was multiplied by."""
         return float(self.coordinates.scales[-1])
 
-    @property
-    def units(self) -> Units:
-        """How penalties, radii and coefficients of users follow from those of z_j."""
-        x_power, y_power = (math.frexp(scale)[1] - 1 for scale in (self.x_scale, self.y_scale))
-        return Units(x_power, y_power, float(self.coordinates.shifts[-1]), self.y_mean)
 
-    @property
-    def factors_of_x(self) -> Vector:
-        """The factors f_j of z_j = f_j (x_j - mean_j) with the columns of users."""
-        return self.factors * self.coordinates.scales[1:-1]
-
-    def to_user_units(
-        self, indptr: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector
-    ) -> tuple[Vector, Vector]:
-        """Return the coefficients of the user's columns, and the intercepts, of points as the parts of a CSC matrix.
-
-        With v_j = factors_j w_j / y_scale they are b_j = scale_j v_j and b0 = y_shift + y_mean / y_scale -
-        sum (shift_j b_j + mean_j v_j), as if computed with twice the digits. What is out of range becomes infinite.
-        """
-        shifts, scales = self.coordinates
-        with np.errstate(over="ignore"):
-            scaled = self.factors[columns] * weights / self.y_scale
-            coefs = scaled * scales[1 + columns]
-        intercepts = np.empty(indptr.size - 1)
-        y_mean = self.y_mean / self.y_scale
-        _fill_intercepts(
-            indptr, shifts[1 + columns], coefs, self.means[columns], scaled, shifts[-1], y_mean, intercepts
-        )
-        return coefs, intercepts
+def _transform(coordinates: Coordinates, means: Vector, factors: Vector, x_scale: float) -> Transform:
+    """Return what leads from the columns of users to z_j; x_scale is that of all columns."""
+    shifts, scales = coordinates.shifts[1:], coordinates.scales[1:]
+    x_power, y_power = (math.frexp(scale)[1] - 1 for scale in (x_scale, scales[-1]))
+    units, own = Units(x_power, y_power, float(shifts[-1] * scales[-1]), float(means[-1])), means / scales
+    with np.errstate(over="ignore"):  # coefficients beyond the range are refused
+        of_coefs = factors / scales[-1] * scales[:-1]
+    return Transform(of_coefs, shifts[:-1], own[:-1], float(shifts[-1]), float(own[-1]), units)
 
 
 def moments(
@@ -119,8 +98,8 @@ def moments(
     yy = _eliminate(sums.products, totals, 1.0 / rows, factors, gram, xty)
     found = Moments(gram, xty, max(yy, 0.0), norms[:-1], float(norms[-1]), n_ops, cost=Plain())
     means, is_rounded = totals / rows, standardize or n_more > 0
-    centre = Centre(sums.coordinates, means[:-1], float(means[-1]), factors[:-1], x_scale, is_rounded)
-    return found, centre
+    transform = _transform(sums.coordinates, means, factors[:-1], x_scale)
+    return found, Centre(sums.coordinates, means[:-1], float(means[-1]), factors[:-1], is_rounded, transform)
 
 
 def _unit_factors(squares: Vector, norms: Vector, rows: float, n_ops: int) -> tuple[Vector, Vector]:
@@ -146,45 +125,3 @@ def _eliminate(
         xty[i] = (factors[i] * factors[p]) * (products[i + 1, p + 1] - (totals[i] * totals[p]) * inverse_rows)
     yy: float = (factors[p] * factors[p]) * (products[p + 1, p + 1] - (totals[p] * totals[p]) * inverse_rows)
     return yy
-
-
-@kernel_in_order
-def _two_sum(a: float, b: float) -> tuple[float, float]:
-    """Return a + b rounded, and what the rounding took."""
-    total = a + b
-    back = total - a
-    return total, (a - (total - back)) + (b - back)
-
-
-@kernel_in_order
-def _two_product(a: float, b: float) -> tuple[float, float]:
-    """Return a b rounded, and what the rounding took: Dekker's, of halves with 26 bits."""
-    product = a * b
-    if not (1e-140 < abs(a) < 1e140 and 1e-140 < abs(b) < 1e140):
-        return product, 0.0
-    a_high, b_high = 134217729.0 * a, 134217729.0 * b
-    a_high, b_high = a_high - (a_high - a), b_high - (b_high - b)
-    a_low, b_low = a - a_high, b - b_high
-    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-@kernel_in_order
-def _fill_intercepts(
-    indptr: NDArray[np.int64],
-    shifts: Vector,
-    coefs: Vector,
-    means: Vector,
-    scaled: Vector,
-    y_shift: float,
-    y_mean: float,
-    intercepts: Vector,
-) -> None:
-    """Fill y_shift + y_mean - sum (shift b + mean v); what the rounding of every step took is added at the end."""
-    for k in range(intercepts.size):
-        total, rest = _two_sum(y_shift, y_mean)
-        for e in range(indptr[k], indptr[k + 1]):
-            for a, b in ((shifts[e], coefs[e]), (means[e], scaled[e])):
-                product, lost = _two_product(a, -b)
-                total, dropped = _two_sum(total, product)
-                rest += lost + dropped
-        intercepts[k] = total + rest

@@ -15,10 +15,11 @@ from .._core.gram_targets import Targets, claim_at
 from .._core.jit import kernel
 from .._core.moments import Matrix, Moments, NullModel, Vector, gamma, null_model
 from .._core.penalties import Penalty
-from .._core.problem import Problem, Units, in_user_units
+from .._core.problem import Problem
 from .._core.samples import Mask, Samples, Weights, as_samples, n_samples, rows_there, weight_vector
 from .._core.targets import fraction_inside
 from .._core.threads import Workers
+from .._core.transform import Transform, Units
 from .._core.weighted import weighted
 from ..data.terms import PLAIN, Terms
 from ..monitor import PathEnded
@@ -37,7 +38,7 @@ _BLURRED = 1e-7
 
 
 #: Makes a pass over the data for points, given their weights.
-OnData: TypeAlias = Callable[[Moments, Centre, Matrix, Workers], tuple[Sums, Matrix]]
+OnData: TypeAlias = Callable[[Moments, Centre, Matrix, Workers], tuple[GapTerms, Matrix]]
 
 
 class GramProblem(NamedTuple):
@@ -90,24 +91,18 @@ class GramProblem(NamedTuple):
         return float(norms.max(where=np.isfinite(norms), initial=0.0))
 
     @property
+    def transform(self) -> Transform:
+        """What leads from the columns of users to z_j."""
+        return self.centre.transform
+
+    @property
     def units(self) -> Units:
         """How penalties, radii and coefficients of users follow from those here."""
-        return self.centre.units
-
-    def to_user_units(
-        self, indptr: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector
-    ) -> tuple[Vector, Vector]:
-        """Return the coefficients of the user's columns, and the intercepts: see `Centre`."""
-        coefs, intercepts = self.centre.to_user_units(indptr, columns, weights)
-        return in_user_units(coefs, 0, of=weights), in_user_units(intercepts, 0, least=0.0)
+        return self.transform.units
 
     def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
-        """Return the columns with a nonzero coefficient, and that of z_j; constant columns have none."""
-        centre, columns = self.centre, np.flatnonzero(coefs)
-        columns = columns[centre.factors[columns] > 0.0]
-        return columns, coefs[columns] / centre.coordinates.scales[1 + columns] * centre.y_scale / centre.factors[
-            columns
-        ]
+        """Return the columns with a nonzero coefficient, and that of z_j."""
+        return self.transform.from_user_units(coefs)
 
 
 #: Least squares by its columns, or by their inner products.
@@ -133,7 +128,7 @@ def gram_problem(
     found, centre = moments(sums, fit_intercept, standardize, constant, terms=terms)
     null_loss = None
     if terms is not PLAIN:
-        cost = terms.cost(centre.factors_of_x, centre.units, total)
+        cost = terms.cost(centre.transform, total)
         if terms.unpenalized.size:
             there = weighted(X, as_samples(y.size, weight_vector(samples), kept))
             cost, null_loss = free_on_data(there, y, cost, centred=fit_intercept, names=names)

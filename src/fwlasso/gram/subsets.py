@@ -105,7 +105,7 @@ class GramSubsets:
 
 def weights_of(scaled_coefs: sp.csc_array, centre: Centre) -> Matrix:
     """Return the coefficients of points for the columns that moments are of."""
-    return np.ascontiguousarray(scaled_coefs.toarray().T) * (centre.y_scale / centre.x_scale)
+    return np.ldexp(np.ascontiguousarray(scaled_coefs.toarray().T), -centre.transform.units.coef_power)
 
 
 def errors_by_sums(left_out: RowSums, centre: Centre, weights: Matrix) -> Vector | None:

@@ -73,7 +73,7 @@ class SummedTable(NamedTuple):
         if not fit_intercept and self.sums.coordinates.shifts.any():
             raise ValueError("fit_intercept: the table was summed for an intercept; use sum_table(fit_intercept=False)")
         found, centre = moments(self.sums, fit_intercept, standardize, terms=terms)
-        cost = free_in_sums(found, terms.cost(centre.factors_of_x, centre.units, self.sums.total_weight))
+        cost = free_in_sums(found, terms.cost(centre.transform, self.sums.total_weight))
         found = found._replace(cost=cost)
         problem = as_problem(found, centre, self.sums.n_rows, self.sums.total_weight, terms.l1_ratio)
         return problem._replace(on_data=self.on_data)

@@ -28,10 +28,11 @@ from .._core.csc import Csc
 from .._core.dense import Dense
 from .._core.jit import kernel
 from .._core.losses import Logistic, Loss, Poisson, add_best_constant, fenchel, fill_slopes
-from .._core.problem import Problem, Units
+from .._core.problem import Problem
 from .._core.samples import as_samples, inner, n_samples, norm, sample_vector, total_weight, weight, weight_vector
 from .._core.standardized import Shifted, Standardized
 from .._core.threads import Workers, even_cuts
+from .._core.transform import Units
 from .._core.weighted import weight_of_others, weighted
 from ..data.design import Design
 from ..data.frames import columns_named, not_finite
@@ -114,9 +115,7 @@ def build_problem(
     )  # fmt: skip
     if terms is PLAIN:
         return problem
-    problem = problem._replace(
-        cost=terms.cost(X.factors if isinstance(X, Standardized) else np.broadcast_to(1.0, p), units, total)
-    )
+    problem = problem._replace(cost=terms.cost(problem.transform, total))
     return problem if is_plain(problem.cost) else without_free(problem, workers, design.feature_names)
 
 

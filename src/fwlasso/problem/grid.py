@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._core.columns import Vector
-from .._core.problem import Units, in_user_units
+from .._core.transform import Units, in_user_units
 from ..data.checks import check, check_kind
 
 #: Accuracy of the solution at eps lambda_max that ends an automatic grid of radii, relative to 1/2 ||y||^2.

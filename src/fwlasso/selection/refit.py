@@ -93,7 +93,7 @@ def relax(data: Data, path: LassoPath, blends: Sequence[float], workers: Workers
     weights, losses = np.zeros(indices.size), np.full(len(path), problem.yy)
     for k, (found, loss) in _refits(data.design.columns, problem, {k: indices[at] for k, at in supports.items()}):
         weights[supports[k]], losses[k] = found, loss
-    coefs, intercepts = problem.to_user_units(indptr, indices, weights)
+    coefs, intercepts = problem.transform.to_user_units(indptr, indices, weights)
     coefs = np.where(np.repeat(has_refit, path.n_active), coefs, path.coefs.data)
     intercepts = np.where(has_refit, intercepts, path.intercepts)
     r2 = np.where(has_refit, _explained(problem, path, losses), path.r2)
