@@ -105,7 +105,8 @@ class GramSubsets:
 
 def weights_of(scaled_coefs: sp.csc_array, centre: Centre) -> Matrix:
     """Return the coefficients of points for the columns that moments are of."""
-    return np.ldexp(np.ascontiguousarray(scaled_coefs.toarray().T), -centre.transform.units.coef_power)
+    weights: Matrix = np.ldexp(np.ascontiguousarray(scaled_coefs.toarray().T), -centre.transform.units.coef_power)
+    return weights
 
 
 def errors_by_sums(left_out: RowSums, centre: Centre, weights: Matrix) -> Vector | None:
