@@ -291,7 +291,8 @@ class Options:
     @property
     def size_rule(self) -> SampleSize:
         """The rule for the number of columns a step looks at."""
-        return as_sample_size(self.sample_size, self.entry.sample_size or DEFAULT_SAMPLE_SIZE)
+        default = self.entry.sample_size or DEFAULT_SAMPLE_SIZE
+        return default if self.sample_size is None else as_sample_size(self.sample_size, default)
 
     def solver_settings(self, seed: int, *, polish: bool = True) -> SolverSettings:
         """Return what a solver is told."""

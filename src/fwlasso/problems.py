@@ -74,7 +74,7 @@ class Problems:
             is_float64 = isinstance(columns, Dense) and columns.values.dtype == np.float64
             asked = m, p, n_stored, options.n_points, options.tolerance
             room = {"memory": physical_memory(), "n_folds": len(masks) + 1}
-            self._route = choose_route(*asked, eps=options.reach((m, p)), is_float64=is_float64, **room).name
+            self._route, _ = choose_route(*asked, eps=options.reach((m, p)), is_float64=is_float64, **room)
         if self._route == GRAM:
             self._grams = GramSubsets(data, masks, *self._units, workers, weights=data.weights, terms=terms)
 

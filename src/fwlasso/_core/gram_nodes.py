@@ -87,7 +87,7 @@ def begin(work: Workspace) -> None:
 def advance_node(moments: Moments, work: Workspace, node: Node, goal: float) -> float:
     """Make a round on a node that is not solved; return how many operations it took, roughly."""
     at, p = work.state[0], node.b.size
-    if at.n_rounds == 0:
+    if at.n_rounds == 0 and not is_plain(moments.cost):
         _add_ridge(moments, work.factor, node.lam)
     operations = set_columns(moments.gram, work.factor, work.sign)
     n = float(work.factor.size[0])
@@ -117,8 +117,6 @@ def give_up(moments: Moments, node: Node) -> None:
 @inner_kernel
 def _add_ridge(moments: Moments, factor: Factor, lam: float) -> None:
     """Let the factor be that of cosines of columns with rows sqrt(mu_j) e_j below them, for this lambda."""
-    if is_plain(moments.cost):
-        return
     changes = False
     for j in range(factor.scale.size):
         if factor.scale[j] > 0.0:
@@ -193,7 +191,7 @@ def _judge(moments: Moments, node: Node, goal: float) -> tuple[float, bool]:
     The rounding of a point that is far larger than the last one is no excuse: other points may have less of it.
     """
     magnitude, k, _ = magnitude_of(moments, node.b)
-    if not _is_inside(moments.cost, node.b):
+    if not (is_plain(moments.cost) or _is_inside(moments.cost, node.b)):
         return _OUTSIDE, False
     terms = terms_of(moments, node.b, node.g, magnitude, k)
     lam = node.lam
@@ -205,8 +203,6 @@ def _judge(moments: Moments, node: Node, goal: float) -> tuple[float, bool]:
 @inner_kernel
 def _is_inside(cost: Cost, b: Vector) -> bool:
     """Tell whether all coefficients are within their bounds; numbers that are not finite are left to the gap."""
-    if is_plain(cost):
-        return True
     for j in range(b.size):
         low, high = bounds(cost, j)
         if b[j] < low or b[j] > high:

@@ -226,7 +226,8 @@ def _answer(targets: Targets, moments: Moments, walk: Walk, k: int, right: int, 
     nodes, answer = walk.nodes, walk.answers[k]
     slot, b = nodes.slots[1], walk.coefs[k - walk.standing[0].n_taken]
     n_active = _mix(nodes, slot, right, t, b, walk.g)
-    _clip(moments.cost, b)
+    if not is_plain(moments.cost):
+        _clip(moments.cost, b)
     first, second = nodes.about[slot], nodes.about[right]
     magnitude = ((1.0 - t) * first.magnitude + t * second.magnitude) * ROUND_UP
     n_most = max(n_active, first.n_active, second.n_active)
@@ -276,10 +277,9 @@ def _predict(cost: Cost, work: Workspace, j: int, lam: float, b: float, ahead: f
 @inner_kernel
 def _clip(cost: Cost, b: Vector) -> None:
     """Bring a mix of coefficients that rest at bounds back to these, from which a rounding may have led it."""
-    if not is_plain(cost):
-        for j in range(b.size):
-            low, high = bounds(cost, j)
-            b[j] = min(max(b[j], low), high)
+    for j in range(b.size):
+        low, high = bounds(cost, j)
+        b[j] = min(max(b[j], low), high)
 
 
 @inner_kernel

@@ -90,27 +90,21 @@ def in_user_units(values: Vector, power: int, *, of: Vector | None = None, least
 
 
 @kernel_in_order
-def _two_sum(a: float, b: float) -> tuple[float, float]:
-    """Return a + b rounded, and what the rounding took."""
-    total = a + b
-    back = total - a
-    return total, (a - (total - back)) + (b - back)
-
-
-@kernel_in_order
-def _two_product(a: float, b: float) -> tuple[float, float]:
-    """Return a b rounded, and what the rounding took: Dekker's, of halves with 26 bits."""
+def _add_product(total: float, a: float, b: float) -> tuple[float, float]:
+    """Return total + a b rounded, and what both roundings took: Dekker's product, of halves with 26 bits."""
     if abs(a) < _SMALL < _LARGE < abs(b):
         a, b = a * _ENLARGE, b / _ENLARGE
     elif abs(b) < _SMALL < _LARGE < abs(a):
         a, b = a / _ENLARGE, b * _ENLARGE
-    product = a * b
-    if not (_SMALL < abs(a) < _LARGE and _SMALL < abs(b) < _LARGE):
-        return product, 0.0
-    a_high, b_high = 134217729.0 * a, 134217729.0 * b
-    a_high, b_high = a_high - (a_high - a), b_high - (b_high - b)
-    a_low, b_low = a - a_high, b - b_high
-    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    product, lost = a * b, 0.0
+    if _SMALL < abs(a) < _LARGE and _SMALL < abs(b) < _LARGE:
+        a_high, b_high = 134217729.0 * a, 134217729.0 * b
+        a_high, b_high = a_high - (a_high - a), b_high - (b_high - b)
+        a_low, b_low = a - a_high, b - b_high
+        lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    added = total + product
+    back = added - total
+    return added, lost + ((total - (added - back)) + (product - back))
 
 
 @kernel_in_order
@@ -125,10 +119,9 @@ def _fill_intercepts(
 ) -> None:
     """Fill y_origin + y_mean - sum (origin + mean) b; what the rounding of every step took is added at the end."""
     for k in range(intercepts.size):
-        total, rest = _two_sum(y_origin, y_mean)
+        total, rest = _add_product(y_origin, y_mean, 1.0)
         for e in range(indptr[k], indptr[k + 1]):
             for shift in (origins[e], means[e]):
-                product, lost = _two_product(shift, -coefs[e])
-                total, dropped = _two_sum(total, product)
-                rest += lost + dropped
+                total, lost = _add_product(total, shift, -coefs[e])
+                rest += lost
         intercepts[k] = total + rest

@@ -130,8 +130,9 @@ class CertifiedPath:
         3. read all columns once; take in those that were missed, and solve again;
         4. emit the points between the nodes, and adapt how far the next stride goes.
         """
-        while self._pending and is_zero(self._pending[0], self._pending[0][0], self._zero.lam):
-            self._emit_node(self._zero)
+        zero = self._zero
+        while self._pending and is_zero(self._pending[0], self._pending[0][0], zero.lam):
+            self._emit(self._objective.solution(zero.columns, zero.coefs, zero.known), zero.known)
         if not self._pending:
             return
         problem = self._objective.problem
@@ -226,12 +227,12 @@ class CertifiedPath:
 
         n_most = max(0, min(self._asked.max_iter, self._left_to_spend[0]))
         aim = working_set.aim(lam, self._radius(lam), accuracy * self._asked.goal, n_most)
-        solved = working_set.solve(self._members, aim, look)
+        status, solved = working_set.solve(self._members, aim, look)
         self._n_rounds += solved.n_rounds
         self._n_dots += solved.n_dots
         self._spent = self._spent[0] + solved.n_rounds, self._spent[1] + 1
-        if solved.status is not Status.CERTIFIED:
-            self._limited = solved.status
+        if status is not Status.CERTIFIED:
+            self._limited = status
         node = working_set.node(self._members, lam)
         self._n_active = node.columns.size
         while self._n_reached < len(self._targets.penalties) and self._targets.is_reached(
@@ -386,9 +387,6 @@ class CertifiedPath:
                     if not 0.0 < t <= 1.0:
                         break
                     self._emit(*part.mix(t))
-
-    def _emit_node(self, node: Node) -> None:
-        self._emit(self._objective.solution(node.columns, node.coefs, node.known), node.known)
 
     def _emit_beyond(self, node: Node) -> None:
         """Answer a point beyond a node by what of it is allowed."""

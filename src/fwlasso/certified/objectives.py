@@ -53,8 +53,9 @@ class LeastSquares:
 
     def mix(self, left: Node, right: Node, t: float, cross: float) -> Evidence:
         """Return what is known of (1 - t) left + t right."""
-        known: Evidence = left.known.mix(right.known, t, cross)
-        return known
+        s, (rr, *numbers), (its_rr, *others) = 1.0 - t, left.known, right.known
+        rr = max(0.0, s * s * rr + 2.0 * s * t * cross + t * t * its_rr)
+        return Evidence(rr, *[s * mine + t * its for mine, its in zip(numbers, others, strict=True)])
 
     def solution(self, columns: Indices, coefs: Vector, known: Evidence) -> Solution:
         """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""

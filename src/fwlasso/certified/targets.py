@@ -26,10 +26,11 @@ class _Targets:
         self.penalties = penalties
 
     def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
-        """Return the smallest lambda that is solved."""
+        """Return the smallest lambda that is solved: the last but zero, unless that is below the rounding of others."""
         values = np.array([penalty[0] for penalty in self.penalties])
         rounding = gamma(4 * problem.n_samples) * problem.largest * math.sqrt(problem.yy)
-        return float(floor_of(self.penalties[-1], values, lambda_max, rounding, tuning.beyond * tuning.accept * goal))
+        floor = floor_of(self.penalties[-1], values, lambda_max, rounding, tuning.beyond * tuning.accept * goal)
+        return max(float(floor), getattr(self.penalties[-1], "lam", 0.0))
 
     def position(self, span: Span, penalty: Penalty) -> float:
         """Return the t for which (1 - t) left + t right is the guess; outside [0, 1] if there is none."""
@@ -41,10 +42,6 @@ class AlphaTargets(_Targets):
     """Points at lambdas: nodes may be points themselves."""
 
     are_nodes = True
-
-    def lowest_lam(self, problem: Problem, lambda_max: float, goal: float, tuning: Tuning) -> float:
-        """Return the smallest lambda that is solved: the last but zero, unless that is below the rounding of others."""
-        return max(super().lowest_lam(problem, lambda_max, goal, tuning), float(self.penalties[-1].lam))
 
     def grid_lams(self, lowest: float) -> Vector:
         """Return the lambdas at which a node is a point, in increasing order."""

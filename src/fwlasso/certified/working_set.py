@@ -1,7 +1,5 @@
 """The penalized problem on a few columns: their copies, and who solves it on these, by the loss."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .._core.costs import clip
@@ -9,7 +7,7 @@ from .._core.jit import kernel
 from .._core.samples import from_root, to_root
 from .._core.subproblem.descent import SubIterate, active_places, totals
 from .._core.subproblem.rounds import Aim
-from .._core.subproblem.solve import Look, Subproblem
+from .._core.subproblem.solve import Look, Reached, Subproblem
 from .._core.sweeps import Indices
 from .._core.threads import Workers
 from ..problem.certificate import altered
@@ -26,15 +24,6 @@ from .objectives import Objective
 _KEPT_STRIDES = 2
 # As if asked for in all strides to come.
 _FOR_EVER = np.iinfo(np.int64).max
-
-
-class Solved(NamedTuple):
-    """How well the problem on the working set is solved."""
-
-    status: Status
-    gap: float  # over the working set
-    n_rounds: int
-    n_dots: int
 
 
 class WorkingSet:
@@ -142,8 +131,8 @@ class WorkingSet:
         """Return what is asked of `solve`: a gap of at most `goal` over the members; see `gap_and_objective`."""
         return Aim(lam, radius, goal, max_rounds, self._n_dots_in_burst)
 
-    def solve(self, members: Indices, aim: Aim, look: Look) -> Solved:
-        """Minimise over `members` from where we stand."""
+    def solve(self, members: Indices, aim: Aim, look: Look) -> tuple[Status, Reached]:
+        """Minimise over `members` from where we stand; return how that ended, and how far it came."""
         solver = self.subproblem if self._newton is None else self._newton
         reached = solver.solve(members, aim, look, knows_residual=self._knows_residual)
         self._knows_residual = True
@@ -154,7 +143,7 @@ class WorkingSet:
                 status = Status.MAX_ITER
             elif self._newton is None and self.subproblem.is_rounding(reached.gap, members, aim):
                 status = Status.PRECISION
-        return Solved(status, *reached)
+        return status, reached
 
     def node(self, members: Indices, lam: float) -> Node:
         """Return where we stand after `solve` as a node."""

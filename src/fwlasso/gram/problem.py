@@ -50,6 +50,7 @@ class GramProblem(NamedTuple):
     total_weight: float  # the sum of the weights: lambda is so many times alpha
     copies: NDArray[np.bool_]  # columns that are copies of earlier ones: they never become active
     null: NullModel
+    units: Units  # those of the transform
     l1_ratio: float = 1.0  # lambda is alpha times the total weight times that
     on_data: OnData | None = None  # what proves gaps that products cannot, see `sums_on_data`
     by_columns: Callable[[Workers], Problem] | None = None  # the same problem on its columns, where points stay open
@@ -94,11 +95,6 @@ class GramProblem(NamedTuple):
     def transform(self) -> Transform:
         """What leads from the columns of users to z_j."""
         return self.centre.transform
-
-    @property
-    def units(self) -> Units:
-        """How penalties, radii and coefficients of users follow from those here."""
-        return self.transform.units
 
     def from_user_units(self, coefs: Vector) -> tuple[NDArray[np.int64], Vector]:
         """Return the columns with a nonzero coefficient, and that of z_j."""
@@ -148,7 +144,8 @@ def gram_problem(
 def as_problem(found: Moments, centre: Centre, n_samples: int, total_weight: float, l1_ratio: float) -> GramProblem:
     """Return the problem of these moments."""
     no_copies = np.zeros(found.xty.size, np.bool_)
-    return GramProblem(found, centre, n_samples, total_weight, no_copies, null_model(found), l1_ratio=l1_ratio)
+    own = null_model(found), centre.transform.units, l1_ratio
+    return GramProblem(found, centre, n_samples, total_weight, no_copies, *own)
 
 
 def free_in_sums(found: Moments, cost: Cost) -> Cost:

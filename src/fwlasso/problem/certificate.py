@@ -53,18 +53,6 @@ class Evidence(NamedTuple):
         """Columns that the objective looks at itself, none, and what rounding may add to others: it is added later."""
         return _NO_COLUMNS, 0.0
 
-    def mix(self, other: "Evidence", t: float, cross: float) -> "Evidence":
-        """Return what is known of (1 - t) a + t a', given r'r' = `cross`."""
-        s = 1.0 - t
-        return Evidence(
-            max(0.0, s * s * self.rr + 2.0 * s * t * cross + t * t * other.rr),
-            s * self.yr + t * other.yr,
-            s * self.l1 + t * other.l1,
-            s * self.error + t * other.error,
-            s * self.r_size + t * other.r_size,
-            s * self.max_corr + t * other.max_corr,
-        )
-
 
 class Claim(NamedTuple):
     """A duality gap that is proved, and how much of it stands for rounding."""

@@ -1,7 +1,5 @@
 """Which way a certified path is computed: by the Gram matrix of all columns, or by a working set of a few of them."""
 
-from typing import NamedTuple
-
 # A route is chosen for so many threads, whatever there are: another one has other bits.
 _N_THREADS = 2
 # Seconds of the parts of a path, as measured on two cores of 2026 with vectors of 512 bits; ratios are what counts.
@@ -26,13 +24,6 @@ MEMORY_SHARE = 0.25
 GRAM, WORKING_SET, POINTWISE = "gram", "working-set", "pointwise"
 
 
-class Route(NamedTuple):
-    """A way to compute a path, and what each was expected to take."""
-
-    name: str
-    seconds: dict[str, float]
-
-
 def choose_route(
     m: int,
     p: int,
@@ -44,8 +35,10 @@ def choose_route(
     is_float64: bool,
     memory: int,
     n_folds: int = 1,
-) -> Route:
-    """Return the way to compute a certified path: by the size of the problem, the end of its grid and the memory alone.
+) -> tuple[str, dict[str, float]]:
+    """Return the way to compute a certified path, and the seconds that each was expected to take.
+
+    It is chosen by the size of the problem, the end of its grid and the memory alone.
 
     `n_stored` numbers are m p, or the nonzero ones; penalties end with `eps` of the largest, if that is known;
     `is_float64`: numbers can be multiplied as they are; `memory` is in bytes; each of `n_folds` parts of the samples
@@ -66,7 +59,7 @@ def choose_route(
     on_columns = passes + _TIMES[is_tight] * _COLUMN_SECONDS * min(m, _PER_NONZERO * in_row * m / p) * n_active**2
     fits = m >= p and gram_bytes(p, n_threads, n_folds) <= MEMORY_SHARE * memory
     name = GRAM if fits and (p <= _ALWAYS or on_gram <= on_columns) else WORKING_SET
-    return Route(name, {GRAM: on_gram, WORKING_SET: on_columns})
+    return name, {GRAM: on_gram, WORKING_SET: on_columns}
 
 
 def n_threads_of_sums(p: int, memory: int) -> int:
