@@ -50,11 +50,14 @@ def _is_fast(item: pytest.Item) -> bool:
     called = getattr(getattr(item, "function", None), "__code__", None)
     starts = called is not None and not _PROCESSES.isdisjoint(called.co_names)
     params = item.callspec.params if hasattr(item, "callspec") else {}
-    storages = {params[name] for name in ("storage", "some_storage") if isinstance(params.get(name), str)}
-    return not starts and storages <= _FAST_STORAGES and item.get_closest_marker("long") is None
+    is_slow = isinstance(params.get("storage"), str) and params["storage"] not in _FAST_STORAGES
+    return not starts and not is_slow and item.get_closest_marker("long") is None
 
 
 POINTWISE = [name for name, entry in SOLVERS.items() if entry.routes == (route.POINTWISE,)]
+#: Storages and units for code that reaches X by the column protocol alone, which test_columns.py proves for all pairs.
+#: `fwlasso.warmup` compiles the kernels of these.
+SOME_PAIRS = [("dense64", "raw"), ("csc64", "standardized")]
 UNITS = {"raw": (False, False), "centred": (True, False), "scaled": (False, True), "standardized": (True, True)}
 
 
@@ -167,16 +170,19 @@ def storage(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(params=["raw", "standardized"])
-def some_units(request: pytest.FixtureRequest) -> str:
-    """For whoever reaches X by the column protocol alone, which test_columns.py proves of all."""
+@pytest.fixture(params=SOME_PAIRS, ids="-".join)
+def some_pair(request: pytest.FixtureRequest) -> tuple[str, str]:
     return request.param
 
 
-@pytest.fixture(params=["dense64", "csc32"])
-def some_storage(request: pytest.FixtureRequest) -> str:
-    """As above."""
-    return request.param
+@pytest.fixture
+def some_units(some_pair: tuple[str, str]) -> str:
+    return some_pair[1]
+
+
+@pytest.fixture
+def some_storage(some_pair: tuple[str, str]) -> str:
+    return some_pair[0]
 
 
 @pytest.fixture
@@ -195,7 +201,7 @@ def random_case(storage: str, units: str, rng: np.random.Generator) -> Case:
 
 @pytest.fixture
 def case(some_storage: str, some_units: str, rng: np.random.Generator) -> Case:
-    """Two storages in two units."""
+    """Two storages, each in units of its own."""
     return random_case(some_storage, some_units, rng)
 
 

@@ -14,7 +14,7 @@ from attack.workers import Asked, Worker
 from fwlasso import Status, lasso_path
 from judge import exact, forms_of, recomputed_gap
 
-N_CASES = 1000
+N_CASES = 600
 # Of options: what kernels are compiled for in other tests, too.
 FEW_KINDS, FEW_SOLVERS = {"dense64", "rows", "frame", "csc64"}, {"certified", "gram", "working-set"}
 

@@ -72,7 +72,7 @@ def files(draw):
 
 @pytest.mark.long
 @pytest.mark.compiled
-@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(
     data=files(),
     zero_based=st.sampled_from(["auto", "auto", True, False]),
@@ -256,7 +256,7 @@ ODD_FILES = st.one_of(
 @pytest.mark.long
 @pytest.mark.compiled
 @settings(
-    max_examples=int(os.environ.get("FWLASSO_FUZZ", "1500")),
+    max_examples=int(os.environ.get("FWLASSO_FUZZ", "600")),
     suppress_health_check=list(HealthCheck),
     derandomize="FWLASSO_FUZZ" not in os.environ,
 )
