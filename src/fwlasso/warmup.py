@@ -45,6 +45,7 @@ class Kind(NamedTuple):
     folds: bool
     solver: str
     loss: str = "squared"
+    terms: bool = False  # elastic nets, bounds and columns without a penalty: any of them, at the same cost
 
 
 def _packed(values: Matrix) -> Genotypes:
@@ -73,6 +74,7 @@ TABLE = [
     *itertools.starmap(Kind, itertools.product(STORAGES, (True, False), (True,), (DEFAULT_SOLVER,))),
     *itertools.starmap(Kind, itertools.product(("dense64", "csc64"), (True, False), (False,), ("sfw", "cd", "pfw"))),
     *(Kind(storage, True, True, DEFAULT_SOLVER, "logistic") for storage in ("dense64", "csc64")),
+    *(Kind(storage, True, True, DEFAULT_SOLVER, terms=True) for storage in ("dense64", "csc64")),
 ]
 
 
@@ -119,6 +121,8 @@ def compile_kind(kind: Kind) -> None:
     X = make(given)
     settings: dict[str, Any] = {"solver": kind.solver, "fit_intercept": kind.fit_intercept, "random_state": 0}
     settings["loss"] = kind.loss
+    if kind.terms:
+        settings |= {"ridge": 1.0, "unpenalized": [0]}
     with warnings.catch_warnings(), Workers(1) as workers:
         warnings.simplefilter("ignore")  # of data that are made up nobody wants to hear
         # Of the certified path, there are as many samples as features for one way, and fewer for the other.
@@ -129,7 +133,8 @@ def compile_kind(kind: Kind) -> None:
                 lasso_path(part, y, radii=2, sample_size=4, **settings)
             if kind.folds:
                 lasso_cv(part, y, cv=2, **settings)
-        for kept in ((None, np.arange(_N_ROWS) < 10) if kind.folds else (None,)) if is_squared else ():
+        parts = (None, np.arange(_N_ROWS) < 10) if kind.folds else (None,)
+        for kept in parts if is_squared and not kind.terms else ():
             units = kind.fit_intercept, False, workers, kept
             problem = build_problem(as_design(X), y, *units)
             if "radii" in entry.grids:  # the certified path finds the end of an automatic grid of radii
@@ -174,12 +179,12 @@ def _compile_all(kinds: Sequence[Kind]) -> None:
 def compile_table(jobs: int, storages: Sequence[str] = tuple(STORAGES)) -> None:
     """Compile the table, storage by storage: they have the kernels without X in common.
 
-    Two processes begin with the default solver and with the others, or both would compile these kernels.
+    Two processes begin with the default solver and with the others, or both would compile these kernels: then terms.
     """
     tasks = [
-        [kind for kind in TABLE if kind.storage == storage and (kind.solver == DEFAULT_SOLVER) == is_default]
+        [kind for kind in TABLE if (kind.storage, kind.solver == DEFAULT_SOLVER, kind.terms) == (storage, *others)]
         for storage in storages
-        for is_default in (True, False)
+        for others in ((True, False), (False, False), (True, True))
     ]
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         list(pool.map(_compile_all, filter(None, tasks)))
