@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from attack.generators import means, near_copies, scales_side_by_side, unix_times
 from conftest import STORAGES
 from fwlasso import lasso_path
-from fwlasso.solvers.registry import SOLVERS
+from fwlasso.solvers.registry import DEFAULT_SOLVER, SOLVERS
 from guarded import guarded, guarded_results, guarded_storage
 
 # Sets for every solver and storage; all of them together are more than two hundred.
@@ -18,9 +18,12 @@ N_SETS = int(os.environ.get("FWLASSO_ATTACK_SETS", "4"))
 
 
 SETS = [means, unix_times, near_copies, scales_side_by_side]
+#: Kernels of a storage are the same in all solvers: one of them reads every storage, and all read two.
+READERS = [(storage, name) for storage in STORAGES for name in SOLVERS]
+READERS = [it for it in READERS if it[0] in ("dense64", "csc64") or it[1] == DEFAULT_SOLVER or it == ("bed", "sfw")]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("storage", "solver"), READERS)
 def test_whatever_the_data_nothing_outside_is_read_or_told(storage, solver):
     n_active = 0
     for number in range(N_SETS):
