@@ -137,10 +137,12 @@ def _(cost, copies, iterate, members, lam, radius):
             free = max(free, strength)
         if is_hard(cost, lam, k, corr):
             hard = max(hard, strength)
-    gap = np.inf
+    gap, last = np.inf, -1.0
     for which in range(3):
         s = lam / (hard if which == 0 else max(hard, free) if which == 1 else largest)
-        brackets = 0.0
+        if s == last:  # there are no bounds, say
+            continue
+        last, brackets = s, 0.0
         for k in members:
             a, corr = iterate.coefs[k], iterate.corrs[k]
             if slope(cost, k) > 0.0 and (a != 0.0 or s * abs(corr) > lam):
