@@ -37,6 +37,8 @@ from .tuning import Pace, Survived, Tuning
 from .working_set import WorkingSet
 
 _TUNING = Tuning()
+# Columns with indices: to read these is most of the work, whatever is multiplied by them. So longer strides pay.
+_OF_SPARSE = Tuning(more_residuals=0.1, stride=0.5)
 
 
 class Request(NamedTuple):
@@ -60,7 +62,7 @@ def follow(
     guess: Guess | None = None,
     polish: bool = False,
     columns: ColumnPass | None = None,
-    tuning: Tuning = _TUNING,
+    tuning: Tuning | None = None,
 ) -> SolvedPath:
     """Solve points from sparse to dense to duality gaps of at most `goal`.
 
@@ -71,6 +73,9 @@ def follow(
     problem nothing is used then that is as long as they are many.
     """
     columns = LocalPass(problem, workers) if columns is None else columns
+    if tuning is None:
+        is_sparse = columns.summary.n_entries < columns.summary.n_columns * (problem.y.size - 1)
+        tuning = _OF_SPARSE if is_sparse and is_quadratic(problem.loss) else _TUNING
     targets = make_targets(penalties)
     objective = make_objective(problem, columns)
     path = CertifiedPath(

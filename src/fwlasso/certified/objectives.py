@@ -15,7 +15,7 @@ from .._core.samples import to_root
 from .._core.sweeps import Indices
 from .._core.threads import Workers
 from ..problem import claims
-from ..problem.certificate import Claim, Evidence, examine, max_correlations, prove
+from ..problem.certificate import Claim, Evidence, examine, max_correlations, prove, proved_gap
 from ..problem.passes import ColumnPass
 from ..problem.points import Solution
 from .convex import ConvexLoss
@@ -40,7 +40,7 @@ class LeastSquares:
 
     def gap(self, penalty: Penalty, known: Evidence) -> float:
         """Return the duality gap that is proved."""
-        return prove(self.problem, penalty, known).gap
+        return proved_gap(self.problem, penalty, known)
 
     def rounding(self, penalty: Penalty, known: Evidence) -> float:
         """Return how much of that gap is rounding."""

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from .._core.columns import Columns, Vector, Vectors, column_chunks, dot_each, stack
 from .._core.costs import larger, largest_pull
-from .._core.gaps import GapTerms, plain_gap
 from .._core.iterate import Iterate, sums_at
 from .._core.jit import kernel
 from .._core.moments import rounding_bound as gamma
-from .._core.penalties import Penalty, quadratic_gap
+from .._core.penalties import Penalty, gap_of_products, quadratic_gap
 from .._core.problem import Problem
 from .._core.samples import inner, n_roundings, sample_vector
 from .._core.threads import Workers
@@ -84,47 +83,46 @@ def is_null(problem: Problem) -> bool:
     return all(largest_pull(problem.cost, problem.xty + off) == 0.0 for off in (blur, -blur))
 
 
-def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
-    """Return the duality gap that is proved for a point, and how much of it is rounding.
+def proved_gap(problem: Problem, penalty: Penalty, known: Evidence) -> float:
+    """Return the duality gap that is proved for a point.
 
-    It is never below zero. Of a point that is not finite nothing is known: its gap is infinite.
+    It is never below zero. Of a point that is not finite nothing is known: its gap is infinite. Coefficients have a
+    residual r + d, ||d|| <= e: that moves correlations by `largest` e, r'r by 2 ||r|| e + e^2, y'r by ||y|| e, and q'r
+    by (q - r)'d, where ||q|| is at most l1 times `largest`.
     """
-    if not math.isfinite(sum(known)):
-        return Claim(math.inf, 0.0)
-    gap, rounding = plain_gap(penalty, penalty[0], gap_terms(problem, known))
-    # What the gap is relative to, y'y, is rounded, too.
-    more = gap * gamma(problem.n_samples + 8) * (1.0 + problem.y_size / (math.sqrt(problem.yy) or 1.0))
-    return Claim(gap + more, rounding + more) if math.isfinite(gap + more) else Claim(math.inf, 0.0)
-
-
-def gap_terms(problem: Problem, known: Evidence) -> GapTerms:
-    """Return what the gap of a point follows from; coefficients have a residual r + d, ||d|| <= e.
-
-    It moves correlations by `largest` e, r'r by 2 ||r|| e + e^2, y'r by ||y|| e, and q'r by (q - r)'d, where ||q|| is
-    at most l1 times `largest`.
-    """
+    # No record of these: a path asks for some hundred gaps, and to make one takes longer than to compute them.
     rr, yr, l1, error, r_size, max_corr = known
-    blur, y_size, moved = gamma(problem.n_samples + 8), problem.y_size, problem.largest * error
-    off = corr_error(problem, known)
-    return GapTerms(
-        qy=problem.yy - yr,
-        qr=yr - rr,
-        yr=yr,
-        rr=rr,
-        l1=l1,
-        # In truth r, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
-        largest=max(0.0, max_corr - (off + moved)),
-        bound=max_corr + off + moved,
-        over=0.0,
-        corr_error=off,
-        rr_error=error * (2.0 * math.sqrt(rr) + error) + blur * r_size * r_size,
-        # |y'r| <= ||y|| ||r||: of what both products may be off by, `rounding` adds as much as there is of them.
-        yr_error=math.sqrt(problem.yy) * error + blur * max(0.0, r_size * y_size - abs(yr)),
-        qr_error=l1 * moved + r_size * error + blur * max(0.0, r_size * (r_size + y_size) - abs(yr - rr)),
-        error=error,
-        eps=0.0,
-        rounding=blur,
+    blur, y_size, y_norm = gamma(problem.n_samples + 8), problem.y_size, math.sqrt(problem.yy)
+    # |y'r| <= ||y|| ||r||: of what products may be off by, `blur` times the terms of the formula is a part.
+    gap, terms = gap_of_products(
+        penalty,
+        penalty[0],
+        rr + error * (2.0 * math.sqrt(rr) + error) + blur * r_size * r_size,
+        yr - y_norm * error - blur * max(0.0, r_size * y_size - abs(yr)),
+        yr - rr - error * (l1 * problem.largest + r_size) - blur * max(0.0, r_size * (r_size + y_size) - abs(yr - rr)),
+        l1,
+        max_corr + _moved(problem, known),
     )
+    # The last factor: what the gap is relative to, y'y, is rounded, too.
+    gap = (gap + blur * terms) * (1.0 + blur * (1.0 + y_size / (y_norm or 1.0)))
+    return max(0.0, gap) if math.isfinite(gap + sum(known)) else math.inf
+
+
+def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
+    """Return the duality gap that is proved for a point, and how much of it is rounding."""
+    gap = proved_gap(problem, penalty, known)
+    if gap == math.inf:
+        return Claim(gap, 0.0)
+    rr, yr, l1, _, _, max_corr = known
+    # In truth the residual, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
+    least = max(0.0, max_corr - _moved(problem, known))
+    plain, _ = gap_of_products(penalty, penalty[0], rr, yr, yr - rr, l1, least)
+    return Claim(gap, min(gap, gap - max(0.0, plain)))
+
+
+def _moved(problem: Problem, known: Evidence) -> float:
+    """Return what rounding may have moved correlations by."""
+    return corr_error(problem, known) + problem.largest * known.error
 
 
 def corr_error(problem: Problem, known: Evidence) -> float:
