@@ -10,12 +10,12 @@ from fwlasso._core.samples import sample_vector
 from fwlasso._core.threads import Workers
 from fwlasso.certified.nodes import Node
 from fwlasso.certified.screening import Screening
-from fwlasso.problem.certificate import Evidence
+from fwlasso.problem.certificate import ResidualTerms
 from fwlasso.problem.passes import LocalPass
 from judge import exact
 
 NOTHING = np.empty(0, np.int64)
-UNKNOWN = Evidence(0.0, 0.0, 0.0, 0.0, 0.0, np.inf)
+UNKNOWN = ResidualTerms(0.0, 0.0, 0.0, 0.0, 0.0, np.inf)
 
 
 def node_at(lam: float, residual: np.ndarray) -> Node:

@@ -15,7 +15,7 @@ from .._core.samples import to_root
 from .._core.sweeps import Indices
 from .._core.threads import Workers
 from ..problem import claims
-from ..problem.certificate import Claim, Evidence, examine, max_correlations, prove, proved_gap
+from ..problem.certificate import Claim, ResidualTerms, examine, max_correlations, prove, proved_gap
 from ..problem.passes import ColumnPass
 from ..problem.points import Solution
 from .convex import ConvexLoss
@@ -38,11 +38,11 @@ class LeastSquares:
         """Return a solved lambda; `fit` is its residual."""
         return Node(lam, columns, coefs, fit, examine(self.problem, sizes, coefs, fit, max_corr))
 
-    def gap(self, penalty: Penalty, known: Evidence) -> float:
+    def gap(self, penalty: Penalty, known: ResidualTerms) -> float:
         """Return the duality gap that is proved."""
         return proved_gap(self.problem, penalty, known)
 
-    def rounding(self, penalty: Penalty, known: Evidence) -> float:
+    def rounding(self, penalty: Penalty, known: ResidualTerms) -> float:
         """Return how much of that gap is rounding."""
         return prove(self.problem, penalty, known).rounding
 
@@ -51,13 +51,13 @@ class LeastSquares:
         own = self.problem.samples
         return float(to_root(own, left.residual)[:-1] @ to_root(own, right.residual)[:-1])
 
-    def mix(self, left: Node, right: Node, t: float, cross: float) -> Evidence:
+    def mix(self, left: Node, right: Node, t: float, cross: float) -> ResidualTerms:
         """Return what is known of (1 - t) left + t right."""
         s, (rr, *numbers), (its_rr, *others) = 1.0 - t, left.known, right.known
         rr = max(0.0, s * s * rr + 2.0 * s * t * cross + t * t * its_rr)
-        return Evidence(rr, *[s * mine + t * its for mine, its in zip(numbers, others, strict=True)])
+        return ResidualTerms(rr, *[s * mine + t * its for mine, its in zip(numbers, others, strict=True)])
 
-    def solution(self, columns: Indices, coefs: Vector, known: Evidence) -> Solution:
+    def solution(self, columns: Indices, coefs: Vector, known: ResidualTerms) -> Solution:
         """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""
         qy = self.problem.yy - known.yr
         qq = max(0.0, qy - known.yr + known.rr)

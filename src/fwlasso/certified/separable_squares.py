@@ -20,7 +20,7 @@ from .._core.jit import kernel
 from .._core.penalties import L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.samples import to_root
-from ..problem.claims import Facts, gap_at, look_at, norm_of, prove_at
+from ..problem.claims import Facts, gap_of_facts, look_at, norm_of, prove_at
 from ..problem.passes import ColumnPass
 from ..problem.points import Solution
 from .nodes import Node
@@ -29,7 +29,7 @@ Indices = NDArray[np.int64]
 _ROUND_DOWN = 1.0 - 1e-15
 
 
-class Terms(NamedTuple):
+class SquaresTerms(NamedTuple):
     """What a gap follows from."""
 
     cost: Cost  # of the columns A
@@ -48,7 +48,7 @@ class Terms(NamedTuple):
     most: float  # M, but for the blur
     over: float  # V
 
-    def bounded_by(self, tops: Vector) -> "Terms":
+    def bounded_by(self, tops: Vector) -> "SquaresTerms":
         """Return it with other bounds of the columns without a coefficient, see `costs.take_in`."""
         return self._replace(hard=float(tops[0]), most=float(tops[1]), over=float(tops[2]))
 
@@ -103,18 +103,18 @@ class SeparableSquares:
         corrs, l1 = correlations(taken.X, taken.at, fit), norm_of(taken.cost, coefs)
         tilt = self.problem.largest * facts.eps / lam if lam > 0.0 else 0.0
         facts = facts._replace(lam=lam, hard=lam, most=lam, tilt=tilt)
-        known = Terms(taken.cost, columns, coefs, corrs, yr=yr, l1=l1, **facts._asdict())
+        known = SquaresTerms(taken.cost, columns, coefs, corrs, yr=yr, l1=l1, **facts._asdict())
         return Node(lam, columns, coefs, fit, known)
 
-    def gap(self, penalty: Penalty, known: Terms) -> float:
+    def gap(self, penalty: Penalty, known: SquaresTerms) -> float:
         """Return the duality gap that is proved."""
-        return float(self._claim(gap_at, penalty, known))
+        return float(self._claim(gap_of_facts, penalty, known))
 
-    def rounding(self, penalty: Penalty, known: Terms) -> float:
+    def rounding(self, penalty: Penalty, known: SquaresTerms) -> float:
         """Return how much of that gap is rounding."""
         return float(self._claim(prove_at, penalty, known).rounding)
 
-    def _claim(self, prove: Callable[..., Any], penalty: Penalty, known: Terms) -> Any:
+    def _claim(self, prove: Callable[..., Any], penalty: Penalty, known: SquaresTerms) -> Any:
         lam = known.lam if isinstance(penalty, L1Ball) else penalty.lam
         longest = lam / known.lam * _ROUND_DOWN if lam < known.lam else 1.0
         hard = known.hard + known.blur if known.hard > 0.0 else 0.0
@@ -127,7 +127,7 @@ class SeparableSquares:
         mine, its = (to_root(self.problem.samples, node.residual)[:-1] for node in (left, right))
         return crossing(self._columns, left, right), float(mine @ its)
 
-    def mix(self, left: Node, right: Node, t: float, cross: tuple[Crossing, float]) -> Terms:
+    def mix(self, left: Node, right: Node, t: float, cross: tuple[Crossing, float]) -> SquaresTerms:
         """Return what is known of (1 - t) left + t right."""
         s, first, second = 1.0 - t, left.known, right.known
         numbers = {
@@ -136,9 +136,9 @@ class SeparableSquares:
         }
         both, product = cross
         rr = max(0.0, s * s * first.rr + 2.0 * s * t * product + t * t * second.rr)
-        return Terms(*both.mix(t), rr=rr, tilt=max(first.tilt, second.tilt), **numbers)
+        return SquaresTerms(*both.mix(t), rr=rr, tilt=max(first.tilt, second.tilt), **numbers)
 
-    def solution(self, columns: Indices, coefs: Vector, known: Terms) -> Solution:
+    def solution(self, columns: Indices, coefs: Vector, known: SquaresTerms) -> Solution:
         """Return a point: with q = y - r, q'y = y'y - y'r and q'q = y'y - 2 y'r + r'r."""
         qy = self.problem.yy - known.yr
         return Solution(columns, coefs, max(0.0, qy - known.yr + known.rr), qy, known.l1)

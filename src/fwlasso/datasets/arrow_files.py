@@ -37,7 +37,9 @@ def open_csv(file: Path, wanted: Wanted, desk: Desk) -> Source:
 
 
 #: What gives the columns of a table and blocks of its rows.
-TableStream = Callable[[Path, Wanted, ProgressCallback], AbstractContextManager[tuple["Chosen", Iterator[Block]]]]
+TableStream = Callable[
+    [Path, Wanted, ProgressCallback], AbstractContextManager[tuple["ChosenColumns", Iterator[Block]]]
+]
 
 
 def _unpack(file: Path, wanted: Wanted, desk: Desk, stream: TableStream, dtype: Any = np.float64) -> Source:
@@ -54,10 +56,10 @@ def _unpack(file: Path, wanted: Wanted, desk: Desk, stream: TableStream, dtype: 
 
 
 @contextmanager
-def stream_csv(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterator[tuple["Chosen", Iterator[Block]]]:
+def stream_csv(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterator[tuple["ChosenColumns", Iterator[Block]]]:
     """Open a csv, and give its columns and blocks of its rows while the context lasts."""
     with _open_csv(file) as text:
-        columns = Chosen.of(file, text.names, wanted)
+        columns = ChosenColumns.of(file, text.names, wanted)
         gaps = Gaps(file, *columns, wanted)
 
         def blocks() -> Iterator[Block]:
@@ -72,14 +74,16 @@ def stream_csv(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterator[t
 
 
 @contextmanager
-def stream_parquet(file: Path, wanted: Wanted, tell: ProgressCallback) -> Iterator[tuple["Chosen", Iterator[Block]]]:
+def stream_parquet(
+    file: Path, wanted: Wanted, tell: ProgressCallback
+) -> Iterator[tuple["ChosenColumns", Iterator[Block]]]:
     """Open a parquet file as `stream_csv` does a csv; a block is a row group.
 
     Of every column that is read, pyarrow has some megabytes in memory. So a row group is read by a few columns at a
     time, as it is stored, and unpacked to a temporary file unless it is small.
     """
     with _open_parquet(file, memory_map=True) as opened:
-        columns = Chosen.of(file, list(opened.schema_arrow.names), wanted)
+        columns = ChosenColumns.of(file, list(opened.schema_arrow.names), wanted)
         gaps = Gaps(file, *columns, wanted)
 
         def blocks() -> Iterator[Block]:
@@ -116,7 +120,7 @@ def _read_columns(
 def open_parquet(file: Path, wanted: Wanted, desk: Desk) -> Source:
     """Return a parquet file as a source, read by blocks of columns."""
     opened = desk.stack.enter_context(_open_parquet(file))
-    columns = Chosen.of(file, list(opened.schema_arrow.names), wanted)
+    columns = ChosenColumns.of(file, list(opened.schema_arrow.names), wanted)
     floats = {str(field.type) for field in opened.schema_arrow if field.name in set(columns.features)}
     dtype = np.dtype(np.float32 if floats == {"float"} else np.float64)
     if wanted.has_gaps:
@@ -142,7 +146,7 @@ class _ParquetColumns:
 
 
 def _table(
-    file: Path, columns: "Chosen", matrix: Rectangle, others: NDArray[np.float64], dtype: np.dtype[Any]
+    file: Path, columns: "ChosenColumns", matrix: Rectangle, others: NDArray[np.float64], dtype: np.dtype[Any]
 ) -> Source:
     if not (m := matrix.values.shape[0]):
         raise ValueError(f"{file}: there are no rows")
@@ -151,7 +155,7 @@ def _table(
     return Source((m, len(names)), dtype, matrix, feature_names=names, target=target, **by_sample)
 
 
-class Chosen(NamedTuple):
+class ChosenColumns(NamedTuple):
     """The columns of a table, told apart."""
 
     features: tuple[str, ...]
@@ -168,7 +172,7 @@ class Chosen(NamedTuple):
         return [*self.features, *self.others.values()]
 
     @classmethod
-    def of(cls, file: Path, names: list[str], wanted: Wanted) -> "Chosen":
+    def of(cls, file: Path, names: list[str], wanted: Wanted) -> "ChosenColumns":
         """Find what is wanted among the names."""
         others = dict(wanted.beside)
         if wanted.response:

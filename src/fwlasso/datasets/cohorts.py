@@ -195,7 +195,7 @@ class Joined(NamedTuple):
         return np.asarray(~np.isnan(numbers).any(axis=0))
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """What is known of numbers that are joined."""
 
     argument: str
@@ -207,7 +207,7 @@ class Kind(NamedTuple):
 
 def read_phenotype(pheno: Any, target: str | None, samples: Samples, fam: Path) -> Phenotype:
     """Return the phenotype of every sample, see `join`."""
-    kind = Kind("pheno", lambda records, label: [_one_of(records, target, label)], without_codes)
+    kind = FileKind("pheno", lambda records, label: [_one_of(records, target, label)], without_codes)
     found = join(kind, pheno, samples, fam)
     ((name, values),) = found.columns.items()
     file = Path(found.source).name
@@ -217,17 +217,17 @@ def read_phenotype(pheno: Any, target: str | None, samples: Samples, fam: Path) 
 
 def read_covariates(covariates: Any, samples: Samples, fam: Path) -> Joined:
     """Return all covariates of every sample, see `join`; -9 is missing, as PLINK has it."""
-    kind = Kind("covariates", _all_of, lambda values: np.where(values == -9.0, np.nan, values), "COVAR{}", True)
+    kind = FileKind("covariates", _all_of, lambda values: np.where(values == -9.0, np.nan, values), "COVAR{}", True)
     return join(kind, covariates, samples, fam)
 
 
 def read_beside(argument: str, file: Path, name: str | None, samples: Samples, fam: Path) -> Joined:
     """Return the weights or the offset of every sample, the column of a name, or the only one; see `join`."""
-    kind = Kind(argument, lambda records, label: [_one_of(records, name, label)], lambda values: values)
+    kind = FileKind(argument, lambda records, label: [_one_of(records, name, label)], lambda values: values)
     return join(kind, file, samples, fam)
 
 
-def join(kind: Kind, given: Any, samples: Samples, fam: Path) -> Joined:
+def join(kind: FileKind, given: Any, samples: Samples, fam: Path) -> Joined:
     """Return columns of a file, a frame, a series or an array for every sample.
 
     Rows are joined by FID and IID. Numbers without any are taken in the order of the samples, with a notice.
@@ -263,7 +263,7 @@ def join(kind: Kind, given: Any, samples: Samples, fam: Path) -> Joined:
     return Joined(found, label, has_row)
 
 
-def _without_ids(kind: Kind, numbers: NDArray[Any], label: str, m: int, fam: Path) -> dict[str, Vector]:
+def _without_ids(kind: FileKind, numbers: NDArray[Any], label: str, m: int, fam: Path) -> dict[str, Vector]:
     """Return numbers that are in the order of the samples, by name; a column by itself has none."""
     is_wide = kind.may_be_many and numbers.ndim == 2
     if numbers.shape[:1] != (m,) or not (numbers.ndim == 1 or is_wide):

@@ -23,7 +23,7 @@ _ROW_BYTES, _FEWEST_ROWS = 1 << 25, 128
 # The fraction of the gap asked for that radii beyond all solutions may have.
 _BEYOND = 0.3
 
-Rows = tuple[Vector, NDArray[np.int32], NDArray[np.int32]]
+PackedRows = tuple[Vector, NDArray[np.int32], NDArray[np.int32]]
 
 
 class GramPath(NamedTuple):
@@ -67,7 +67,7 @@ def follow_gram(
     """
     n_points, p = targets.values.size, moments.xty.size
     walk = make_walk(moments, n_points, rows_held(p))
-    parts: list[Rows] = []
+    parts: list[PackedRows] = []
     if left_out is not None:
         walk.work.factor.scale[left_out] = 0.0
     limits, standing = Limits(goal, max_rounds), walk.standing[0]
@@ -94,7 +94,7 @@ def follow_gram(
     )
 
 
-def _take_rows(walk: Walk) -> Rows:
+def _take_rows(walk: Walk) -> PackedRows:
     """Return the rows of points that are solved, compressed: their values, columns and sizes. They are free then."""
     standing = walk.standing[0]
     n_done = standing.n_done

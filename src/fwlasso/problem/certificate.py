@@ -33,7 +33,7 @@ from .._core.threads import Workers
 _NO_COLUMNS = np.empty(0, np.int64)
 
 
-class Evidence(NamedTuple):
+class ResidualTerms(NamedTuple):
     """What is known of a point by its residual r as it is stored."""
 
     rr: float  # r'r
@@ -43,7 +43,7 @@ class Evidence(NamedTuple):
     r_size: float  # at least ||r||: what the rounding of M is relative to
     max_corr: float  # M: ||X'r||_inf up to E, or a bound of it
 
-    def bounded_by(self, tops: Vector) -> "Evidence":
+    def bounded_by(self, tops: Vector) -> "ResidualTerms":
         """Return it with another bound of the correlations, see `costs.take_in`."""
         return self._replace(max_corr=float(tops[0]))
 
@@ -60,7 +60,7 @@ class Claim(NamedTuple):
     rounding: float  # between the gap and the smallest that it may be in truth
 
 
-def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, max_corr: float) -> Evidence:
+def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, max_corr: float) -> ResidualTerms:
     """Return what is known of coefficients, given their residual, a sample vector that was computed from them.
 
     Sizes are those of their columns, before these are centred.
@@ -73,7 +73,7 @@ def examine(problem: Problem, sizes: Vector, coefs: Vector, residual: Vector, ma
     n_more = n_roundings(own)
     n_ops = coefs.size + 12 + n_more + problem.units.n_ops
     error = gamma(n_ops) * (problem.y_size + size) + gamma(2 * m + 8 + n_more) * r_size
-    return Evidence(rr, yr, l1, error, r_size, max_corr)
+    return ResidualTerms(rr, yr, l1, error, r_size, max_corr)
 
 
 def is_null(problem: Problem) -> bool:
@@ -83,7 +83,7 @@ def is_null(problem: Problem) -> bool:
     return all(largest_pull(problem.cost, problem.xty + off) == 0.0 for off in (blur, -blur))
 
 
-def proved_gap(problem: Problem, penalty: Penalty, known: Evidence) -> float:
+def proved_gap(problem: Problem, penalty: Penalty, known: ResidualTerms) -> float:
     """Return the duality gap that is proved for a point.
 
     It is never below zero. Of a point that is not finite nothing is known: its gap is infinite. Coefficients have a
@@ -108,7 +108,7 @@ def proved_gap(problem: Problem, penalty: Penalty, known: Evidence) -> float:
     return max(0.0, gap) if math.isfinite(gap + sum(known)) else math.inf
 
 
-def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
+def prove(problem: Problem, penalty: Penalty, known: ResidualTerms) -> Claim:
     """Return the duality gap that is proved for a point, and how much of it is rounding."""
     gap = proved_gap(problem, penalty, known)
     if gap == math.inf:
@@ -120,12 +120,12 @@ def prove(problem: Problem, penalty: Penalty, known: Evidence) -> Claim:
     return Claim(gap, min(gap, gap - max(0.0, plain)))
 
 
-def _moved(problem: Problem, known: Evidence) -> float:
+def _moved(problem: Problem, known: ResidualTerms) -> float:
     """Return what rounding may have moved correlations by."""
     return corr_error(problem, known) + problem.largest * known.error
 
 
-def corr_error(problem: Problem, known: Evidence) -> float:
+def corr_error(problem: Problem, known: ResidualTerms) -> float:
     """Return E, what rounding adds to a correlation."""
     return gamma(4 * problem.n_samples + 32) * problem.largest * known.r_size
 

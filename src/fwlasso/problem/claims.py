@@ -190,13 +190,13 @@ Active = tuple[Cost, Vector, Vector]
 
 def prove_at(problem: Problem, penalty: Penalty, active: Active, facts: Facts, longest: float = 1.0) -> Claim:
     """Return the gap that is proved for a point, whose dual point is no more than `longest` r, and its rounding."""
-    gap = gap_at(problem, penalty, active, facts, longest)
+    gap = gap_of_facts(problem, penalty, active, facts, longest)
     if gap == math.inf:
         return Claim(gap, 0.0)
-    return Claim(gap, gap - min(gap, gap_at(problem, penalty, active, facts.at_least, longest)))
+    return Claim(gap, gap - min(gap, gap_of_facts(problem, penalty, active, facts.at_least, longest)))
 
 
-def gap_at(problem: Problem, penalty: Penalty, active: Active, facts: Facts, longest: float) -> float:
+def gap_of_facts(problem: Problem, penalty: Penalty, active: Active, facts: Facts, longest: float) -> float:
     """Return the gap that follows from facts, never below zero; infinite where one of them is not finite."""
     (cost, coefs, corrs), lam = active, facts.lam
     l1 = float(norm_of(cost, coefs))
