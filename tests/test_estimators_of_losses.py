@@ -217,6 +217,22 @@ def test_what_folds_cannot_do_is_refused(keywords, message, classes):
         lasso_cv(X, np.sort(y) if "cv" in keywords else y, loss="logistic", alphas=5, **keywords)
 
 
+def test_estimators_have_the_terms_of_a_path(classes, counts):
+    X, y = classes
+    ours = LogisticLasso(C=0.5, l1_ratio=0.4, tol=1e-10).fit(X, y)
+    reference = LogisticRegression(C=0.5, l1_ratio=0.4, solver="saga", tol=1e-9, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, reference.coef_, atol=1e-5)
+    terms = {"lower": -0.05, "upper": 0.1, "penalty_factor": {5: np.inf}}
+    for model, data in ((LogisticLasso(C=1.0, **terms), classes), (PoissonLasso(0.02, **terms), counts)):
+        coef = np.ravel(model.fit(*data).coef_)
+        assert (coef.min(), coef.max(), coef[5]) == (-0.05, 0.1, 0.0)
+    free = PoissonLasso(alpha=1e3, unpenalized=[4]).fit(*counts)
+    assert np.flatnonzero(free.coef_).tolist() == [4]
+    chosen = LogisticLassoCV(l1_ratio=[0.5, 1.0], alphas=5, eps=0.1, cv=3).fit(X, y)
+    assert (chosen.alphas_.shape, chosen.deviance_path_.shape) == ((2, 5), (2, 5, 3))
+    assert np.abs(LogisticLasso(radius=0.7).fit(X, y).coef_).sum() == pytest.approx(0.7, rel=1e-4)
+
+
 def test_a_grid_of_cs_is_one_of_alphas(classes):
     X, y = classes
     w = np.random.default_rng(1).uniform(0.5, 2.0, y.size)

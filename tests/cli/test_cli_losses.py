@@ -57,7 +57,8 @@ def test_two_values_without_a_loss_get_a_hint(files):
 
 def test_a_run_keeps_the_pictures_of_its_choice(files, tmp_path):
     out = tmp_path / "run"
-    asked = "--loss", "logistic", "--scoring", "roc_auc", "--alphas", 5, "--eps", 0.3, "--folds", 3, "--shuffle"
+    grid = "--alphas", 5, "--eps", 0.3, "--l1-ratio", "0.5,0.9"
+    asked = "--loss", "logistic", "--scoring", "roc_auc", "--folds", 3, "--shuffle", *grid
     assert "classes 0 and 1: coefficients are of the odds of 1" in run("cv", files[0], *asked, "--out", out)
     page = (out / "report.html").read_text()
     assert page.count("<h2>ROC curve</h2>") == page.count("<h2>Calibration</h2>") == 1

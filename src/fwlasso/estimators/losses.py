@@ -26,7 +26,8 @@ class LogisticLasso(Classifier, Single):
 
     It minimises C sum_i w_i f_i + ||b||_1, as scikit-learn's LogisticRegression does, or 1/W sum_i w_i f_i +
     alpha ||b||_1, f = log(1 + e^eta) - y eta. The intercept has no penalty. Both are the same for
-    alpha = 1 / (C W), W the sum of the weights.
+    alpha = 1 / (C W), W the sum of the weights. With `l1_ratio` ||b||_1 becomes
+    l1_ratio ||b||_1 + 1/2 (1 - l1_ratio) ||b||^2, there and here.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class LogisticLasso(Classifier, Single):
     radius, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit
         As in `Lasso`, like all of the others.
     n_threads, max_iter, warm_start, positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
-        What a loss does not have yet is refused by name.
+        As in `Lasso`; what a solver does not have for this loss is refused by name.
 
     Attributes
     ----------
@@ -155,7 +156,8 @@ class LogisticLassoCV(Classifier, Chosen):
     Parameters
     ----------
     Cs : int or array, optional
-        The grid in scikit-learn's units: a number of points, or values.
+        The grid in scikit-learn's units: a number of points, or values. Folds keep alpha, as those of `LassoCV` do;
+        LogisticRegressionCV keeps C, which is a larger alpha for fewer samples.
     alphas : int or array, optional
         The grid in those of `lasso_path`. By default 100 points.
     eps : float or None, default=1e-3
@@ -168,7 +170,7 @@ class LogisticLassoCV(Classifier, Chosen):
     relax, radii, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state
         As in `LassoCV`, like all of the others.
     max_iter, time_limit, n_threads, positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
-        What a loss does not have yet is refused by name.
+        As in `Lasso`; what a solver does not have for this loss is refused by name.
     n_jobs, verbose
         As in `LassoCV`.
 
