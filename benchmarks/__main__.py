@@ -17,6 +17,7 @@ from . import (
     loading,
     memory,
     pyrim,
+    ratios,
     scans,
     shapes,
     startup,
@@ -40,6 +41,7 @@ def main() -> int:
         "certified",
         "choosing",
         "classifying",
+        "ratios",
         "shapes",
         "beyond",
         "before",
@@ -49,7 +51,8 @@ def main() -> int:
     parser.add_argument(
         "--problem",
         default="",
-        help="of the parts certified, choosing, classifying, shapes, beyond and before: problems whose names begin so",
+        help="of the parts certified, choosing, classifying, ratios, shapes, beyond and before: problems whose names "
+        "begin so",
     )
     parser.add_argument(
         "--peers",
@@ -65,6 +68,7 @@ def main() -> int:
     names = [name for name in arguments.peers.split(",") if name]
     results = Results()
     alone: dict[str, Callable[[Results], None]] = {"startup": startup.run, "scans": scans.run, "memory": memory.run}
+    alone["ratios"] = partial(ratios.run, prefix=arguments.problem)
     alone["classifying"] = partial(classifying.run, data=data, prefix=arguments.problem)
     for name, part in (alone | {"beyond": partial(beyond.run, chosen=arguments.problem)}).items():
         if arguments.only in (None, name):

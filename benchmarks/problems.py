@@ -86,7 +86,7 @@ def _made(make: Callable[[np.random.Generator], tuple[Vector, Vector]], eps: flo
     return Source(lambda _: make(np.random.default_rng(0)), standardize=False, is_real=False, eps=eps)
 
 
-def _few_matter(m: int, p: int, k: int, eps: float) -> Source:
+def few_matter(m: int, p: int, k: int, eps: float) -> Source:
     """Independent columns, of which `k` matter."""
 
     def make(rng: np.random.Generator) -> tuple[Vector, Vector]:
@@ -161,13 +161,13 @@ SOURCES = {
 }
 # Tall, small, and with many active features.
 SHAPES = {
-    "50000x300": _few_matter(50_000, 300, 30, eps=1e-3),
-    "100000x100": _few_matter(100_000, 100, 30, eps=1e-2),
+    "50000x300": few_matter(50_000, 300, 30, eps=1e-3),
+    "100000x100": few_matter(100_000, 100, 30, eps=1e-2),
     "10000x1000": _all_matter(10_000, 1_000, eps=1e-2),
     "1000x1000": _all_matter(1_000, 1_000, eps=1e-3),
     "2000x5000": _neighbours(2_000, 5_000, 1_000, 0.9, eps=1e-2),
-    "442x64": _few_matter(442, 64, 10, eps=1e-3),
-    "100x10": _few_matter(100, 10, 5, eps=1e-3),
+    "442x64": few_matter(442, 64, 10, eps=1e-3),
+    "100x10": few_matter(100, 10, 5, eps=1e-3),
 }
 
 
