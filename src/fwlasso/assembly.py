@@ -16,11 +16,12 @@ from ._core.threads import Workers
 from ._core.transform import in_user_units
 from .certified.objectives import certify_points
 from .data.design import described
+from .data.elsewhere import remote_of
 from .data.inputs import Data
 from .gram.problem import AnyProblem
 from .gram.summed import SummedTable
 from .options import Options
-from .problem.certificate import refuse_altered_columns
+from .problem.certificate import altered, refuse_altered_columns
 from .problem.grid import user_values
 from .problem.points import Counters, SolvedPath, plus
 from .result import LassoPath
@@ -49,6 +50,8 @@ def certify(
     if columns.size and not 0 <= columns.min() <= columns.max() < p:
         raise RuntimeError(f"a solver has returned a column outside 0..{p - 1}: a bug of fwlasso")
     if isinstance(problem, Problem) and not np.isfinite(path.sums).all():  # columns were finite in the first pass
+        if remote_of(problem.X) is not None:
+            raise altered()
         refuse_altered_columns(problem.X, problem.y.size - 1, workers)
     if proves:
         return path.in_order()._replace(gaps=path.gaps / problem.null_loss), []

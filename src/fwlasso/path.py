@@ -21,6 +21,7 @@ from .checkpoints.folder import Checkpoint, open_checkpoint, subset_folder
 from .checkpoints.segments import InSegments
 from .data.checks import as_random_state, numpy_defaults
 from .data.design import arrays_of, described
+from .data.elsewhere import remote_of
 from .data.fingerprint import MappedFiles
 from .data.inputs import Data, as_data
 from .data.keywords import explain_unknown
@@ -31,7 +32,7 @@ from .monitor import Callback, Monitor, told_of_size
 from .options import Options
 from .problem.certificate import is_null
 from .problem.grid import null_objective, radius_excess, user_values
-from .problem.points import zero_path
+from .problem.points import Traffic, zero_path
 from .problem.route import GRAM
 from .problems import Part, Problems, as_summed, find_grid
 from .result import LassoPath
@@ -210,6 +211,8 @@ SAMPLE_ARGUMENTS = "sample_weight", "offset"
 class Summable(ABC):
     """Rows elsewhere that are summed up when a path begins, and its clock runs."""
 
+    traffic = Traffic()
+
     @abstractmethod
     def sum_up(self, monitor: Monitor) -> SummedTable:
         """Return the table that the rows make."""
@@ -229,6 +232,7 @@ class Context(NamedTuple):
     seed: int = 0
     run: Checkpoint | None = None
     files: MappedFiles = MappedFiles()
+    elsewhere: Any = None  # who has rows or columns on a cluster, and counts what travels
 
     def asked(self, options: Options) -> "Context":
         """Return the same data and threads with other options."""
@@ -279,13 +283,20 @@ def solve_context(X: Any, y: Any, options: Options, *, for_parts: bool = False, 
         stack.enter_context(monitor.guard())
         with timed(seconds, "setup"):
             data: Data | SummedTable
-            X = X.sum_up(monitor) if isinstance(X, Summable) else X
+            elsewhere: Any = X if isinstance(X, Summable) else None
+            X = X if elsewhere is None else elsewhere.sum_up(monitor)
             if isinstance(X, SummedTable) and not for_parts:
                 data = as_summed(X, y, options, **samples)
             else:
                 data = as_data(X, y, workers, options.feature_names, loss=options.loss, **samples)
+        if isinstance(data, Data) and (elsewhere := remote_of(data.design.columns)) is not None:
+            elsewhere.begin(monitor.look)
+            stack.callback(elsewhere.end)
         arrays = (*arrays_of(data.design.columns).values(), data.response) if isinstance(data, Data) else ()
-        context = Context(data, options, PLAIN, workers, monitor, seconds, stack=stack, files=MappedFiles(*arrays))
+        files = MappedFiles(*arrays)
+        context = Context(
+            data, options, PLAIN, workers, monitor, seconds, stack=stack, files=files, elsewhere=elsewhere
+        )
         yield context.asked(options)._replace(seconds=seconds)
 
 
@@ -358,5 +369,7 @@ def solve(context: Context, problem: AnyProblem, start: Vector | None = None) ->
         known |= context.terms.facts(data.feature_names)
     known |= options.entry.facts(problem, settings)
     counters = count(problem, path, options, grid.n_read, n_certified, context.seconds)
+    if context.elsewhere is not None:
+        counters = replace(counters, traffic=context.elsewhere.traffic)
     record = {**options.record(), "eps": ratio, **known, **data.origin}
     return assemble(problem, path, {options.grid_name: values}, counters, record, data)

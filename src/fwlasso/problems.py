@@ -16,6 +16,7 @@ from ._core.notices import warn_of_doubt
 from ._core.penalties import L1
 from ._core.threads import Workers, physical_memory
 from .checkpoints.folder import Checkpoint, Grid
+from .data.elsewhere import remote_of
 from .data.inputs import Data
 from .data.terms import PLAIN, Terms
 from .gram.problem import AnyProblem, GramProblem
@@ -25,7 +26,7 @@ from .monitor import Monitor
 from .options import Options
 from .problem.build import LOSSES, build_problem
 from .problem.grid import RADIUS_GAP, log_grid, n_vanished, penalty_grid, radius_grid
-from .problem.route import GRAM, choose_route
+from .problem.route import GRAM, WORKING_SET, choose_route
 from .result import LassoPath
 from .solvers.certified import Certified
 from .solvers.protocol import SolverSettings
@@ -67,7 +68,14 @@ class Problems:
         self._by_columns = partial(build_problem, *of_data, *self._units, weights=weights, terms=terms)
         if options.loss != "squared":
             self._by_columns = partial(self._by_columns, loss=LOSSES[options.loss], offset=data.offset)
-        if others:
+        if remote_of(data.design.columns) is not None:
+            if WORKING_SET not in routes:
+                raise ValueError(f"solver={options.solver!r} reads X in this process, and its columns are on a cluster")
+            refused = {"unpenalized": terms.unpenalized.size, "checkpoint": options.checkpoint is not None}
+            for name in (name for name, is_asked in refused.items() if is_asked):
+                raise ValueError(f"{name}: it is not for columns on a cluster")
+            self._route, self._may_change = WORKING_SET, False
+        elif others:
             columns = data.design.columns
             m, p = shape(columns)
             n_stored = int(columns.indptr[-1]) if isinstance(columns, Csc) else m * p

@@ -110,7 +110,7 @@ def _count_calls(packed: Packed, n_rows: int, j: int) -> tuple[int, int, int]:
 
 
 @kernel
-def _fill_means(packed: Packed, n_rows: int, means: Vector) -> None:
+def fill_means(packed: Packed, n_rows: int, means: Vector) -> None:
     """Fill the mean of the calls of every column; 0 where there are none."""
     for j in range(means.size):
         missing, one, two = _count_calls(packed, n_rows, j)

@@ -9,6 +9,7 @@ from scipy.linalg import solve_triangular
 from .columns import Columns, Matrix, Vector, nbytes, samples, storage_of
 from .costs import Cost, Plain, largest_pull
 from .csc import Csc
+from .elsewhere import Elsewhere
 from .losses import Loss, Squared
 from .samples import Samples, total_weight
 from .standardized import Standardized, origins_of
@@ -77,6 +78,8 @@ class Problem(NamedTuple):
     def n_entries(self) -> int:
         """Numbers of the design matrix, read in one pass."""
         X = storage_of(self.X)
+        if isinstance(X, Elsewhere):
+            return int(X.entries.sum())
         return int(X.data.size) if isinstance(X, Csc) else self.xty.size * (self.y.size - 1)
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._core.bed import Bed, Packed, _fill_means, _multiply
+from .._core.bed import Bed, Packed, _multiply, fill_means
 from .._core.columns import read_only
 from .._core.jit import kernel
 from .._core.threads import lazy
@@ -216,7 +216,7 @@ class Genotypes:
     @lazy
     def _storage(self) -> Bed:
         means = np.empty(self.shape[1])
-        _fill_means(self.packed, self.shape[0], means)
+        fill_means(self.packed, self.shape[0], means)
         return Bed(self.packed, read_only(means), self.shape[0])
 
 

@@ -13,6 +13,7 @@ from .._core.jit import kernel
 from .._core.notices import warn_of_doubt
 from .checks import as_offset, check, check_indices, numpy_defaults
 from .design import Described, as_matrix, described
+from .elsewhere import columns_here
 from .frames import frame_columns, frame_names, names_beside
 from .genotypes import Variant
 from .store import Store, as_container
@@ -162,11 +163,12 @@ def predict_rows(
     """Return X b + b0 for some rows of X and every column b of `coefs`; only columns with a coefficient are read."""
     used = np.unique(coefs.indices)
     by_feature = sp.csr_array(coefs)
+    columns, places = columns_here(columns, used.astype(np.int64))
     predicted = np.tile(intercepts, (rows.size, 1))
     for lo in range(0, used.size, _BLOCK):
-        block = used[lo : lo + _BLOCK].astype(np.int64)
+        block = used[lo : lo + _BLOCK]
         values = np.empty((block.size, rows.size))
-        gather(columns, block, rows, values)
+        gather(columns, places[lo : lo + _BLOCK], rows, values)
         predicted += values.T @ by_feature[block].toarray()
     return predicted
 

@@ -3,7 +3,9 @@
 Whoever reaches a Dask scheduler runs code as its user: clusters belong behind TLS or into a closed network.
 """
 
+from .columns import ClusterDesign as ClusterDesign
+from .opening import open_design as open_design
 from .paths import lasso_cv as lasso_cv
 from .paths import lasso_path as lasso_path
 
-__all__ = ["lasso_cv", "lasso_path"]
+__all__ = ["ClusterDesign", "lasso_cv", "lasso_path", "open_design"]

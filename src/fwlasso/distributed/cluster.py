@@ -1,8 +1,8 @@
 """A Dask cluster, and how its answers are waited for: nothing waits without a bound."""
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..monitor import PathEnded
@@ -10,6 +10,24 @@ from ..status import Status
 
 # Seconds between two looks at the clock, and without any worker until the cluster is given up.
 _LOOK, _PATIENCE = 0.1, 60.0
+
+
+# Of an ending before there are any points: while rows are summed up, or columns are read first.
+_ENDINGS: dict[Status, tuple[type[BaseException], str]] = {
+    Status.TIMED_OUT: (TimeoutError, "time_limit: it was reached before all data were read once"),
+    Status.INTERRUPTED: (KeyboardInterrupt, ""),
+    Status.LOST: (ConnectionError, Status.LOST.sentence),
+}
+
+
+@contextmanager
+def telling_of_endings() -> Iterator[None]:
+    """Within this context an ending before there are any points is an error that says so."""
+    try:
+        yield
+    except PathEnded as ended:
+        error, why = _ENDINGS[ended.status]
+        raise error(why) from None
 
 
 def client_of(client: Any) -> Any:

@@ -14,13 +14,21 @@ from ..gram.subsets import errors_by_sums, folds_of, weights_of
 from ..gram.summed import SummedTable
 from ..options import SPECS, Options
 from ..path import Context, solve, solve_context, solve_path
-from ..problems import Problems, check_summed
+from ..problems import Problems
 from ..result import LassoPath
 from ..selection.choice import Choice, choose_by_information, choose_by_scores
 from ..selection.criteria import INFORMATION_RULES, Rule
-from ..selection.cross_validation import CrossValidation, best_of, for_ratios, warn_at_end_of_grid, with_tol
+from ..selection.cross_validation import (
+    CrossValidation,
+    best_of,
+    cross_validate,
+    for_ratios,
+    warn_at_end_of_grid,
+    with_tol,
+)
 from ..selection.folds import DEFAULT_FOLDS, SelectionOptions
 from ..selection.scoring import make_scoring
+from .opening import data_of
 from .rows import RowChunks
 
 
@@ -31,20 +39,22 @@ def lasso_path(
     """Compute a Lasso path on data that lie on a Dask cluster.
 
     Tall data, of up to 4,000 columns, take one pass of sums over their chunks of rows, where these lie; the path
-    follows from the sums here. It has the same bits for any workers, and after the loss of any. Points that the sums
-    cannot prove are proved by one more pass.
+    follows from the sums here. Points that the sums cannot prove are proved by one more pass. Wide data, and other
+    losses than least squares, take some tens of passes over columns in parts; the path has the bits of one machine.
+    Either way it is the same for any workers, and after the loss of any.
 
     Parameters
     ----------
-    X : dask array or frame, chunked by rows, or the paths of parquet files
+    X : dask array or frame, the paths of parquet files, or what `open_design` takes or returns
         Of a frame all columns but those named by the other arguments. Its partitions may be of unknown sizes. A chunk
-        of a parquet file is a row group.
+        of a parquet file is a row group. Frames and parquet files are read by rows, stores and genotypes by columns,
+        arrays as is fit; ``solver="working-set"`` asks for columns.
     y, sample_weight, offset : dask array or series, array, or str
         As in `fwlasso.lasso_path`, or the name of a column of the frame.
     client : distributed.Client, optional
         By default the current one; if there is none, the work is done in this process.
     **path_options
-        Those of `fwlasso.lasso_path`, for least squares.
+        Those of `fwlasso.lasso_path` for the certified solvers; by rows for least squares.
 
     Returns
     -------
@@ -60,9 +70,8 @@ def lasso_path(
     (True, [3, 5])
     """
     options = Options(**path_options)
-    check_summed(options)
-    rows = _rows(X, y, options, client, sample_weight=sample_weight, offset=offset)
-    return solve_path(rows, None, options)
+    with data_of(X, y, options, client, sample_weight=sample_weight, offset=offset) as given:
+        return solve_path(given.X, given.y, options, **given.samples)
 
 
 @explain_unknown(SPECS)
@@ -106,11 +115,17 @@ def lasso_cv(
     (100, 5)
     """
     asked = [with_tol(it) for it in for_ratios(l1_ratio, **path_options)]
-    SelectionOptions(cv, rule)
-    check_summed(asked[0])
+    selection = SelectionOptions(cv, rule)
+    with data_of(X, y, asked[0], client, sample_weight=sample_weight, offset=offset) as given:
+        if isinstance(given.X, RowChunks):
+            return _by_rows(given.X, asked, cv, rule)
+        return cross_validate(given.X, given.y, asked, selection, **given.samples)
+
+
+def _by_rows(rows: RowChunks, asked: list[Options], cv: Any, rule: str | Rule) -> CrossValidation:
+    """Choose a model on rows, whose folds are summed up in one pass."""
     if asked[0].checkpoint is not None:
         raise ValueError("checkpoint: sums over rows are soon made again, and paths on them take seconds: leave it out")
-    rows = _rows(X, y, asked[0], client, sample_weight=sample_weight, offset=offset)
     n_folds = 0
     if rule not in INFORMATION_RULES:
         fold_of, n_folds = _fold_numbers(cv, sum(rows.sizes))
@@ -125,10 +140,6 @@ def lasso_cv(
     if best.ending is None:
         warn_at_end_of_grid(best.path, best.choice)
     return best
-
-
-def _rows(X: Any, y: Any, options: Options, client: Any, **beside: Any) -> RowChunks:
-    return RowChunks(X, y, **beside, fit_intercept=options.fit_intercept, client=client)
 
 
 def _fold_numbers(cv: Any, m: int) -> tuple[NDArray[np.int64], int]:

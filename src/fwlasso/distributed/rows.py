@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.columns import nbytes
 from .._core.gaps import GapTerms
 from .._core.moments import Matrix, Moments, Vector
 from .._core.threads import Workers
@@ -20,18 +21,12 @@ from ..gram.closing import ResidualSums, with_bounds
 from ..gram.folds import total_sums
 from ..gram.row_sums import RowSums, better_coordinates, refuse_infinite
 from ..gram.summed import SummedTable
-from ..monitor import Monitor, PathEnded
+from ..monitor import Monitor
 from ..path import Summable
-from ..status import Status
+from ..problem.points import Traffic
 from .chunks import Chunk, ChunkSums, as_fold_numbers, choose, count_rows, residuals_of, sum_chunk, tree
 from .cluster import client_of, compute
 
-# Of an ending before there are any sums, and so any points.
-_ENDINGS: dict[Status, tuple[type[BaseException], str]] = {
-    Status.TIMED_OUT: (TimeoutError, "time_limit: it was reached before all rows were summed up"),
-    Status.INTERRUPTED: (KeyboardInterrupt, ""),
-    Status.LOST: (ConnectionError, Status.LOST.sentence),
-}
 _BESIDE = "y", "sample_weight", "offset"
 _MOST_PASSES = 3
 # Chunks are put together up to so many rows: the sums over one take (p + 2)^2 numbers.
@@ -148,22 +143,15 @@ class RowChunks(Summable):
 
     def sum_up(self, monitor: Monitor) -> SummedTable:
         """Make one pass over the rows, or up to three where numbers are huge, or tiny, or far from the first ones."""
-        self._look = monitor.look
-        try:
-            return self._sum_up(self._fit_intercept)
-        except PathEnded as ended:
-            error, why = _ENDINGS[ended.status]
-            raise error(why) from None
-
-    def _sum_up(self, fit_intercept: bool) -> SummedTable:
         import dask
 
-        chunks = self._together()
+        self._look, self.traffic, chunks, fit_intercept = monitor.look, Traffic(), self._together(), self._fit_intercept
         coordinates = dask.delayed(choose)(chunks[0], self.p, fit_intercept)
         for _ in range(_MOST_PASSES):
             work = dask.delayed(sum_chunk)
             parts = [work(chunk, coordinates, self._n_folds, fit_intercept) for chunk in chunks]
             found = compute(tree(parts, dask.delayed(ChunkSums.plus)), self._client, self._look)
+            self.traffic = self.traffic.and_(1, len(parts), 0, nbytes(tuple(found.folds)), 0)
             total = total_sums(found.folds)
             coordinates = better_coordinates(
                 total.coordinates, total.norms2, total.products[0], found.vanished, found.may_shift
@@ -196,6 +184,7 @@ class RowChunks(Summable):
         given = dask.delayed(centre), dask.delayed(weights), fold
         parts = [work(chunk, *given) for chunk in self._together()]
         found: ResidualSums = compute(tree(parts, dask.delayed(ResidualSums.plus)), self._client, self._look)
+        self.traffic = self.traffic.and_(1, len(parts), nbytes(centre) + weights.nbytes, nbytes(found), 0)
         return found
 
 

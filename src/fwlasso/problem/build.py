@@ -35,6 +35,7 @@ from .._core.threads import Workers, even_cuts
 from .._core.transform import Units
 from .._core.weighted import weight_of_others, weighted
 from ..data.design import Design
+from ..data.elsewhere import remote_of
 from ..data.frames import columns_named, not_finite
 from ..data.terms import PLAIN, Terms
 from .unpenalized import without_free
@@ -79,15 +80,15 @@ def build_problem(
     else:
         response, units = null.slopes, Units(0, 0, 0.0, null.constant)
         y_size = norm(samples(columns), response)
-    means, norms, xty = np.empty(p), np.empty(p), np.empty(p)
-    workers.sweep(
-        lambda lo, hi: _summarize(columns, np.arange(lo, hi), response, means, norms, xty), column_chunks(columns)
-    )
+    remote = remote_of(columns)
+    if remote is None:
+        means, norms, xty, origins = summarize_here(columns, response, fit_intercept, workers)
+    else:
+        means, norms, xty, origins = remote.summarize(columns, response, fit_intercept)
     if not (np.isfinite(norms).all() and np.isfinite(xty).all()):
         raise not_finite(design.feature_names, ~(np.isfinite(norms) & np.isfinite(xty)))
-    if fit_intercept:
-        columns = _counted_from_near(columns, response, means, norms, xty, workers)
-    else:
+    columns = _counted_from(columns, origins)
+    if not fit_intercept:
         norms = np.hypot(norms, math.sqrt(total) * means)
         means[:] = 0.0
     if ((norms > 0.0) & (norms < _LEAST_NORM)).any():
@@ -117,6 +118,25 @@ def build_problem(
         return problem
     problem = problem._replace(cost=terms.cost(problem.transform, total))
     return problem if is_plain(problem.cost) else without_free(problem, workers, design.feature_names)
+
+
+class Summaries(NamedTuple):
+    """What one reading tells of every column, counted from its origin."""
+
+    means: Vector
+    norms: Vector  # about the mean
+    xty: Vector
+    origins: Vector | None  # None: all are zero
+
+
+def summarize_here(columns: Columns, y: Vector, fit_intercept: bool, workers: Workers) -> Summaries:
+    """Read all columns once, and those far from zero once more."""
+    p = shape(columns)[1]
+    means, norms, xty = np.empty(p), np.empty(p), np.empty(p)
+    workers.sweep(lambda lo, hi: _summarize(columns, np.arange(lo, hi), y, means, norms, xty), column_chunks(columns))
+    is_finite = np.isfinite(norms).all() and np.isfinite(xty).all()
+    origins = _count_from_near(columns, y, means, norms, xty, workers) if fit_intercept and is_finite else None
+    return Summaries(means, norms, xty, origins)
 
 
 #: The losses by name: what makes one of y, weights and offset.
@@ -165,26 +185,33 @@ def _as_centred(y: Vector, weights: Vector, fit_intercept: bool) -> tuple[Vector
     return response, math.sqrt(np.sum(own * given**2)), Units(0, power, origin, mean)
 
 
-def _counted_from_near(
+def _counted_from(columns: Columns, origins: Vector | None) -> Columns:
+    """Return columns that are counted from their origins."""
+    if origins is None:
+        return columns
+    whole = storage_of(columns)
+    shifted = Shifted(whole, read_only(origins))
+    return shifted if columns is whole else columns._replace(columns=shifted)
+
+
+def _count_from_near(
     columns: Columns, y: Vector, means: Vector, norms: Vector, xty: Vector, workers: Workers
-) -> Columns:
-    """Return the columns with those far from zero counted from a number of their own, and fill in what that changes."""
+) -> Vector | None:
+    """Return a number of their own for columns far from zero, and fill in what changes if they are counted from it."""
     p = means.size
     far = _far_columns(math.sqrt(total_weight(samples(columns))) / _FAR, means, norms)
     if far.size == 0:
-        return columns
+        return None
     origins = np.zeros(p)
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
     workers.map(lambda lo, hi: _find_origins(columns, far[lo:hi], y.size - 1, means, norms, origins), cuts)
-    whole = storage_of(columns)
-    if not isinstance(whole, Dense | Csc | Beside) or not origins.any():  # genotypes are small numbers
-        return columns
-    shifted = Shifted(whole, read_only(origins))
-    near = shifted if columns is whole else columns._replace(columns=shifted)
+    if not isinstance(storage_of(columns), Dense | Csc | Beside) or not origins.any():  # genotypes are small numbers
+        return None
+    near = _counted_from(columns, origins)
     far = far[origins[far] != 0.0]
     cuts = even_cuts(far.size, far.size * max(1, nbytes(columns) // p))
     workers.map(lambda lo, hi: _summarize(near, far[lo:hi], y, means, norms, xty), cuts)
-    return near
+    return origins
 
 
 @kernel

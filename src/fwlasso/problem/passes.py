@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.columns import Columns, Matrix, Vector, column_chunks, count_entries, stack
-from .._core.costs import Cost, at_columns, fill_pulls
+from .._core.columns import Columns, Matrix, Vector, column_chunks, count_entries, nbytes, shape, stack, storage_of
+from .._core.costs import Cost, at_columns, fill_pulls, n_tops
 from .._core.problem import Problem, sizes_of
 from .._core.samples import Samples
 from .._core.sweeps import (
@@ -25,8 +25,12 @@ from .._core.sweeps import (
     find_near,
     sum_tops,
 )
-from .._core.threads import Workers, even_cuts
+from .._core.threads import Workers, even_cuts, n_chunks
+from ..data.elsewhere import remote_of
 from .certificate import refuse_altered
+
+# Of the numbers that bound all columns, so many are largest ones; the others are sums, see `costs.take_in`.
+_N_LARGEST = 2
 
 
 class Probe(NamedTuple):
@@ -170,35 +174,9 @@ class LocalPass(ColumnPass):
         return self._read_all(probes, np.empty_like(self._ratios))
 
     def _read_all(self, probes: Sequence[Probe], ratios: Ratios) -> Matrix:
-        X, cost, ceiling = self._problem.X, self._problem.cost, self._ceiling
-        asked = self._ask(None, probes)
-        tops = self._workers.sweep(
-            lambda lo, hi: correlate_all(X, cost, asked, lo, hi, ratios, ceiling), column_chunks(X, len(probes))
-        )
         self.n_read += ratios.size
         self.n_multiplied += self.summary.n_entries * len(probes)
-        return self._together(tops, probes)
-
-    def _ask(self, columns: Indices | None, probes: Sequence[Probe]) -> Asked:
-        """Return what kernels are asked about probes, on some columns, in increasing order, or on all."""
-        residuals = stack(self._problem.X, [probe.residual for probe in probes])
-        lams, blurs = np.array([probe.lam for probe in probes]), np.array([probe.blur for probe in probes])
-        if any(probe.apart.size for probe in probes):
-            columns = np.unique(np.concatenate([probe.apart for probe in probes])) if columns is None else columns
-            is_apart = np.stack([is_among(columns, probe.apart) for probe in probes], axis=1)
-            return Asked(residuals, lams, blurs, columns, is_apart)
-        return Asked(residuals, lams, blurs, np.empty(0, np.int64), np.empty((0, len(probes)), np.bool_))
-
-    @staticmethod
-    def _together(parts: Sequence[Vector], probes: Sequence[Probe]) -> Matrix:
-        """Return what chunks of the columns say together: largest ones, and sums from the third number on."""
-        of_chunks = np.reshape(parts, (len(parts), len(probes), -1))
-        found: Matrix = of_chunks.max(axis=0)
-        if found.shape[1] > 2:
-            found[:, 2:] = of_chunks[:, :, 2:].sum(axis=0)
-        # Of finite columns pulls are finite; sums of conjugates need not be, next to a ridge of nothing.
-        refuse_altered(found[:, :2].max(axis=1), [probe.residual for probe in probes])
-        return found
+        return together(read_all(self._problem, probes, ratios, self._ceiling, self._workers), probes)
 
     def survivors(self, growth: float, distance: float) -> Indices:
         ceiling, p = self._ceiling, self._ceiling.size
@@ -215,17 +193,15 @@ class LocalPass(ColumnPass):
         return int(count_entries(self._problem.X, columns).sum())
 
     def correlate_some(self, columns: Indices, probes: Sequence[Probe]) -> Correlated:
-        X, cost, asked = self._problem.X, self._problem.cost, self._ask(columns, probes)
-        violates = np.zeros(columns.size, np.bool_)
-        parts = self._workers.map(
-            lambda lo, hi: correlate_some(X, cost, columns, asked, lo, hi, violates),
-            even_cuts(columns.size, columns.size * (self.summary.nbytes // self.summary.n_columns)),
-        )
         self.n_read += columns.size
         self.n_multiplied += self._count(columns) * len(probes)
-        tops = self._together(parts, probes)
-        tops[:, :2] = np.maximum(tops[:, :2], asked.lams[:, None])
-        return Correlated(tops, columns[violates])
+        parts, violators = self._read_some(columns, probes)
+        tops = together(parts, probes)
+        tops[:, :2] = np.maximum(tops[:, :2], np.array([probe.lam for probe in probes])[:, None])
+        return Correlated(tops, violators)
+
+    def _read_some(self, columns: Indices, probes: Sequence[Probe]) -> tuple[Sequence[Vector], Indices]:
+        return read_some(self._problem, columns, probes, self._workers)
 
     def near(self, lam: float, closeness: float) -> tuple[Indices, Vector]:
         # Correlations are taken as linear in lambda: relative to it they are a mix of those at the last two anchors.
@@ -241,6 +217,75 @@ class LocalPass(ColumnPass):
         problem = self._problem
         xty, norms2 = problem.xty[columns], problem.norms2[columns]
         return Taken(problem.X, columns, xty, norms2, at_columns(problem.cost, columns))
+
+
+def make_pass(problem: Problem, workers: Workers) -> ColumnPass:
+    """Return who reads the columns of a problem, here or where they lie."""
+    remote = remote_of(problem.X)
+    return LocalPass(problem, workers) if remote is None else remote.make_pass(problem, workers)  # type: ignore[no-any-return]
+
+
+def pieces(X: Columns) -> list[int]:
+    """Return where columns are cut for sums over them: it does not matter then in which parts of pieces they lie."""
+    p = shape(X)[1]
+    n = min(p, n_chunks(nbytes(storage_of(X))))
+    return [k * p // n for k in range(n + 1)]
+
+
+def read_all(
+    problem: Problem,
+    probes: Sequence[Probe],
+    ratios: Ratios,
+    ceiling: Ratios,
+    workers: Workers,
+    cuts: Sequence[int] | None = None,
+) -> list[Vector]:
+    """Return what bounds the correlations of all columns, for `together`, piece by piece where that has sums.
+
+    Fill in the ratios of the last probe, and raise the ceilings. `cuts` are those of all columns, for a part of them.
+    """
+    X, cost, asked = problem.X, problem.cost, _ask(problem.X, None, probes)
+    if n_tops(cost) <= _N_LARGEST:
+        cuts = column_chunks(X, len(probes))
+    return workers.sweep(
+        lambda lo, hi: correlate_all(X, cost, asked, lo, hi, ratios, ceiling), pieces(X) if cuts is None else cuts
+    )
+
+
+def read_some(
+    problem: Problem, columns: Indices, probes: Sequence[Probe], workers: Workers, cuts: Sequence[int] | None = None
+) -> tuple[list[Vector], Indices]:
+    """Return what some columns, in increasing order, say about some probes, for `together`, and which exceed lambda."""
+    X, cost, asked = problem.X, problem.cost, _ask(problem.X, columns, probes)
+    violates = np.zeros(columns.size, np.bool_)
+    if n_tops(cost) <= _N_LARGEST:
+        of_list = even_cuts(columns.size, columns.size * (problem.nbytes // problem.xty.size))
+    else:
+        of_list = np.searchsorted(columns, pieces(X) if cuts is None else cuts).tolist()
+    tops = workers.map(lambda lo, hi: correlate_some(X, cost, columns, asked, lo, hi, violates), of_list)
+    return tops, columns[violates]
+
+
+def _ask(X: Columns, columns: Indices | None, probes: Sequence[Probe]) -> Asked:
+    """Return what kernels are asked about probes, on some columns, in increasing order, or on all."""
+    residuals = stack(X, [probe.residual for probe in probes])
+    lams, blurs = np.array([probe.lam for probe in probes]), np.array([probe.blur for probe in probes])
+    if any(probe.apart.size for probe in probes):
+        columns = np.unique(np.concatenate([probe.apart for probe in probes])) if columns is None else columns
+        is_apart = np.stack([is_among(columns, probe.apart) for probe in probes], axis=1)
+        return Asked(residuals, lams, blurs, columns, is_apart)
+    return Asked(residuals, lams, blurs, np.empty(0, np.int64), np.empty((0, len(probes)), np.bool_))
+
+
+def together(parts: Sequence[NDArray[np.float64]], probes: Sequence[Probe]) -> Matrix:
+    """Return what chunks of the columns say together: largest ones, and sums from the third number on."""
+    of_chunks = np.reshape(parts, (len(parts), len(probes), -1))
+    found: Matrix = of_chunks.max(axis=0)
+    if found.shape[1] > _N_LARGEST:
+        found[:, 2:] = of_chunks[:, :, 2:].sum(axis=0)
+    # Of finite columns pulls are finite; sums of conjugates need not be, next to a ridge of nothing.
+    refuse_altered(found[:, :2].max(axis=1), [probe.residual for probe in probes])
+    return found
 
 
 def is_among(columns: Indices, others: Indices) -> NDArray[np.bool_]:

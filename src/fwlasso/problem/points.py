@@ -148,6 +148,30 @@ def zero_path(n_points: int, loss: float = 0.0) -> SolvedPath:
     return SolvedPath(*support, *numbers, statuses=(Status.CERTIFIED,) * n_points, ending=None)
 
 
+class Traffic(NamedTuple):
+    """What travelled between this process and a cluster.
+
+    Attributes
+    ----------
+    round_trips, tasks : int
+        Requests, and tasks in them: one for each part that was asked.
+    bytes_out, bytes_in : int
+        Of vectors, lists and columns; the columns themselves never go out.
+    reopened : int
+        Parts that were read again, since their worker was lost.
+    """
+
+    round_trips: int = 0
+    tasks: int = 0
+    bytes_out: int = 0
+    bytes_in: int = 0
+    reopened: int = 0
+
+    def and_(self, *more: int) -> "Traffic":
+        """Return it with more round trips, tasks, bytes out, bytes in and parts."""
+        return Traffic(*(old + new for old, new in zip(self, more, strict=True)))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Counters:
     """What a path cost."""
@@ -159,6 +183,7 @@ class Counters:
     # Entries multiplied by residuals in these passes, in numbers of a pass for one residual: what passes take goes with
     # these. Zero for paths that were saved before they were counted.
     readings: float = 0.0
+    traffic: Traffic | None = None  # with a cluster, in all of the call up to the end of this path
 
     def __repr__(self) -> str:
         n_iter, n_dots = int(self.iterations.sum()), self.dot_products

@@ -1,6 +1,7 @@
 """The certified path as a solver: on the Gram matrix, by a working set, or from the storage."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
 from .._core.threads import Workers
 from ..certified import NoRoom, follow
+from ..data.elsewhere import remote_of
 from ..gram.problem import AnyProblem, solve_on_gram
 from ..problem.grid import LARGEST
+from ..problem.passes import make_pass
 from ..problem.points import Guess, SolvedPath, Tell, joined, plus, solved_path
 from ..status import Status
 from .away_steps import AwayFrankWolfe, pairwise_step
@@ -84,12 +87,14 @@ class Certified:
         """Solve points by a working set; from the storage, once its columns do not fit into memory."""
         polish = self._polish and not is_quadratic(problem.loss)
         try:
-            return follow(problem, penalties, goal, self._max_iter, workers, tell=tell, guess=start, polish=polish)
+            columns = make_pass(problem, workers)
+            asked: Any = {"tell": tell, "guess": start, "polish": polish, "columns": columns}
+            return follow(problem, penalties, goal, self._max_iter, workers, **asked)
         except NoRoom as full:
             has_vertices = not (
                 isinstance(penalties[0], L1Ball) and problem.null.columns.size
             )  # as `_FROM_STORAGE` asks
-            if not (is_quadratic(problem.loss) and has_vertices):
+            if not (is_quadratic(problem.loss) and has_vertices) or remote_of(problem.X) is not None:
                 if not full.points:
                     raise MemoryError(str(full)) from None
                 return solved_path(full.points, Status.NO_ROOM)
