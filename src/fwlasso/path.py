@@ -217,6 +217,10 @@ class Summable(ABC):
     def sum_up(self, monitor: Monitor) -> SummedTable:
         """Return the table that the rows make."""
 
+    @abstractmethod
+    def cross_validate(self, asked: Sequence[Options], selection: Any) -> Any:
+        """Return what `selection.cross_validation.cross_validate` does, with the sums of all folds made in one pass."""
+
 
 class Context(NamedTuple):
     """What a path is solved with. Paths on parts of the samples share the data, the threads and what may end them."""

@@ -27,7 +27,7 @@ from .data.sealed import check_supports, is_number, open_arrays, write_arrays
 from .data.store import as_container
 from .data.terms import beside_the_lasso
 from .problem.grid import interpolation
-from .problem.points import Counters
+from .problem.points import Counters, as_counters
 from .solvers.levels import Confidence, bounds_at, objection
 from .status import Status
 from .views import current_settings, path_html, points_of, span
@@ -434,7 +434,7 @@ class LassoPath:
                 coefs=coefs,
                 scaled_coefs=scaled_coefs,
                 statuses=tuple(Status(value) for value in record["statuses"]),
-                counters=Counters(arrays.take("iterations", np.int64, n), **record["counters"]),
+                counters=Counters(arrays.take("iterations", np.int64, n), **as_counters(record["counters"])),
                 ending=Status(record["ending"]) if record["ending"] else None,
                 feature_names=None if names is None else tuple(names),
                 settings=current_settings(record["settings"]),

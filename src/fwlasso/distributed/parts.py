@@ -16,11 +16,12 @@ from .._core.columns import Columns, Matrix, Vector, read_only, shape
 from .._core.costs import Cost, at_columns, is_plain
 from .._core.csc import Csc
 from .._core.dense import Dense
-from .._core.problem import Problem, Units
+from .._core.problem import Problem
 from .._core.samples import Samples
 from .._core.standardized import Shifted, Standardized
 from .._core.sweeps import Indices, Ratios
 from .._core.threads import Workers
+from .._core.transform import Units
 from .._core.weighted import weighted
 from ..data.design import as_design
 from ..problem.build import Summaries, summarize_here

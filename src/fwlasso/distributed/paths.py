@@ -1,5 +1,6 @@
 """Paths on data that lie on a Dask cluster, and a model chosen on them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from ..selection.cross_validation import (
     cross_validate,
     for_ratios,
     warn_at_end_of_grid,
-    with_tol,
 )
 from ..selection.folds import DEFAULT_FOLDS, SelectionOptions
 from ..selection.scoring import make_scoring
@@ -114,16 +114,20 @@ def lasso_cv(
     >>> found.choice.fold_scores.shape
     (100, 5)
     """
-    asked = [with_tol(it) for it in for_ratios(l1_ratio, **path_options)]
+    asked = for_ratios(l1_ratio, **path_options)
     selection = SelectionOptions(cv, rule)
     with data_of(X, y, asked[0], client, sample_weight=sample_weight, offset=offset) as given:
-        if isinstance(given.X, RowChunks):
-            return _by_rows(given.X, asked, cv, rule)
         return cross_validate(given.X, given.y, asked, selection, **given.samples)
 
 
-def _by_rows(rows: RowChunks, asked: list[Options], cv: Any, rule: str | Rule) -> CrossValidation:
+def choose_on_rows(rows: RowChunks, asked: Sequence[Options], selection: SelectionOptions) -> CrossValidation:
     """Choose a model on rows, whose folds are summed up in one pass."""
+    for name in ("scoring", "relax", "validation"):
+        if getattr(selection, name):
+            raise ValueError(
+                f"{name}: rows on a cluster are scored by mean squared errors on folds alone: leave it out"
+            )
+    cv, rule = selection.cv, selection.rule
     if asked[0].checkpoint is not None:
         raise ValueError("checkpoint: sums over rows are soon made again, and paths on them take seconds: leave it out")
     n_folds = 0

@@ -4,6 +4,7 @@ Each chunk is summed up where it lies, and sums are added in pairs along a tree.
 alone: so the sums have the same bits for any workers, in any order, and after any loss.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ from ..gram.folds import total_sums
 from ..gram.row_sums import RowSums, better_coordinates, refuse_infinite
 from ..gram.summed import SummedTable
 from ..monitor import Monitor
+from ..options import Options
 from ..path import Summable
 from ..problem.points import Traffic
+from ..selection.cross_validation import CrossValidation
+from ..selection.folds import SelectionOptions
 from .chunks import Chunk, ChunkSums, as_fold_numbers, choose, count_rows, residuals_of, sum_chunk, tree
 from .cluster import client_of, compute
 
@@ -163,6 +167,17 @@ class RowChunks(Summable):
             raise ValueError("X has no rows, or sample_weight is zero for all of them")
         self.folds = found.folds
         return self.table(total)._replace(on_data=self._on_data)
+
+    @property
+    def shape(self) -> tuple[None, int]:
+        """How many columns there are; rows are counted when they are summed up."""
+        return None, self.p
+
+    def cross_validate(self, asked: Sequence[Options], selection: SelectionOptions) -> CrossValidation:
+        """Choose a model by folds that are summed up in one pass."""
+        from .paths import choose_on_rows
+
+        return choose_on_rows(self, asked, selection)
 
     def table(self, sums: RowSums) -> SummedTable:
         """Return some of the rows as a table that is known by its sums."""

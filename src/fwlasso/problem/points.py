@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -167,9 +167,20 @@ class Traffic(NamedTuple):
     bytes_in: int = 0
     reopened: int = 0
 
+    def summary(self) -> str:
+        """Return what travelled in a line."""
+        again = f", {self.reopened} parts opened again" if self.reopened else ""
+        return f"{self.round_trips} round trips, {self.bytes_out:,} bytes out, {self.bytes_in:,} in{again}"
+
     def and_(self, *more: int) -> "Traffic":
         """Return it with more round trips, tasks, bytes out, bytes in and parts."""
         return Traffic(*(old + new for old, new in zip(self, more, strict=True)))
+
+
+def as_counters(record: dict[str, Any]) -> dict[str, Any]:
+    """Return counters as they were saved: what travelled is a list there."""
+    known = record.get("traffic")
+    return {**record, "traffic": None if known is None else Traffic(*map(int, known))}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,7 +198,8 @@ class Counters:
 
     def __repr__(self) -> str:
         n_iter, n_dots = int(self.iterations.sum()), self.dot_products
-        return f"<Counters: {n_iter:,} iterations, {n_dots:,} dot products, {self.passes:.1f} passes>"
+        there = "" if self.traffic is None else f", {self.traffic.summary()}"
+        return f"<Counters: {n_iter:,} iterations, {n_dots:,} dot products, {self.passes:.1f} passes{there}>"
 
     @property
     def total_seconds(self) -> float:

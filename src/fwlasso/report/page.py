@@ -219,6 +219,7 @@ def _summary(path: LassoPath, choice: Choice | None) -> dict[str, str]:
         "dot products": f"{path.counters.dot_products:,}",
         "passes over the data": f"{path.counters.passes:.1f}",
         "readings": f"{path.counters.readings:.1f} (of all entries, by one residual each)",
+        **({} if path.counters.traffic is None else {"cluster": path.counters.traffic.summary()}),
         "seconds": seconds,
         "settings": ", ".join(f"{key}={value}" for key, value in path.settings.items() if value is not None),
     }

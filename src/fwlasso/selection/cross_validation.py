@@ -20,7 +20,7 @@ from ..data.keywords import explain_unknown
 from ..data.predict import predict_rows
 from ..models import LinearModel
 from ..options import SPECS, Options, check_seeded
-from ..path import solve_context
+from ..path import Summable, solve_context
 from ..result import LassoPath, Where
 from ..status import Status
 from .choice import Choice, choice_of_point, choose_by_information, choose_by_scores
@@ -234,11 +234,13 @@ def cross_validate(
 
     Of several options, which differ by their l1_ratios, those with the best model are chosen.
     """
+    asked = [with_tol(it) for it in asked]
+    if isinstance(X, Summable):
+        return X.cross_validate(asked, selection)  # type: ignore[no-any-return]
     scoring = make_scoring(selection.scoring, selection.score_params, asked[0].loss)
     for options in asked:
         selection.check_terms(options)
     options = asked[0]
-    asked = [with_tol(it) for it in asked]
     if isinstance(selection.validation, float):
         check_seeded(options, "held-out samples")
     with solve_context(X, y, asked[0], for_parts=True, **samples) as context:
