@@ -15,6 +15,7 @@ from ..datasets.plink import open_bed
 from ..file_sums import MOST_FEATURES
 from ..options import Options
 from ..problem.route import GRAM, WORKING_SET
+from ..problems import check_summed
 from .cluster import telling_of_endings
 from .columns import ClusterDesign, Columnar, columnar
 from .rows import RowChunks
@@ -33,6 +34,7 @@ class Given(NamedTuple):
 def opened(X: Any, y: Any, options: Options, client: Any, **beside: Any) -> Given:
     """Return data on a cluster: tall ones by rows, wide ones, and what rows do not have, by columns."""
     if _are_rows(X, options):
+        check_summed(options)
         return Given(RowChunks(X, y, **beside, fit_intercept=options.fit_intercept, client=client), None, {})
     design = X if isinstance(X, ClusterDesign) else open_design(X, client=client)
     numbers = {name: _here(it) for name, it in {"y": y, **beside}.items()}
