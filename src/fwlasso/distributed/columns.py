@@ -243,7 +243,7 @@ def columnar(storages: Sequence[Columns], n_parts: int, feature_names: tuple[str
     total = sum(map(nbytes, storages))
     m, entries, recipes = int(shape(storages[0])[0]), [], list(map(recipe_of, storages))
     n_kept = sum(recipe.nbytes for recipe in recipes)
-    found = Columnar([], [], np.empty(0, np.int64), m, total, n_kept, feature_names)
+    found = Columnar([], [], np.empty(0, np.int64), m, total, n_bytes_kept=n_kept, feature_names=feature_names)
     for X, recipe in zip(storages, recipes, strict=True):
         n_rows, p = shape(X)
         if n_rows != m:

@@ -142,4 +142,4 @@ def _of_dask(X: Any, n_parts: int, tasks: Tasks) -> Columnar:
     entries: NDArray[np.int64] = np.full(p, m)
     tasks.check_room(n_bytes)
     pieces = [tasks.computed(block) for block in blocks]
-    return Columnar(pieces, np.diff(cuts).tolist(), entries, m, n_bytes, n_bytes, None)
+    return Columnar(pieces, np.diff(cuts).tolist(), entries, m, n_bytes, n_bytes_kept=n_bytes, feature_names=None)
