@@ -24,7 +24,8 @@ from .study import Kind, Part, Setup
 _EPILOG = """\
 By default it runs on the synthetic sets and on those whose files are in the data folder (pyrim_scale, triazines_scale,
 dorothea/X.npz and y.npy, news20 likewise, E2006.train and E2006.test, log1p.E2006.train and log1p.E2006.test).
-Stand-ins of E2006 are made where --set or --all ask for it. Every task leaves a record: after Ctrl-C, or with other
+E2006-log1p, 4,272,227 variables, is a stand-in of its size and density where its files are not at hand; one of
+E2006-tfidf is made where --set or --all ask for it. Every task leaves a record: after Ctrl-C, or with other
 options, the next run goes on from there. Exit codes: 0 all is computed; 2 bad input; 3 interrupted, or a task failed.
 """
 

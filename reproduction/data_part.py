@@ -66,8 +66,8 @@ _KINDS = {
     ),
     "stand-in": (
         "A stand-in is a matrix that is made to the size, the number of nonzeros and Zipf's law of column lengths of "
-        "the real set, with a response of our own. It counts for time, memory and dot products alone; no published "
-        "figure stands beside it."
+        "the real set, with a response of our own. It counts for time, memory and dot products alone; the published "
+        "seconds stand beside its own, and no other figure does."
     ),
 }
 

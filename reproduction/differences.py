@@ -171,7 +171,7 @@ def _show_absent(setup: Setup, _: Mapping[str, Record]) -> Findings:
         [],
         [
             f"*E2006-tfidf and -log1p* cannot be downloaded here{instead}. Who has the files gets their rows by the "
-            "same command; stand-ins of their size run with `--all`.",
+            "same command; a stand-in of the size of E2006-log1p takes its place, and one of E2006-tfidf with `--all`.",
             "*The authors' C++ program* was not run, nor read.",
             "*Elastic net and l1-regularised logistic regression*, named as extensions in section 6, have no figures "
             "in the paper. The package solves both on the certified path and by the paper's own steps: the elastic net "

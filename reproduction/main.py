@@ -16,7 +16,7 @@ from .figures import write_figure
 from .machine import processor
 from .page import write_page
 from .runner import Outcome, Records, Stamp, StudyStep, run_tasks
-from .sets import FILES, STUDY_SETS, files_of, print_of_files, sets_at_hand
+from .sets import FILES, HEADLINE, STUDY_SETS, files_of, print_of_files, sets_at_hand
 from .solvers import register_baselines
 from .study import Findings, Kind, Part, Setup, Task
 from .tables import records_csv, write_table
@@ -37,7 +37,7 @@ def all_parts() -> dict[str, Part]:
 
 
 def choose_sets(names: Sequence[str], everything: bool, folder: Path | None) -> tuple[str, ...]:
-    """Return the data sets to run: those named, or those at hand, with E2006 in any case if `everything` is asked for.
+    """Return the data sets to run: those named, or those at hand and the headline's; all of E2006 if `everything` is.
 
     A ValueError names what is not there.
     """
@@ -46,7 +46,7 @@ def choose_sets(names: Sequence[str], everything: bool, folder: Path | None) -> 
         raise ValueError(f"--set must be one of {', '.join(STUDY_SETS)}, got {unknown[0]!r}")
     at_hand = sets_at_hand(folder)
     e2006 = [name for name in STUDY_SETS if name.startswith("e2006")]
-    wanted = names or ({*at_hand, *e2006} if everything else at_hand)
+    wanted = names or ({*at_hand, *(e2006 if everything else [HEADLINE])})
     for name in wanted:
         if files_of(name, folder) is None and name not in e2006:  # E2006 has stand-ins
             raise ValueError(

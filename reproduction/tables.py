@@ -24,7 +24,8 @@ from .units import N_POINTS
 def cost_table(result: Result) -> Table:
     """Return time, iterations, dot products, active features and speed-up of every method, published ones beside."""
     name, found = result.name, result.found
-    paper = {} if result.is_standin else published.COSTS.get(name, {})
+    times = published.COSTS.get(name, {})  # a stand-in has the size, which the time depends on
+    paper = {} if result.is_standin else times
     speed_ups = {} if result.is_standin else published.SPEED_UPS.get(name, {})
     cd = found.get("cd")
     rows, data = [], []
@@ -35,7 +36,7 @@ def cost_table(result: Result) -> Table:
             (
                 summary.method.label,
                 f"{summary.n_runs}",
-                _cell(summary.seconds, theirs and theirs.seconds),
+                _cell(summary.seconds, times[key].seconds if key in times else None),
                 _cell(summary.iterations, theirs and theirs.iterations),
                 _cell(summary.dot_products, theirs and theirs.dot_products, power),
                 _cell(summary.n_active, theirs and theirs.n_active),
@@ -47,9 +48,9 @@ def cost_table(result: Result) -> Table:
         data.append(_cost_numbers(summary, theirs, speed_up, speed_ups.get(key)))
     rows += [(METHODS[key].label, "0", f"not run: {why}", "", "", "", "") for key, why in result.missing.items()]
     note = (
-        f"{'In round brackets the published figure and our deviation from it. ' if paper else ''}Mean ± standard "
+        f"{'In round brackets the published figure and our deviation from it. ' if times else ''}Mean ± standard "
         "deviation over the runs; methods that are not random have the time of some calls. Time is of the whole call "
-        f"without certificates{', on another machine than the published' if paper else ''}. The last column is time of "
+        f"without certificates{', on another machine than the published' if times else ''}. The last column is time of "
         "CD over time of the method."
     )
     header = ("method", "runs", "time, s", "iterations", "dot products", "active features", "speed-up over CD")
