@@ -6,7 +6,7 @@ else
 BIN := .venv/bin
 endif
 
-.PHONY: demo test test-fast test-matrix wheel attack golden lint coverage bench paper docs clean
+.PHONY: demo test test-fast test-no-posix test-matrix wheel attack golden lint coverage bench paper docs clean
 
 # The demo: a path on embedded data, with progress, a table, a picture and a report in fwlasso-demo/.
 demo: .venv/.demo
@@ -20,6 +20,10 @@ test: .venv/.dev
 # What a minute has room for: float64, dense and CSC; no process is started, and no test takes long.
 test-fast: .venv/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --fast
+
+# The same with kernels as plain Python, and without what Windows lacks: a plugin hides it, and holds files as Windows does.
+test-no-posix: .venv/.dev
+	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m pytest -p no_posix -n 2 --dist worksteal --fast -m "not compiled"
 
 # The fast tests with the lowest versions that pyproject.toml allows, with the newest that there are, and on every Python
 # that is here or can be fetched. Each has an environment of its own. PYTHONS="3.12 3.13" chooses.

@@ -5,6 +5,8 @@ from inspect import isfunction, ismethod
 from typing import Any
 
 import matplotlib as mpl
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
 
 import fwlasso
 import fwlasso.datasets
@@ -35,7 +37,7 @@ default_role = "py:obj"
 nitpick_ignore_regex = [("py:obj", ".*")]
 
 # Markdown
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # Docstrings
@@ -91,6 +93,7 @@ copybutton_prompt_text = ">>> "
 
 # Pages
 html_theme = "pydata_sphinx_theme"
+html_math_renderer = "mathml"
 toc_object_entries_show_parents = "hide"
 html_title = f"fwlasso {release}"
 html_static_path = ["_static"]
@@ -126,6 +129,14 @@ def _find_public(app: Any, env: Any, node: Any, shown: Any) -> Any:
     return None
 
 
+def _show_formula(writer: Any, node: Any) -> None:
+    """Write a formula as MathML, which browsers set without scripts or fonts from elsewhere."""
+    display = "block" if node.tagname == "math_block" else "inline"
+    writer.body.append(convert(node.astext(), display=display))
+    raise SkipNode
+
+
 def setup(app: Any) -> None:
     """Tell Sphinx what is of our own."""
     app.connect("missing-reference", _find_public)
+    app.add_html_math_renderer("mathml", (_show_formula, None), (_show_formula, None))

@@ -1,5 +1,6 @@
 """Designs that every storage, solver and dtype is tested with, and their plain numpy counterparts."""
 
+import os
 import signal
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -40,10 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    of_posix = os.name != "posix" or config.pluginmanager.has_plugin("no_posix")
+    left_out = [item for item in items if of_posix and item.get_closest_marker("posix")]
     if config.getoption("--fast"):
-        left_out = [item for item in items if not _is_fast(item)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        left_out += [item for item in items if not _is_fast(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 def _is_fast(item: pytest.Item) -> bool:

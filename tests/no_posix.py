@@ -87,7 +87,7 @@ def hide():
         plain["fsync"](number)
 
     def rename(source, target, **_):
-        if os.path.exists(target):
+        if os.path.exists(target) and str(source) != str(target):
             raise FileExistsError(errno.EEXIST, "Cannot create a file when that file already exists", str(source))
         refuse_if(busy(source), str(source))
         plain["rename"](source, target)

@@ -181,6 +181,7 @@ def test_what_others_can_write_to_is_found(monkeypatch, place, name, mode):
     assert cache.shared_place(place) == (loose if can_be_replaced else None)
 
 
+@pytest.mark.posix
 def test_a_folder_of_somebody_else_is_shared(monkeypatch, place):
     if os.geteuid() == 0:
         os.chown(place, 12345, -1)

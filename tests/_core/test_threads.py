@@ -106,7 +106,7 @@ def test_extreme_sparse_columns_are_covered(lengths):
     ],
 )
 def test_number_of_threads(monkeypatch, given, stated, expected):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(10, 15)))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(10, 15)), raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if stated is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", stated)
@@ -313,6 +313,7 @@ def beside(work):
         thread.join()
 
 
+@pytest.mark.posix
 @pytest.mark.long
 @pytest.mark.compiled
 def test_children_forked_beside_a_running_path_compute_paths():
@@ -340,6 +341,7 @@ def three_blas_threads_for_all():
     parallel._in_passing(limits[0].restore_original_limits)
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("three_blas_threads_for_all")
 def test_a_child_has_the_blas_threads_that_another_thread_was_limiting():
     def limit(started, may_end):
@@ -359,6 +361,7 @@ def test_a_child_has_the_blas_threads_that_another_thread_was_limiting():
     assert blas_threads() == {3}
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("three_blas_threads")
 def test_a_limit_of_the_thread_that_forks_holds_in_the_child():
     def check():
@@ -371,6 +374,7 @@ def test_a_limit_of_the_thread_that_forks_holds_in_the_child():
         assert holds_in_child(check)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("lock", [one_blas_thread._lock, global_compiler_lock], ids=["blas", "compiler"])
 def test_no_child_is_forked_while_another_thread_has_a_lock(lock):
     def hold(started, may_end):
@@ -386,6 +390,7 @@ def test_no_child_is_forked_while_another_thread_has_a_lock(lock):
         assert holds_in_child(check)
 
 
+@pytest.mark.posix
 def test_a_child_computes_what_another_thread_was_computing():
     class Number:
         def __init__(self, wait):
@@ -404,6 +409,7 @@ def test_a_child_computes_what_another_thread_was_computing():
     assert (number.value, number.value, waits, Number.value.__doc__) == (42, 42, [1], "Return the answer.")
 
 
+@pytest.mark.posix
 def test_workers_have_threads_in_a_child():
     def use():
         together = threading.Barrier(3)

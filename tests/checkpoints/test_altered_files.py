@@ -80,6 +80,7 @@ def test_so_does_a_path_on_an_array_that_is_mapped(tmp_path):
     assert set(path.statuses) == {Status.ALTERED}
 
 
+@pytest.mark.posix  # Windows replaces nothing that is open
 def test_a_file_in_the_place_of_another_changes_nothing(store):
     def replace(now):
         for file in store.glob("*.npy"):

@@ -1,7 +1,6 @@
 """One writer at a time: by a lock that the system takes away with the process, and a note where there are no locks."""
 
 import errno
-import fcntl
 import os
 import subprocess
 import sys
@@ -47,10 +46,11 @@ def failing(monkeypatch, number):
         assert len(n_calls) < 100, "without end"
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr("fcntl.flock", flock)
     monkeypatch.setattr(notices, "_said", set())
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EBADF, errno.ENOSYS, errno.EOPNOTSUPP])
 def test_without_locks_there_is_a_result_and_a_note(tmp_path, monkeypatch, caplog, write, number):
@@ -64,6 +64,7 @@ def test_without_locks_there_is_a_result_and_a_note(tmp_path, monkeypatch, caplo
     assert os.strerror(number) in said
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 @pytest.mark.parametrize("number", [errno.EWOULDBLOCK, errno.EACCES])
 def test_a_lock_of_others_is_no_missing_lock(tmp_path, monkeypatch, write, number):
@@ -114,7 +115,10 @@ def test_writers_are_refused_while_one_writes_and_what_it_leaves_is_removed(tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.posix
 def test_a_lock_that_was_just_removed_is_not_taken_for_ones_own(tmp_path, monkeypatch):
+    import fcntl
+
     lock, flock = tmp_path / ".out.lock", fcntl.flock
 
     def end_meanwhile(number, how):  # as the writer before does it, between our opening and our locking of its file

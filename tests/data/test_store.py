@@ -195,6 +195,7 @@ def test_path_needs_a_small_share_of_a_store_in_memory(tmp_path):
     assert gap <= 1e-4
 
 
+@pytest.mark.posix  # Windows replaces nothing that is open
 def test_a_store_that_is_open_stays_as_it_was(folder):
     before = open_store(folder)
     write_store(folder, np.ones((3, 2)), np.arange(3.0))
@@ -262,7 +263,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("what", [pytest.param(it, marks=pytest.mark.posix) if it == "pipe" else it for it in REFUSED])
 def test_bad_store_is_refused(folder, what):
     spoil, message = REFUSED[what]
     spoil(folder)
@@ -281,6 +282,7 @@ def test_bad_names_are_refused(folder, names, message):
         _ = open_store(folder).feature_names
 
 
+@pytest.mark.posix  # Windows replaces nothing that is open
 @pytest.mark.parametrize("kind", ["dense", "csc"])
 def test_a_store_of_two_stores_is_refused(tmp_path, monkeypatch, kind):
     """One that is replaced while it is opened is opened again."""
@@ -332,6 +334,7 @@ def test_missing_store_is_named(tmp_path):
         open_store(tmp_path / "file")
 
 
+@pytest.mark.posix  # elsewhere a draft that the error still holds stays until the next write
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
@@ -378,6 +381,7 @@ def test_replacing_leaves_nothing_behind(tmp_path):
         assert list(folder.parent.iterdir()) == [folder]
 
 
+@pytest.mark.posix  # elsewhere a draft that the error still holds stays until the next write
 def test_error_while_writing_keeps_the_old_store(folder):
     def stop(_step):
         raise RuntimeError("enough")

@@ -3,6 +3,8 @@
 import os
 import threading
 
+import pytest
+
 from fwlasso.data.compressed import write_text
 
 
@@ -15,6 +17,7 @@ def test_a_link_is_written_through(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.posix
 def test_a_pipe_is_written_to(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 from contextlib import contextmanager
 
 import numpy as np
@@ -169,6 +168,8 @@ def test_conversion_takes_little_memory(tmp_path, kind):
 @contextmanager
 def largest_file(n_bytes):
     """Let no file grow beyond some bytes: the system refuses more as it does on a full disk."""
+    import resource
+
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
     try:
@@ -182,6 +183,7 @@ def names_of(error):
     return error.value.errno, error.value.filename
 
 
+@pytest.mark.posix
 def test_full_disk_names_the_store_and_leaves_nothing(file, tmp_path):
     convert(file, tmp_path / "first", target=target_of(file))
     folder = tmp_path / "made" / "store"
@@ -211,6 +213,7 @@ def test_space_is_taken_before_it_is_written_to(tmp_path, monkeypatch, failing):
     assert [path.name for path in tmp_path.iterdir()] == ["one.svm"]
 
 
+@pytest.mark.posix
 def test_full_disk_names_the_file_that_is_written(tmp_path):
     with largest_file(200), pytest.raises(OSError, match="too large") as error, replacing(tmp_path / "file") as stream:
         stream.write(bytes(10_000))
