@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from ._core.columns import Vector
 from ._core.costs import clip, curvatures, has_ridge
 from ._core.iterate import at
-from ._core.losses import is_quadratic
+from ._core.losses import has_diagonal, is_quadratic
 from ._core.notices import warn_of_doubt, warn_of_ending
 from ._core.penalties import Penalty
 from ._core.problem import Problem
@@ -98,7 +98,10 @@ def assemble(
     indptr, columns = path.indptr, path.columns
     scaled = clip(problem.cost, columns, path.coefs)  # mixes and other units may be a rounding beyond
     coefs, intercepts = problem.transform.to_user_units(indptr, columns, scaled)
-    intercepts = intercepts if is_squared else intercepts + constants
+    if not is_squared:
+        intercepts = intercepts + constants
+    if isinstance(problem, Problem) and not has_diagonal(problem.loss):  # a constant changes nothing
+        intercepts = np.zeros(l1.size)
     scaled = in_user_units(scaled, problem.units.coef_power)
     shape = problem.shape[1], l1.size
     own = described(data.X) if isinstance(data, Data) else None

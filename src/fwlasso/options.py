@@ -100,7 +100,7 @@ class Options:
     radii: Any = _grid_option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")
     eps: float | None = _option(None, _SHARE, help=_EPS)
     loss: str = _option(
-        "squared", _LOSS, help="squared, logistic for two classes, or poisson for counts.", values=LOSSES
+        "squared", _LOSS, help="squared, logistic for two classes, poisson for counts, cox for survival.", values=LOSSES
     )
     solver: str = _option(DEFAULT_SOLVER, _SOLVER, help=f"One of {', '.join(SOLVERS)}.", values=SOLVERS)
     stop: str | None = _option(
@@ -208,6 +208,8 @@ class Options:
     def _check_loss(self) -> None:
         """Raise a ValueError for what other losses than least squares do not have."""
         what = f"loss={self.loss!r}"
+        if self.loss == "cox" and (WORKING_SET not in self.entry.routes or self.grid_name == "radii"):
+            raise ValueError(f"solver, radii: {what} is solved over alphas by 'certified' alone")
         if "losses" not in self.entry.takes:
             others = [repr(name) for name, entry in SOLVERS.items() if "losses" in entry.takes]
             raise ValueError(
@@ -277,6 +279,8 @@ class Options:
         found = as_terms(p, names, **self.asked_of_columns)
         if found.unpenalized.size and "unpenalized" not in self.entry.takes:
             raise ValueError(self.refusal("unpenalized"))
+        if found.unpenalized.size and self.loss == "cox":
+            raise ValueError(f"unpenalized, penalty_factor: loss={self.loss!r} has no columns without a penalty")
         return found
 
     def on_grid(self, values: Vector) -> "Options":

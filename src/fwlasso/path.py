@@ -51,6 +51,7 @@ def lasso_path(
     loss: str = Options.loss,
     sample_weight: Any = None,
     offset: Any = None,
+    strata: Any = None,
     l1_ratio: float = Options.l1_ratio,
     ridge: float = Options.ridge,
     positive: bool = False,
@@ -110,10 +111,12 @@ def lasso_path(
         solvers, else alphas.
     eps : float, optional
         Ratio of the ends of an automatic grid. By default 1e-2 if there are more features than samples, else 1e-4.
-    loss : {"squared", "logistic", "poisson"}, default="squared"
+    strata : array of shape (n_samples,), optional
+        Labels of groups with hazards of their own, of "cox".
+    loss : {"squared", "logistic", "poisson", "cox"}, default="squared"
         "logistic" is for two classes, "poisson" for counts, with weights, an offset and positive penalty factors: over
         alphas on the working-set route of "certified", over both forms by "sfw" and "fw". Gaps are relative to half the
-        null deviance.
+        null deviance. "cox" is for survival data, times and events as the columns of y, over alphas by "certified".
     l1_ratio : float, default=1.0
         Of an elastic net over alphas, as in scikit-learn: 1 is the Lasso; the rest of the penalty is quadratic.
     ridge : float, default=0.0
@@ -205,7 +208,7 @@ def lasso_path(
 
 
 #: Numbers by sample, beside y.
-SAMPLE_ARGUMENTS = "sample_weight", "offset"
+SAMPLE_ARGUMENTS = "sample_weight", "offset", "strata"
 
 
 class Summable(ABC):

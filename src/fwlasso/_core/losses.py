@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .columns import Vector
+from .columns import Matrix, Vector
 from .jit import by_type, kernel, part_of_kernel
 
 # What is outside of the domain of the conjugate by so little is on its boundary.
@@ -74,6 +74,39 @@ def smoothness(loss: Loss) -> float:
     """Return the most that f'' is; infinite where there is no bound."""
 
 
+# Of all samples together; a sum over samples has them of what is above.
+
+
+@by_type
+def has_diagonal(loss: Loss) -> bool:
+    """Tell whether F'' is a diagonal: curvatures are that, else whatever `curve` multiplies with F'' by."""
+
+
+@by_type
+def value_of(loss: Loss, eta: Vector) -> float:
+    """Return `loss_value`."""
+
+
+@by_type
+def slopes_of(loss: Loss, eta: Vector, theta: Vector, curvatures: Vector) -> tuple[float, float]:
+    """Do what `fill_slopes` does."""
+
+
+@by_type
+def fenchel_of(loss: Loss, eta: Vector, theta: Vector, s: float) -> tuple[float, float, float, float]:
+    """Return `fenchel`."""
+
+
+@by_type
+def curve_into(loss: Loss, curvatures: Vector, v: Vector, out: Vector) -> None:
+    """Fill F'' v."""
+
+
+@by_type
+def dual_size(loss: Loss, i: int, theta: float) -> float:
+    """Return what the rounding of a slope is relative to: its size, or that of numbers it is the difference of."""
+
+
 @is_quadratic.register(Squared)
 def _(loss):
     return True
@@ -84,8 +117,18 @@ def _(loss):
     return False
 
 
+@has_diagonal.otherwise
+def _(loss):
+    return True
+
+
+@dual_size.otherwise
+def _(loss, i, theta):
+    return abs(theta)
+
+
 @part_of_kernel
-def _divergence(base: float, e: float) -> tuple[float, float]:
+def divergence(base: float, e: float) -> tuple[float, float]:
     """Return (base + e) log(1 + e / base) - e, and the size of that logarithm."""
     z = e / base
     if abs(z) < 1e-4:
@@ -125,8 +168,8 @@ def _(loss, y, eta, theta):
     # With q = y - theta and e = q - p it is p phi(e / p) + n phi(-e / n), phi(z) = (1 + z) log(1 + z) - z.
     p, n = _chances(eta)
     r = y * n - (1.0 - y) * p
-    first, log_p = _divergence(p, r - theta)
-    second, log_n = _divergence(n, theta - r)
+    first, log_p = divergence(p, r - theta)
+    second, log_n = divergence(n, theta - r)
     size = first + second + (abs(r) + abs(theta)) * (1.0 + abs(eta)) * (1.0 + log_p + log_n)
     return first + second, size, r, p * n
 
@@ -146,7 +189,7 @@ def _(loss, y, eta):
 @fenchel_term.register(Poisson)
 def _(loss, y, eta, theta):
     mean = np.exp(eta)
-    term, log = _divergence(mean, (y - mean) - theta)
+    term, log = divergence(mean, (y - mean) - theta)
     return term, term + (y + mean + abs(theta)) * (1.0 + abs(eta)) * log, y - mean, mean
 
 
@@ -165,7 +208,12 @@ def largest_size(weights: Vector, d: Vector) -> float:
 
 @kernel
 def loss_value(loss: Loss, eta: Vector) -> float:
-    """Return F(eta)."""
+    """Return F(eta), up to a constant."""
+    return value_of(loss, eta)  # type: ignore[no-any-return]
+
+
+@value_of.otherwise
+def _(loss, eta):
     total = 0.0
     for i in range(loss.y.size):
         if loss.weights[i] > 0.0:
@@ -175,7 +223,15 @@ def loss_value(loss: Loss, eta: Vector) -> float:
 
 @kernel
 def fill_slopes(loss: Loss, eta: Vector, theta: Vector, curvatures: Vector) -> tuple[float, float]:
-    """Fill theta = -F'(eta) and the diagonal of F''(eta), both zero where samples have no weight; return their sums."""
+    """Fill theta = -F'(eta) and the curvatures F''(eta), both zero where samples have no weight; return their sums.
+
+    A loss that no constant changes has a sum of curvatures for which none moves.
+    """
+    return slopes_of(loss, eta, theta, curvatures)  # type: ignore[no-any-return]
+
+
+@slopes_of.otherwise
+def _(loss, eta, theta, curvatures):
     slopes = bends = 0.0
     for i in range(loss.y.size):
         theta[i] = curvatures[i] = 0.0
@@ -193,6 +249,11 @@ def fenchel(loss: Loss, eta: Vector, theta: Vector, s: float) -> tuple[float, fl
 
     The last two are sum w f'^2 and the largest f''.
     """
+    return fenchel_of(loss, eta, theta, s)  # type: ignore[no-any-return]
+
+
+@fenchel_of.otherwise
+def _(loss, eta, theta, s):
     total = size = slopes2 = top = 0.0
     for i in range(loss.y.size):
         w = loss.weights[i]
@@ -203,6 +264,19 @@ def fenchel(loss: Loss, eta: Vector, theta: Vector, s: float) -> tuple[float, fl
             slopes2 += w * slope * slope
             top = max(top, bend)
     return total, size, slopes2, top
+
+
+@kernel
+def curve(loss: Loss, curvatures: Vector, rows: Matrix, out: Matrix) -> None:
+    """Fill F''(eta) times vectors over samples, which are rows."""
+    for k in range(rows.shape[0]):
+        curve_into(loss, curvatures, rows[k], out[k])
+
+
+@curve_into.otherwise
+def _(loss, curvatures, v, out):
+    for i in range(out.size):
+        out[i] = curvatures[i] * v[i]
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from .._core.columns import Vector
 from .._core.iterate import Iterate
 from .._core.jit import by_type, kernel
-from .._core.losses import Loss, add_best_constant, fenchel, fill_slopes
+from .._core.losses import Loss, add_best_constant, dual_size, fenchel, fill_slopes
 from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
@@ -165,11 +165,12 @@ def examine_dual(loss: Loss, eta: Vector, theta: Vector, own: Samples, centred: 
     for i in range(loss.y.size):
         w = weight(own, i)
         if w > 0.0:
-            norm2 += theta[i] * theta[i] / w
+            of_slope = dual_size(loss, i, theta[i])
+            norm2 += of_slope * of_slope / w
             up += max(theta[i], 0.0)
             down -= min(theta[i], 0.0)
             inner += theta[i] * eta[i]
-            sizes += abs(theta[i]) * (abs(eta[i]) + abs(loss.offset[i]) + _FAR)
+            sizes += of_slope * (abs(eta[i]) + abs(loss.offset[i]) + _FAR)
     rho, less = 0.0, min(up, down)
     if centred:
         eps = abs(up - down) + of_sums * (up + down)

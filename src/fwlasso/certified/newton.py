@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .._core.columns import Vector
-from .._core.losses import add_best_constant, fill_slopes, loss_value, reach
+from .._core.losses import add_best_constant, curve, fill_slopes, has_diagonal, loss_value, reach
 from .._core.samples import from_root
 from .._core.subproblem.copies import weigh
 from .._core.subproblem.curved import Slopes, cost_of, entering, explained, minimise
@@ -162,15 +162,20 @@ class Newton:
         """Return the coefficients that least squares in the metric of the curvatures has, by place."""
         subproblem, iterate, copies = self._subproblem, self._subproblem.iterate, self._subproblem.copies
         theta, curvatures, sums = self._at
-        at = Slopes(theta, np.maximum(curvatures, _LEAST_CURVATURE * curvatures.max()), sums)
+        loss, at = self._loss, self._at
+        if has_diagonal(loss):
+            at = Slopes(theta, np.maximum(curvatures, _LEAST_CURVATURE * curvatures.max()), sums)
         coefs = iterate.coefs.copy()
         if places.size <= _MOST_COLUMNS and (copies.dense or places.size * theta.size <= _MOST_NUMBERS):
             self._take(theta)
             subproblem.correlate(places)
-            goal, given = _INNER * aim.goal, (iterate.corrs[places], coefs[places])
-            coefs[places], is_solved = minimise(copies, at, places, *given, lam=aim.lam, goal=goal)
+            goal = _INNER * aim.goal
+            given = places, iterate.corrs[places], coefs[places]
+            coefs[places], is_solved = minimise(copies, at, *given, lam=aim.lam, goal=goal, loss=loss)
             if is_solved:
                 return coefs
+        if not has_diagonal(loss):  # no more than the diagonal c - theta
+            at = Slopes(theta, loss.weights * loss.y - theta, sums)
         roots, scale = at.roots(copies)
         response = self.fit.eta[:-1] + np.divide(theta, roots**2, out=np.zeros(theta.size), where=roots > 0.0)
         start = SubIterate(coefs, np.zeros(coefs.size), np.zeros(theta.size + 1))
@@ -195,11 +200,12 @@ class Newton:
             return 1.0 if delta <= _SHORT else 0.0
         value = loss_value(loss, eta)
         most = value + own + _ROUNDING * (abs(value) + own)
-        t = 1.0
+        t, bent = 1.0, np.empty((1, d.size))
         for _ in range(_HALVINGS):
             if loss_value(loss, eta + t * d) + cost_of(cost, lam, places, before + t * (after - before)) <= most:
                 break
-            proved = math.log1p(slope * delta / float(curvatures @ (d * d))) / delta if delta > 0.0 else 0.5
+            curve(loss, curvatures, d[np.newaxis], bent)
+            proved = math.log1p(slope * delta / float(bent[0] @ d)) / delta if delta > 0.0 else 0.5
             t = min(0.5 * t, proved) if t < 1.0 else min(0.5, proved)
         self._descent = 0.5 * t * slope  # at least, about
         return t

@@ -58,6 +58,7 @@ def as_data(
     loss: str = "squared",
     sample_weight: Any = None,
     offset: Any = None,
+    strata: Any = None,
 ) -> Data:
     """Validate X and y, on threads if there are any; a store and a table have names, and by default a response.
 
@@ -90,7 +91,9 @@ def as_data(
     means = None if container is None else container.means
     m = design.n_samples
     weights = None if sample_weight is None else as_weights(sample_weight, m)
-    response, classes = (as_response(y, m), None) if loss == "squared" else as_target(loss, y, m, weights)
+    if strata is not None and loss != "cox":
+        raise ValueError(f"strata: they are for loss='cox', got loss={loss!r}")
+    response, classes = (as_response(y, m), None) if loss == "squared" else as_target(loss, y, m, weights, strata)
     if offset is not None:
         offset = as_offset(offset, m)
         response = response - offset if loss == "squared" else response

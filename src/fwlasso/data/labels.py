@@ -6,16 +6,21 @@ import numpy as np
 
 from .._core.columns import Vector
 from .checks import as_response, by_itself
+from .survival import as_survival
 
 #: Two labels, the second of which has the value one; None where the response is numbers.
 Classes = tuple[Any, Any] | None
 
 
-def as_target(loss: str, y: Any, n_samples: int, weights: Vector | None = None) -> tuple[Vector, Classes]:
+def as_target(
+    loss: str, y: Any, n_samples: int, weights: Vector | None = None, strata: Any = None
+) -> tuple[Vector, Classes]:
     """Return the response as a loss has it, and the labels of its two classes, or raise a ValueError that names y.
 
     Samples without a weight have no say.
     """
+    if loss == "cox":
+        return as_survival(y, n_samples, strata, weights), None
     if loss == "logistic":
         return _as_labels(y, n_samples, weights)
     response = as_response(y, n_samples)
@@ -60,7 +65,7 @@ def _as_labels(y: Any, n_samples: int, weights: Vector | None) -> tuple[Vector, 
 def encoded(loss: str, y: Any, classes: Classes, n_samples: int) -> Vector:
     """Return a response of other samples as a fitted loss has it."""
     if classes is None:
-        return as_target("squared" if loss != "poisson" else loss, y, n_samples)[0]
+        return as_target("squared" if loss == "logistic" else loss, y, n_samples)[0]
     from sklearn.utils import check_consistent_length, column_or_1d
 
     labels = np.asarray(column_or_1d(np.asarray(y) if isinstance(y, list | tuple) else y))

@@ -9,10 +9,11 @@ from scipy.special import expit, xlogy
 from .._core.columns import Matrix, Vector
 from .checks import check, numpy_defaults
 from .labels import Classes
+from .survival import partial_deviances
 
 KINDS = "mean", "link", "class"
 #: What the exponential of a coefficient is called.
-RATIOS = {"logistic": "odds ratio", "poisson": "rate ratio"}
+RATIOS = {"logistic": "odds ratio", "poisson": "rate ratio", "cox": "hazard ratio"}
 
 
 def from_link(loss: str, eta: NDArray[np.float64], kind: str | None, classes: Classes) -> NDArray[Any]:
@@ -40,6 +41,9 @@ def ratios_of(loss: str, coefs: Vector) -> dict[str, Vector]:
 @numpy_defaults()
 def mean_deviances(loss: str, eta: Matrix, y: Vector, weights: Vector | None = None) -> Vector:
     """Return the mean deviance of every column of linear predictors, 2 (f(eta) - min f)."""
+    if loss == "cox":
+        own = np.ones(y.size) if weights is None else weights
+        return np.asarray(partial_deviances(eta, y, own) / own.sum())
     y = y[:, np.newaxis]
     if loss == "squared":
         terms = (y - eta) ** 2
@@ -53,6 +57,11 @@ def mean_deviances(loss: str, eta: Matrix, y: Vector, weights: Vector | None = N
 
 def explained_shares(loss: str, eta: Matrix, y: Vector, weights: Vector | None = None) -> Vector:
     """Return D^2 of every column of linear predictors: what share of the deviance of their mean they explain."""
+    if loss == "cox":
+        null = mean_deviances(loss, np.zeros((y.size, 1)), y, weights)[0]
+        return np.asarray(
+            1.0 - mean_deviances(loss, eta, y, weights) / null if null > 0.0 else np.full(eta.shape[1], np.nan)
+        )
     mean = float(np.average(y, weights=weights))
     if not 0.0 < mean < (1.0 if loss == "logistic" else np.inf):
         return np.full(eta.shape[1], np.nan)

@@ -37,6 +37,7 @@ from .._core.weighted import weight_of_others, weighted
 from ..data.design import Design
 from ..data.elsewhere import remote_of
 from ..data.frames import columns_named, not_finite
+from ..data.survival import cox_of
 from ..data.terms import PLAIN, Terms
 from .unpenalized import without_free
 
@@ -144,6 +145,7 @@ LOSSES: dict[str, Callable[[Vector, Vector, Vector], Loss] | None] = {
     "squared": None,
     "logistic": Logistic,
     "poisson": Poisson,
+    "cox": cox_of,
 }
 
 

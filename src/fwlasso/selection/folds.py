@@ -133,6 +133,8 @@ class SelectionOptions:
         from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
         m, response, has_classes = data.response.size, data.response, data.classes is not None
+        if data.loss == "cox":  # folds have events alike
+            response, has_classes = (response > 0.0).astype(np.float64), True
         if data.offset is not None and data.loss == "squared":
             response = response + data.offset
         if self.validation is not None:
@@ -154,9 +156,17 @@ class SelectionOptions:
                     if not data.weights[rows].any():
                         raise ValueError(f"sample_weight: all samples to {what} in fold {number} have weight zero")
         for number, (kept, _) in enumerate(found if data.loss != "squared" else [], 1):
-            there = data.response[(kept > 0) if data.weights is None else (kept > 0) & (data.weights > 0.0)]
-            if not there.any() or (has_classes and there.all()):
-                what = "counts of zero" if data.classes is None else f"the one class {data.classes[int(there[0])]!r}"
+            there = (response if data.loss == "cox" else data.response)[
+                (kept > 0) if data.weights is None else (kept > 0) & (data.weights > 0.0)
+            ]
+            if not there.any() or (data.classes is not None and there.all()):
+                what = (
+                    "no event"
+                    if data.loss == "cox"
+                    else "counts of zero"
+                    if data.classes is None
+                    else f"the one class {data.classes[int(there[0])]!r}"
+                )
                 raise ValueError(f"cv: the samples to fit in fold {number} have {what}: take other or fewer folds")
         return found
 

@@ -92,6 +92,8 @@ def make_scoring(scoring: Any, params: dict[str, Any] | None = None, loss: str =
     if scoring is None:
         name = "mean squared error" if loss == "squared" else "mean deviance"
         return Scoring(name, greater_is_better=False, loss=loss)
+    if loss == "cox":
+        raise ValueError("scoring: loss='cox' is scored by the partial likelihood alone: leave it out")
     from sklearn.metrics import get_scorer
 
     try:

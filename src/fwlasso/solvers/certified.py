@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._core.costs import has_ridge
-from .._core.losses import is_quadratic
+from .._core.losses import has_diagonal, is_quadratic
 from .._core.notices import warn_of_doubt
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
@@ -85,7 +85,7 @@ class Certified:
         tell: Tell,
     ) -> SolvedPath:
         """Solve points by a working set; from the storage, once its columns do not fit into memory."""
-        polish = self._polish and not is_quadratic(problem.loss)
+        polish = not is_quadratic(problem.loss) and (self._polish or not has_diagonal(problem.loss))
         try:
             columns = make_pass(problem, workers)
             asked: Any = {"tell": tell, "guess": start, "polish": polish, "columns": columns}

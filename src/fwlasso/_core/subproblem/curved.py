@@ -18,12 +18,16 @@ from ..costs import Cost, at_columns, exchange, settle, value
 from ..gaps import magnitude_of
 from ..gram_nodes import ABOVE, SOLVED, STUCK, Node, NodeState, Workspace, advance_node, begin, give_up
 from ..jit import kernel
+from ..losses import Loss, curve, has_diagonal
 from ..moments import Moments
 from ..sweeps import Indices
 from .copies import Copies
 
 # Samples of dense columns that are multiplied at a time: their products stay in the cache.
 _BLOCK = 4096
+# theta'H^-1 theta, which inner products do not tell where H is no diagonal, is taken for so many times sum |theta|. It
+# decides when to stop, and nothing that is claimed; of too little no step would be found to be short enough.
+_LONG = 1e3
 
 
 class Slopes(NamedTuple):
@@ -40,14 +44,26 @@ class Slopes(NamedTuple):
 
 
 def minimise(
-    copies: Copies, at: Slopes, places: Indices, corrs: Vector, coefs: Vector, *, lam: float, goal: float
+    copies: Copies,
+    at: Slopes,
+    places: Indices,
+    corrs: Vector,
+    coefs: Vector,
+    *,
+    lam: float,
+    goal: float,
+    loss: Loss,
 ) -> tuple[Vector, bool]:
     """Return the coefficients b of some places to a gap of at most `goal`, given X_F'theta, and whether they are."""
-    roots, scale = at.roots(copies)
-    gram, sums = _products(copies, places, roots, scale)
+    if has_diagonal(loss):
+        roots, scale = at.roots(copies)
+        gram, sums = _products(copies, places, roots, scale)
+        response = np.divide(at.theta, roots, out=np.zeros(roots.size), where=roots > 0.0)
+        yy = size2 = float(np.sum(response * response))
+    else:
+        gram, sums = _curved_products(copies, places, at, loss), np.zeros(places.size)
+        yy = size2 = _LONG * float(np.sum(np.abs(at.theta)))
     norms = np.sqrt(gram.diagonal())
-    response = np.divide(at.theta, roots, out=np.zeros(roots.size), where=roots > 0.0)
-    yy = size2 = float(np.sum(response * response))
     if copies.centred:
         slopes, total = at.sums
         gram -= np.outer(sums, sums / total)
@@ -56,7 +72,7 @@ def minimise(
     yy += float(coefs @ (image + 2.0 * corrs))
     y_norm = float(norms @ np.abs(coefs)) + np.sqrt(size2)
     cost, n = at_columns(copies.cost, places), places.size
-    moments = Moments(gram, corrs + image, max(0.0, yy), norms, y_norm=y_norm, n_ops=2 * roots.size + 16, cost=cost)
+    moments = Moments(gram, corrs + image, max(0.0, yy), norms, y_norm=y_norm, n_ops=2 * at.theta.size + 16, cost=cost)
     factor, state = make_factor(gram, norms), np.recarray(1, NodeState)
     work = Workspace(factor, np.zeros(n), np.zeros(n), np.empty(n), state)
     found = coefs.copy()
@@ -85,6 +101,17 @@ def _products(copies: Copies, places: Indices, roots: Vector, scale: Vector) -> 
         gram += part @ part.T
         sums += part @ roots[lo : lo + step]
     return gram, sums
+
+
+def _curved_products(copies: Copies, places: Indices, at: Slopes, loss: Loss) -> Matrix:
+    """Return X_F'H X_F for an H that is no diagonal."""
+    m = at.theta.size
+    columns, bent = np.empty((places.size, m)), np.empty((places.size, m))
+    _spread(copies, places, np.divide(1.0, copies.roots, out=np.zeros(m), where=copies.roots > 0.0), 0, columns)
+    curve(loss, at.curvatures, columns, bent)
+    gram: Matrix = columns @ bent.T
+    gram += gram.T.copy()
+    return 0.5 * gram
 
 
 @kernel
