@@ -8,11 +8,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import judge
 from attack.duality import PLAIN, General
-from fwlasso import LassoPath, LinearModel, lasso_cv, lasso_path
+from fwlasso import CoxLasso, CoxLassoCV, LassoPath, LinearModel, lasso_cv, lasso_path
 from fwlasso.data.survival import as_survival, concordance, cox_of
 from programs import run_program
 from test_others import has_glmnet
@@ -230,3 +230,16 @@ def test_folds_have_events_and_are_scored_by_the_partial_likelihood(data):
         lasso_cv(X, y, loss="cox", cv=[(np.flatnonzero(y[:, 1] == 0), np.arange(5))])
     with pytest.raises(ValueError, match="scoring: loss='cox'"):
         lasso_cv(X, y, loss="cox", scoring="r2")
+
+
+def test_estimators(data, path):
+    X, y = data
+    model = CoxLasso(alpha=path.alphas[4], tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.coef_, path.coef(4), atol=1e-5)
+    np.testing.assert_allclose(model.predict(X), X @ model.coef_, atol=1e-12)
+    assert model.score(X, y) == pytest.approx(concordance(as_survival(y, 60), X @ model.coef_))
+    X, y = make_data(1, 150)
+    chosen = CoxLassoCV(alphas=6, eps=0.1, cv=3).fit(X, y)
+    assert chosen.deviance_path_.shape == (6, 3)
+    assert chosen.score(X, y) > 0.7
+    assert cross_val_score(CoxLasso(alpha=0.1), X, y, cv=3).shape == (3,)

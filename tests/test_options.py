@@ -8,6 +8,7 @@ import pytest
 
 from fwlasso import (
     AdaptiveRule,
+    CoxLassoCV,
     ElasticNet,
     ElasticNetCV,
     Lasso,
@@ -41,7 +42,7 @@ def parameters_of(function):
         (ElasticNet, {*FOR_PATHS, *GRID}, {"stop": "gap", "max_iter": 100_000, "l1_ratio": 0.5}),
         (ElasticNetCV, FOR_PATHS, {"eps": 1e-3, "l1_ratio": 0.5}),
         *((it, {*FOR_PATHS, *GRID}, {"stop": "gap", "max_iter": 100_000}) for it in (LogisticLasso, PoissonLasso)),
-        *((it, FOR_PATHS, {"eps": 1e-3}) for it in (LogisticLassoCV, PoissonLassoCV)),
+        *((it, FOR_PATHS, {"eps": 1e-3}) for it in (LogisticLassoCV, PoissonLassoCV, CoxLassoCV)),
     ],
     ids=lambda it: getattr(it, "__name__", ""),
 )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .estimators import CoxLasso as CoxLasso
+    from .estimators import CoxLassoCV as CoxLassoCV
     from .estimators import ElasticNet as ElasticNet
     from .estimators import ElasticNetCV as ElasticNetCV
     from .estimators import Lasso as Lasso
@@ -43,6 +45,7 @@ _HOMES = {
     "estimators": (
         *("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV"),
         *("LogisticLasso", "LogisticLassoCV", "PoissonLasso", "PoissonLassoCV"),
+        *("CoxLasso", "CoxLassoCV"),
     ),
     "estimators.stable": ("StabilitySelector",),
     "file_sums": ("sum_table",),

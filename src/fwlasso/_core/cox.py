@@ -51,7 +51,8 @@ def make_cox(times: Vector, events: Vector, strata: Vector, *, weights: Vector, 
     new = np.diff(strata[order], prepend=np.nan) != 0.0
     cuts = np.flatnonzero(new | (np.diff(times[order], prepend=np.nan) != 0.0))
     deaths = np.add.reduceat((weights * events)[order], cuts)
-    return Cox(events, weights, offset, order, np.append(cuts, order.size), deaths, new[cuts])
+    times_of = {"cuts": np.append(cuts, order.size), "deaths": deaths, "fresh": new[cuts]}
+    return Cox(events, weights, offset, order, **times_of)
 
 
 @has_diagonal.register(Cox)

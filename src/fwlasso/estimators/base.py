@@ -17,6 +17,7 @@ from ..data.frames import frame_names, names_beside
 from ..data.links import from_link
 from ..data.predict import Linear, multiply, offset_of, predict
 from ..data.store import as_container
+from ..data.survival import as_survival, concordance
 from ..models import LinearModel
 from ..result import LassoPath
 from ..scikit import Versioned, without_tuning
@@ -149,6 +150,22 @@ class Counts(Regressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
+
+
+class Survival(LinearEstimator):
+    """Predicts who has an event sooner."""
+
+    _loss = "cox"
+
+    def predict(self, X: Any, *, offset: Any = None) -> Vector:
+        """Return the linear predictor of every row of X, the logarithm of its risk: the larger, the sooner."""
+        return self._link(X, offset)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return Harrell's concordance on (X, y), times and events: the share of pairs that are in the right order."""
+        risks = self.predict(X, offset=offset)
+        weights = None if sample_weight is None else as_weights(sample_weight, risks.size)
+        return concordance(as_survival(y, risks.size), risks, weights)
 
 
 class Classifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]

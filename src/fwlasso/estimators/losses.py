@@ -10,7 +10,7 @@ from ..data.checks import check
 from ..data.keywords import explain_unknown
 from ..options import Options
 from ..scikit import EPS, OF_SQUARES, with_defaults
-from .base import Classifier, Counts
+from .base import Classifier, Counts, Survival
 from .chosen import Chosen
 from .single import Single
 
@@ -279,6 +279,79 @@ class PoissonLassoCV(Chosen, Counts):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 40))
     >>> model = PoissonLassoCV(alphas=20).fit(X, rng.poisson(np.exp(X[:, 0])))
+    >>> int(np.argmax(model.coef_)), model.deviance_path_.shape
+    (0, (20, 5))
+    """
+
+
+@with_defaults(*OF_SQUARES)
+class CoxLasso(Survival, Single):
+    """Cox regression with an l1 penalty, for survival data: one point of a certified path.
+
+    It minimises -1/W log L(b) + alpha ||b||_1, L the partial likelihood with Breslow's ties, W the sum of the weights.
+    The columns of y are times and events, and strata if there are three; see the guide for other ways to give them.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Penalty.
+    radius, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state, time_limit
+        As in `LogisticLasso`, like all of the others. There is no intercept to fit.
+    n_threads, max_iter, warm_start, positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        As in `LogisticLasso`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    alpha_, dual_gap_, relative_gap_, n_iter_, path_, n_features_in_, feature_names_in_
+        As in `LogisticLasso`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import CoxLasso
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 50))
+    >>> times = rng.exponential(np.exp(-X[:, 3]))
+    >>> y = np.column_stack([np.minimum(times, 2.0), times <= 2.0])
+    >>> model = CoxLasso(alpha=0.1).fit(X, y)
+    >>> int(np.argmax(model.coef_)), bool(model.score(X, y) > 0.7)
+    (3, True)
+    """
+
+
+@with_defaults(*OF_SQUARES, "n_alphas")
+class CoxLassoCV(Survival, Chosen):
+    """The best Cox model of a path, chosen by cross-validation or by an information criterion.
+
+    Folds are stratified by events, and scores are mean deviances of the partial likelihood among the samples left out.
+
+    Parameters
+    ----------
+    alphas, eps, cv, rule, scoring, validation
+        As in `LogisticLassoCV`, but there are no other scorers.
+    relax, radii, solver, stop, tol, sample_size, block_size, variant, standardize, fit_intercept, random_state
+        As in `LogisticLassoCV`, like all of the others. There is no intercept to fit.
+    max_iter, time_limit, n_threads, positive, lower, upper, penalty_factor, unpenalized, l1_ratio, ridge, max_active
+        As in `LogisticLassoCV`.
+    n_jobs, verbose
+        As in `LassoCV`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    alpha_, l1_ratio_, radius_, alphas_, deviance_path_, choice_, path_, fold_paths_, n_iter_, dual_gap_, relative_gap_
+        As in `LogisticLassoCV`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fwlasso import CoxLassoCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 40))
+    >>> times = rng.exponential(np.exp(-X[:, 0]))
+    >>> y = np.column_stack([np.minimum(times, 2.0), times <= 2.0])
+    >>> model = CoxLassoCV(alphas=20).fit(X, y)
     >>> int(np.argmax(model.coef_)), model.deviance_path_.shape
     (0, (20, 5))
     """
