@@ -22,6 +22,7 @@ from fwlasso import (
     LogisticLassoCV,
     PoissonLasso,
     PoissonLassoCV,
+    StabilitySelector,
     lasso_cv,
     lasso_path,
     stability_selection,
@@ -201,6 +202,8 @@ def test_validation_sets_and_subsamples_have_both_classes(classes):
     assert own.choice.scores[3] == pytest.approx(expected)
     stable = stability_selection(X, y, loss="logistic", alphas=5, n_subsamples=4, random_state=0)
     assert stable.frequencies.shape == (30, 5)
+    selector = StabilitySelector(loss="logistic", alphas=5, eps=0.3, n_subsamples=4, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(selector.stability_.path.classes, ["a", "b"])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ..scikit import Versioned
 from ..selection.stability import stability_selection
 
 _OPTIONS = (
-    *("n_subsamples", "fraction", "alphas", "eps"),
+    *("n_subsamples", "fraction", "alphas", "eps", "loss"),
     *("fit_intercept", "standardize", "random_state", "n_threads"),
 )
 
@@ -30,6 +30,8 @@ class StabilitySelector(SelectorMixin, Versioned, BaseEstimator):  # type: ignor
     alphas : int or array, default=100
     eps : float, default=0.1
         The end of an automatic grid, as a share of its beginning. Further down most features are selected.
+    loss : {"squared", "logistic", "poisson"}, default="squared"
+        "logistic" for two classes, of which every subsample has the same share.
     fit_intercept, standardize, random_state, n_threads
         As in `lasso_path`.
 
@@ -60,6 +62,7 @@ class StabilitySelector(SelectorMixin, Versioned, BaseEstimator):  # type: ignor
         fraction: float = 0.5,
         alphas: Any = 100,
         eps: float = 0.1,
+        loss: str = "squared",
         fit_intercept: bool = True,
         standardize: bool = False,
         random_state: Any = None,
@@ -70,6 +73,7 @@ class StabilitySelector(SelectorMixin, Versioned, BaseEstimator):  # type: ignor
         self.fraction = fraction
         self.alphas = alphas
         self.eps = eps
+        self.loss = loss
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.random_state = random_state
