@@ -85,6 +85,7 @@ _SOLVER = Check(
 _STOP = Check(f"one of {', '.join(STOPS)}", lambda value: value in STOPS)
 _LOSS = Check(f"one of {', '.join(LOSSES)}", lambda value: isinstance(value, str) and value in LOSSES)
 _VARIANT = Check(f"one of {', '.join(_VARIANTS)}", lambda value: isinstance(value, str) and value in _VARIANTS)
+_LOSS_HELP = "squared, logistic for two classes, poisson for counts, cox for times (negative: censored)."
 _EPS = "Ratio of the ends of the grid. Default: 0.01 with more features than samples, else 0.0001."
 _TOL = "Tolerance of the stopping rule. Default: 1e-4 for gap, 1e-6 for cv, else 1e-3."
 
@@ -100,7 +101,10 @@ class Options:
     radii: Any = _grid_option(help=f"Points on a grid of l1 norms. Default for {_BY_RADIUS}: 100.")
     eps: float | None = _option(None, _SHARE, help=_EPS)
     loss: str = _option(
-        "squared", _LOSS, help="squared, logistic for two classes, poisson for counts, cox for survival.", values=LOSSES
+        "squared",
+        _LOSS,
+        help=_LOSS_HELP,
+        values=LOSSES,
     )
     solver: str = _option(DEFAULT_SOLVER, _SOLVER, help=f"One of {', '.join(SOLVERS)}.", values=SOLVERS)
     stop: str | None = _option(

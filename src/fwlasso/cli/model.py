@@ -19,6 +19,7 @@ from ..data.labels import encoded, plain_label
 from ..data.links import explained_shares, from_link, mean_deviances
 from ..data.predict import check_missing
 from ..data.scores import r2_scores, squared_errors
+from ..data.survival import concordance
 from ..data.table import Table
 from ..datasets.new_rows import Features, read_new_rows
 from ..datasets.source import Wanted
@@ -175,6 +176,8 @@ def _scores(model: LinearModel, rows: Table, eta: Vector) -> dict[str, float]:
         return {"r2": float(r2), "rmse": math.sqrt(error)}
     deviance = float(mean_deviances(model.loss, predicted, y, weights)[0])
     scores = {"d2": float(explained_shares(model.loss, predicted, y, weights)[0]), "deviance": deviance}
+    if model.loss == "cox":
+        return scores | {"concordance": concordance(y, eta, weights)}
     if model.classes is None:
         return scores
     from sklearn.metrics import roc_auc_score
