@@ -64,6 +64,8 @@ def check_in_memory(name: str, values: Any) -> None:
     is_array = len(getattr(values, "shape", ())) == 2 and hasattr(kind, "dtype")
     other = "write_store(folder, X, y) makes a store" if is_array else "convert makes a store of a parquet file of it"
     remedy = f" if it fits; else fwlasso.datasets.{other}, block by block" if name == "X" else ""
+    if name == "X" and hasattr(kind, "__dask_graph__"):
+        remedy += "; fwlasso.distributed.lasso_path solves it where it lies"
     what = f"{kind.__name__} of {kind.__module__.partition('.')[0]}{about}"
     raise ValueError(f"{name} ({what}) is not in memory: give {whole}{remedy}")
 
