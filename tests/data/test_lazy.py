@@ -74,7 +74,7 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 def test_lazy_arrays_are_refused_with_their_size_and_what_to_do(use):
     lazy = Array()
-    remedy = r"give X\.compute\(\) if it fits; else fwlasso\.datasets\.write_store\(folder, X, y\) makes a store, block by block; fwlasso\.distributed"
+    remedy = r"give X\.compute\(\) if it fits; else fwlasso\.datasets\.write_store\(folder, X, y\) makes a store, block"
     with pytest.raises(ValueError, match=rf"^X \(Array of test_lazy, {X.nbytes:,} bytes\) is not in memory: {remedy}"):
         USES[use](lazy)
     assert lazy.blocks == []
