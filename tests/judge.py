@@ -328,10 +328,15 @@ def exact(
 
 def explained(given: Exact, eta: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """What columns without a penalty, and the intercept, explain of slopes in the metric of the curvatures."""
-    roots = np.sqrt(given.loss.curvatures(eta))
     basis = np.column_stack([np.ones((eta.size, int(given.fit_intercept))), given.free])
-    r = theta / roots
-    return (r - projected(roots[:, None] * basis, r)) / roots
+    basis = basis[:, basis.any(axis=0)]
+    basis = basis / np.abs(basis).max(axis=0)
+    A = np.column_stack([basis.T @ (given.loss.curvatures(eta)[:, None] * basis), basis.T @ theta])
+    for i in range(basis.shape[1]):  # Gauss and Jordan
+        A[i] /= A[i, i]
+        others = np.arange(len(A)) != i
+        A[others] -= np.outer(A[others, i], A[i])
+    return basis @ A[:, -1]
 
 
 def wide(numbers: Any) -> np.ndarray:
@@ -484,6 +489,17 @@ def judge(path: LassoPath, values: Any, y: Any, asked: General = PLAIN, *, certi
     return gaps
 
 
+def rounding_of_slopes(given: Exact, penalty: L1Ball | L1, a: np.ndarray) -> np.longdouble:
+    """How far the relative gap of slopes as float64 stores them may be from that of the slopes themselves.
+
+    They are off by d, so that the dual point may be ||X||d / lambda longer; the gap is no steeper than |theta'eta|.
+    """
+    loss, eta = given.loss, given.eta(a)
+    sizes, r = 4 + np.abs(eta + loss.offset), np.abs(loss.residual(eta))
+    d = U * sizes * (r + loss.curvatures(eta)) / np.sqrt(loss.weights)
+    return given.norms.max() * np.sqrt(d @ d) / getattr(penalty, "lam", np.inf) * (r @ sizes) / given.half_yy
+
+
 #: By the name that users give a loss.
 LOSSES: dict[str, type[Loss]] = {"logistic": Logistic, "poisson": Poisson, "cox": Cox}
 
@@ -510,6 +526,8 @@ def judge_loss(
         gaps[k], claimed = recomputed_gap(given, penalty, a), path.gaps[k]
         values_at, sizes = loss.values(given.eta(a)), given.sizes @ np.abs(a) + 1
         slack = U_JUDGE * len(y) * (np.abs(values_at).sum() + sizes * given.y_size) / given.half_yy
+        slack += 2 * U * given.cost.values(a, getattr(penalty, "lam", 0)).sum() / given.half_yy  # lambda is rounded
+        slack += rounding_of_slopes(given, penalty, a)
         assert claimed >= gaps[k] - slack, f"point {k}: claimed {claimed:.3e}, is {gaps[k]:.3e}, slack {slack:.1e}"
         is_proved = path.settings["stop"] == "gap" and claimed <= path.settings["tol"]
         assert (path.statuses[k] is Status.CERTIFIED) == is_proved, f"point {k}: {path.statuses[k]} at {claimed:.3e}"

@@ -12,7 +12,7 @@ from fwlasso import lasso_cv, lasso_path
 from fwlasso.options import Options
 from fwlasso.solvers.registry import SOLVERS
 
-from . import generators
+from . import generators, losses
 from .altered import IN_PLACE, altered_after_first_pass, judge_altered
 from .duality import General
 from .generators import GENERATORS, Data, Rng
@@ -24,8 +24,8 @@ from .storages import KINDS, fits, held
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
 #: All generators, and those that take turns.
-MAKERS: dict[str, Callable[[Rng], Data]] = {**GENERATORS, **OPTIONS}
-DRAWN = (*GENERATORS, *ENABLED)
+MAKERS: dict[str, Callable[[Rng], Data]] = {**GENERATORS, **OPTIONS, **losses.LOSSES}
+DRAWN = (*GENERATORS, *ENABLED, *losses.LOSSES)
 _NAMES_AN_ARGUMENT = re.compile(r"\b(X|y|radii|alphas|tol|eps|max_iter|cv|" + "|".join(General._fields) + r")\b")
 _SOLVERS = ("certified", "gram", "working-set", "sfw", "fw", "afw", "pfw", "cd")  # the study registers more
 # Radii beyond this may be refused: squares of them are beyond float64.
@@ -48,6 +48,7 @@ class Case(NamedTuple):
         return (
             self.kind,
             self.options["solver"],
+            self.data.loss,
             plain,
             "radii" in self.options,
             self.data.folds,
@@ -76,7 +77,8 @@ def make_case(seed: int, number: int, names: tuple[str, ...] = DRAWN) -> Case:
     if data.folds is not None:  # masks are types of their own: few of them
         kind = str(rng.choice(["dense64", "csc64"]))
     splits = draw_splits(rng, len(data.y), data.folds) if data.folds else None
-    options = draw_options(rng, data, splits is not None)
+    is_squared = data.loss == "squared"
+    options = draw_options(rng, data, splits is not None) if is_squared else losses.draw_options(rng, data)
     if data.altered is not None:
         kind = str(rng.choice(IN_PLACE))
     if data.folds == "refit":  # of columns about their means, and with points that have few features
@@ -160,6 +162,8 @@ def run(case: Case, strict: bool = False) -> Verdict:
         except Exception as error:
             return Verdict(faults=(_refusal(case, error),))
         try:
+            if case.data.loss != "squared":
+                return losses.judge(path, values, y, asked)
             verdict = judge(path, X, values, y, asked, strict=strict)
             verdict += Verdict(faults=_judge_counts(path, case.options))
             if case.data.altered is not None:

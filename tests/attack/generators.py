@@ -21,6 +21,7 @@ class Data(NamedTuple):
     #: Columns that turn into NaN, or infinity, after the first pass: the one that enters first, and others.
     altered: np.ndarray | None = None
     asked: General = PLAIN
+    loss: str = "squared"
 
 
 def draw_shape(rng: Rng) -> tuple[int, int]:

@@ -15,6 +15,8 @@ from .jit import by_type, kernel, part_of_kernel
 
 # What is outside of the domain of the conjugate by so little is on its boundary.
 _ON_BOUNDARY = 1e-13
+# Chances and rates that are less are as good as none; next to zero, numbers have no digits.
+_LEAST_CHANCE = 1e-300
 # A constant is found by so many steps at most; the first is at most one, and others twice the one before.
 _MOST_STEPS = 200
 
@@ -130,6 +132,7 @@ def _(loss, i, theta):
 @part_of_kernel
 def divergence(base: float, e: float) -> tuple[float, float]:
     """Return (base + e) log(1 + e / base) - e, and the size of that logarithm."""
+    base = max(base, _LEAST_CHANCE)
     z = e / base
     if abs(z) < 1e-4:
         return e * z * (0.5 - z * (1.0 / 6.0 - z * (1.0 / 12.0 - z / 20.0))), abs(z)

@@ -22,7 +22,7 @@ from .nodes import Node
 #: The best constant of the null model is found to so many digits.
 EXACT = 1e-15
 # How far the linear predictors of a point and of its dual point may be apart, and how far 1'theta from zero.
-_FAR, MOST_OFF = 50.0, 1e-3
+FAR, MOST_OFF = 50.0, 1e-3
 
 
 class Witness(NamedTuple):
@@ -66,12 +66,16 @@ class ConvexLoss:
         self._blurs = gamma(4 * m + 32) * problem.largest, gamma(m + 32), problem.largest
         null = problem.null  # what is known of its coefficients is rounded in the offset
         self._null_size = float(problem.sizes(null.columns) @ np.abs(null.coefs))
+        # What gaps are relative to is rounded, too.
+        eta = np.full(problem.y.size, problem.units.y_mean)
+        self._scale = (
+            1.0 + gamma(m + 32) * float(fenchel(problem.loss, eta, np.array(problem.y), 0.0)[1]) / problem.null_loss
+        )
 
     def zero(self) -> tuple[Witness, Vector | None]:
         """Return what is known of a = 0, with the best intercept; its slopes are y."""
         problem = self.problem
-        eta = np.zeros(problem.y.size)
-        g = float(add_best_constant(problem.loss, eta[:-1], EXACT)) if problem.centred else 0.0
+        eta, g = np.zeros(problem.y.size), problem.units.y_mean
         eta[:-1] = g
         return Witness(eta, np.array(problem.y), g, 0.0, 0.0, 0.0), None
 
@@ -105,7 +109,7 @@ class ConvexLoss:
 
     def gap(self, penalty: Penalty, known: Any) -> float:
         """Return the duality gap that is proved."""
-        return self._claim(penalty, known)[0]
+        return self._scale * self._claim(penalty, known)[0]
 
     def rounding(self, penalty: Penalty, known: Any) -> float:
         """Return how much of that gap is rounding."""
@@ -170,7 +174,7 @@ def examine_dual(loss: Loss, eta: Vector, theta: Vector, own: Samples, centred: 
             up += max(theta[i], 0.0)
             down -= min(theta[i], 0.0)
             inner += theta[i] * eta[i]
-            sizes += of_slope * (abs(eta[i]) + abs(loss.offset[i]) + _FAR)
+            sizes += of_slope * (abs(eta[i]) + abs(loss.offset[i]) + FAR)
     rho, less = 0.0, min(up, down)
     if centred:
         eps = abs(up - down) + of_sums * (up + down)

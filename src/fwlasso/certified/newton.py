@@ -6,6 +6,7 @@ import numpy as np
 
 from .._core.columns import Vector
 from .._core.losses import add_best_constant, curve, fill_slopes, has_diagonal, loss_value, reach
+from .._core.moments import rounding_bound as gamma
 from .._core.samples import from_root
 from .._core.subproblem.copies import weigh
 from .._core.subproblem.curved import Slopes, cost_of, entering, explained, minimise
@@ -25,6 +26,10 @@ _MOST_COLUMNS, _MOST_NUMBERS = 1500, 4 << 20
 _FEW = 64
 # Curvatures are at least this fraction of the largest.
 _LEAST_CURVATURE = 1e-16
+# Where slopes are large and curvatures next to nothing rounding hides where descent is: they are raised, by steps.
+_MORE = 100.0
+# A start that is no use is halved, down to coefficients of this size.
+_LEAST_COEF = 1e-3
 # A constant is found to so many digits before a step, and for a point that is proved by its coefficients alone.
 _ROUGH, _EXACT = 1e-3, 1e-9
 # Steps that change curvatures by no more than this factor, as a logarithm, are known to descend.
@@ -49,15 +54,18 @@ class Newton:
         roots = subproblem.copies.roots
         self._inverse = np.divide(1.0, roots, out=np.zeros(roots.size), where=roots > 0.0)
         self._descent = 0.0  # of the last step, if it was a long one
+        self._steadied = 0.0  # curvatures are at least so many times the squares of slopes
 
     def solve(self, members: Indices, aim: Aim, look: Look, *, knows_residual: bool) -> Reached:
         """Minimise over `members` from where we stand, until the gap over them is small enough."""
         iterate, n_dots, n_rounds, n_idle = self._subproblem.iterate, members.size, 0, 0
         gap = least = np.inf
         self._look_again(_ROUGH)
-        if not np.isfinite(self._at.sums).all():  # predicted from afar
-            iterate.coefs[:], self.fit, knows_residual = 0.0, self._objective.zero()[0], False
-            self._look_again(math.inf)
+        while not self._is_inside() and iterate.coefs.any():  # predicted from afar
+            np.multiply(iterate.coefs, 0.5 if np.abs(iterate.coefs).max() > _LEAST_COEF else 0.0, out=iterate.coefs)
+            self.fit, knows_residual = self._objective.zero()[0], False
+            self._look_again(_ROUGH)
+        self._steadied = 0.0
         if not knows_residual:
             self._take(self._residual())
         self._subproblem.correlate(members)
@@ -76,6 +84,11 @@ class Newton:
             least = min(gap, least)
         self.fit = self.fit._replace(theta=from_root(self._objective.samples, iterate.residual).copy())
         return Reached(gap, n_rounds, n_dots)
+
+    def _is_inside(self) -> bool:
+        """Tell whether there are slopes, and curvatures that tell where to go."""
+        slopes, total = self._at.sums
+        return math.isfinite(slopes + total) and (total > 0.0 or not self._subproblem.copies.centred)
 
     def _look_again(self, enough: float) -> None:
         """Compute the linear predictor and the slopes at the coefficients, with their best constant, to some digits."""
@@ -150,6 +163,8 @@ class Newton:
         constant = self._constant(at, d)
         d += constant
         t = self._length(places, before[places], after[places], d, aim.lam)
+        if t == 0.0:
+            self._steadied = max(_MORE * self._steadied, gamma(2 * d.size) / aim.goal)
         iterate.coefs[places] = after[places] if t == 1.0 else (before + t * (after - before))[places]
         self.fit = self.fit._replace(intercept=self.fit.intercept + t * constant)
         self._look_again(_EXACT if self._polish else math.inf)
@@ -164,7 +179,8 @@ class Newton:
         theta, curvatures, sums = self._at
         loss, at = self._loss, self._at
         if has_diagonal(loss):
-            at = Slopes(theta, np.maximum(curvatures, _LEAST_CURVATURE * curvatures.max()), sums)
+            least = np.maximum(_LEAST_CURVATURE * curvatures.max(), self._steadied * theta * theta)
+            at = Slopes(theta, np.maximum(curvatures, least), sums)
         coefs = iterate.coefs.copy()
         if places.size <= _MOST_COLUMNS and (copies.dense or places.size * theta.size <= _MOST_NUMBERS):
             self._take(theta)

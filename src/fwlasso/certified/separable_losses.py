@@ -4,10 +4,10 @@ The gap is that of problem/claims.py, whose first term is the loss's. Here no co
 added: with `tilt` = blur / lambda, s is (1 + tilt) times shorter, which keeps what is at most lambda there, and leaves
 conjugates of what exceeds it no larger. Columns A have theirs.
 
-To columns U without a penalty, and to constants, dual points are orthogonal up to rounding, and some multiples of their
-entries are exactly so: with sqrt(W) U = Q R and K the diagonal of |theta_i| / w_i, theta_i (1 + t_i) is, where
+To columns U without a penalty, and to constants, dual points are orthogonal up to rounding. With k_i = |theta_i| + h_i,
+h curvatures where theta is next to the slopes, else zero, and sqrt(W) U = Q R, theta_i + k_i t_i is exactly so, where
 
-    t_i = -sign(theta_i) q_i'a / sqrt(w_i),      (Q'K Q) a = R^-T U'theta,
+    t_i = -q_i'a / sqrt(w_i),      (Q'K Q) a = R^-T U'theta,      K the diagonal of k_i / w_i,
 
 and (1 - max |t|) times that is inside of the domain, which is convex and has zero in it. R^-T U'theta is no longer than
 the eps of claims.py.
@@ -21,6 +21,7 @@ import numpy as np
 from .._core.columns import Vector, correlations
 from .._core.costs import Cost, at_columns, take_in
 from .._core.jit import kernel
+from .._core.losses import fill_slopes
 from .._core.moments import rounding_bound as gamma
 from .._core.penalties import L1, L1Ball, Penalty
 from .._core.problem import Problem
@@ -30,11 +31,13 @@ from .._core.subproblem.solve import Subproblem
 from .._core.sweeps import Indices
 from ..problem.claims import Facts, Predicted, distance_of_dual, least_gap, norm_of
 from ..problem.passes import ColumnPass
-from .convex import MOST_OFF, ConvexLoss, Witness, examine_dual
+from .convex import FAR, MOST_OFF, ConvexLoss, Dual, Witness, examine_dual
 from .nodes import Node
 from .separable_squares import Crossing, crossing
 
 _ROUND_DOWN = 1.0 - 1e-15
+# A dual point is next to the slopes where it is this fraction of the curvature from them.
+_NEAR = 0.3
 #: The columns A: their costs, places, coefficients and correlations.
 Active = tuple[Cost, Indices, Vector, Vector]
 
@@ -96,7 +99,9 @@ class SeparableLoss(ConvexLoss):
         lam = known.lam if isinstance(penalty, L1Ball) else penalty.lam
         problem, (of_corrs, of_sums, largest) = self.problem, self._blurs
         dual = examine_dual(problem.loss, known.eta, known.theta, self.samples, problem.centred, of_sums)
-        rho = self._moved(known.theta, of_corrs * dual.norm) if self._basis.size else dual.rho
+        if self._basis.size:
+            dual = self._moved(known, dual)
+        rho = dual.rho
         if not rho < MOST_OFF:
             return math.inf, math.inf
         blur = (of_corrs + rho * largest) * dual.norm
@@ -116,24 +121,30 @@ class SeparableLoss(ConvexLoss):
             gap, plain = gap + more + gamma(known.coefs.size + 8) * lam * (penalty.radius + known.l1), plain + more
         return (max(0.0, gap), gap - min(plain, gap)) if math.isfinite(gap) else (math.inf, math.inf)
 
-    def _moved(self, theta: Vector, unit: float) -> float:
-        """Return by which share an entry moves at most, for the dual point to be orthogonal to U and constants."""
-        problem, basis, kappa = self.problem, self._basis, self.problem.cost.kappa
-        m, k = basis.shape
-        weights = weight_vector(self.samples)
-        shares = np.divide(np.abs(theta[:-1]), weights, out=np.zeros(m), where=weights > 0.0)
-        of_ones = abs(float(theta[:-1].sum())) + gamma(m + 32) * float(np.abs(theta[:-1]).sum())
+    def _moved(self, known: Terms, dual: Dual) -> Dual:
+        """Return a dual point with the share that it moves by at most, to be orthogonal to U and constants."""
+        problem, basis, theta = self.problem, self._basis, known.theta[:-1]
+        (m, k), weights, loss = basis.shape, weight_vector(self.samples), problem.loss
+        slopes, reached = np.empty(m), np.empty(m)
+        fill_slopes(loss, known.eta, slopes, reached)
+        reached = np.abs(theta) + np.where(np.abs(theta - slopes) <= _NEAR * reached, reached, 0.0)
+        shares = np.divide(reached, weights, out=np.zeros(m), where=weights > 0.0)
+        of_ones = abs(float(theta.sum())) + gamma(m + 32) * float(np.abs(theta).sum())
         off = math.hypot(
-            distance_of_dual(problem.cost, self._free, theta, unit),
+            distance_of_dual(problem.cost, self._free, known.theta, self._blurs[0] * dual.norm),
             of_ones / math.sqrt(problem.total_weight) if problem.centred else 0.0,
         )
         blur = gamma(4 * m * (k + 1) + 32) * math.sqrt(k)
         products = (basis.T * shares) @ basis
         least = float(np.linalg.eigvalsh(products)[0]) - blur * float(np.trace(products))
-        least = math.sqrt(max(0.0, least)) - blur * kappa * math.sqrt(shares.max())
-        rows = np.sqrt(np.einsum("ij,ij->i", basis, basis)) + blur * kappa
+        blur *= problem.cost.kappa
+        least = math.sqrt(max(0.0, least)) - blur * math.sqrt(shares.max())
+        rows = np.sqrt(np.einsum("ij,ij->i", basis, basis)) + blur
         reach = float(np.divide(rows, self._roots, out=np.zeros(m), where=self._roots > 0.0).max())
-        return 2.0 * (1.0 + 1e-6) * reach * off / least**2 if least > 0.0 else math.inf
+        rho = 2.0 * (1.0 + 1e-6) * reach * off / least**2 if least > 0.0 else math.inf
+        norm = math.sqrt(float(reached @ shares))
+        sizes = float(reached @ (np.abs(known.eta[:-1]) + np.abs(loss.offset) + FAR))
+        return dual._replace(rho=rho, norm=norm, sizes=sizes)
 
     def cross(self, left: Node, right: Node) -> Crossing:
         """Return the columns A of both nodes."""
