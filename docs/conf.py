@@ -11,6 +11,7 @@ from latex2mathml.converter import convert
 import fwlasso
 import fwlasso.datasets
 from fwlasso.bed import Cohort, Genotypes
+from fwlasso.distributed import ClusterDesign
 from fwlasso.solvers.polytopes import OnSimplices
 
 mpl.use("agg")
@@ -66,7 +67,7 @@ _CLASSES = [
     for module in (fwlasso, fwlasso.datasets)
     for name in module.__all__
     if isinstance(getattr(module, name), type)
-] + [Cohort, Genotypes, OnSimplices]
+] + [ClusterDesign, Cohort, Genotypes, OnSimplices]
 autosummary_context = {"own_members": {public.__name__: _own_members(public) for public in _CLASSES}}
 
 # Tutorials
@@ -121,7 +122,7 @@ def _find_public(app: Any, env: Any, node: Any, shown: Any) -> Any:
     """Link a name between backticks that is public in another module than the one it is mentioned in."""
     if node.get("reftype") != "obj":
         return None
-    for module in ("fwlasso", "fwlasso.datasets", "fwlasso.bed", "fwlasso.solvers.polytopes"):
+    for module in ("fwlasso", "fwlasso.datasets", "fwlasso.bed", "fwlasso.distributed", "fwlasso.solvers.polytopes"):
         name = f"{module}.{node['reftarget']}"
         found = env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, shown)
         if found is not None:
