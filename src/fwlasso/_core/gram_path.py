@@ -1,9 +1,15 @@
 """The certified path on a Gram matrix: nodes are solved, and the points between two nodes are mixed where that does.
 
 Between nodes b and g = Z'(y - Z b) are linear, so that a mix has exact products with all columns, and a gap costs O(p).
-Nodes come from left to right, from large penalties to small ones. A stack holds those to the right of the last one:
-where a mix fails, a node between comes on top. How far ahead a node is tried follows from the error of the mixes, which
-is quadratic in the distance.
+Nodes come from left to right, from large penalties to small ones. A stack holds those to the right of the last one. In
+steps:
+
+1. the null model answers the points from lambda_max on, and is the last node;
+2. a node is begun for the point some way ahead, with signs from the line through the last two nodes: see `gram_nodes`;
+3. the points up to the node on top are mixed, b = (1 - t) b_left + t b_top and g likewise; each has its gap;
+4. where a gap is too large, a node for the point in the middle of these comes on top: on with 3.;
+5. else the points are answered, and the node on top is the last one: on with 3. while there are others, else with 2.
+   How far ahead follows from the largest gap of a mix, which is quadratic in the distance.
 
 A point is for a lambda or for a radius: `gram_targets` says where between two nodes it is, which lambda to solve for
 it, and what its gap is. `advance` returns after some work, and goes on where it was.

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Choice:
-    """Which point of a path was chosen, by which rule, and on what evidence.
+    """Which point of a path was chosen, by which rule, and by which scores.
 
     Attributes
     ----------

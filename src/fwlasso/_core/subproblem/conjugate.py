@@ -1,4 +1,11 @@
-"""Newton's step without a factor, by conjugate gradients: for more active columns than a Gram has room for."""
+"""Newton's step without a factor, by conjugate gradients: for more active columns than a Gram has room for.
+
+With C the cosines of the free columns, D the ridges of their costs at length one, and L'L near the inverse of C:
+
+1. (C + D + ridge) x = (c - lean(a)) / ||z|| is solved by conjugate gradients with L'L; C x is U'(U x), or goes by rows;
+2. d = x / ||z|| is limited as in `newton`; where no part of it lets the objective fall, a larger ridge is tried;
+3. a <- a + d, r <- r - X d; on with 1. while dependent columns leave.
+"""
 
 import numpy as np
 

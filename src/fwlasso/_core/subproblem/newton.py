@@ -1,4 +1,13 @@
-"""Newton's steps on the active columns of a working set."""
+"""Newton's steps on the active columns of a working set.
+
+With F the free columns, c = X'r and lean(a) the derivatives of their costs, lambda sign(a) for the Lasso:
+
+1. the factor of the cosines of F, with diag(mu) and a small ridge, is brought to F: see `gram`;
+2. d solves (G_FF + diag(mu)) d = c_F - lean(a)_F;
+3. coefficients that a + d would take off their pieces are set to the ends of these; where the objective does not fall
+   that way, d is halved until it does, at last up to the first end;
+4. a <- a + d, r <- r - X d; on with 1. where a coefficient has come to an end.
+"""
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular

@@ -1,5 +1,15 @@
 """Rounds on a working set: coordinate descent to find the signs, Newton's steps to finish.
 
+In steps:
+
+1. c_j = z_j'r for all members, r = y - X a; the gap and the objective follow;
+2. where the gap is the one asked for, or all that is left is rounding: r is computed from a once more, and the gap;
+3. epochs of coordinate descent over the columns that may move, a_j <- argmin of 1/2 ||z_j||^2 t^2 - rho t + cost_j(t)
+   with rho = c_j + ||z_j||^2 a_j, until the largest violation is a fraction of what it was, or they cost as much as 4.;
+4. Newton's steps on the free columns, see `newton`; on with 1.;
+5. where rounds have led nowhere for long, the column with the largest violation enters alone; at last the factor is of
+   columns and not of their products.
+
 A round is a chain of steps. Compiled code takes those that are small; the others, for threads or for BLAS, it asks for
 by returning before them.
 """
