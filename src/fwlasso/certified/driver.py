@@ -265,7 +265,7 @@ class CertifiedPath:
         still_open = [
             (t, penalty)
             for (t, penalty), gap in zip(inside, gaps, strict=True)
-            if polish or (gap > limit and not _is_rounding(gap, span.rounding(penalty, t), goal))
+            if polish or (gap > limit and not span.is_rounding(penalty, t, gap, goal))
         ]
         if not still_open or depth == tuning.max_depth or self._is_spent:
             return []
@@ -299,7 +299,8 @@ class CertifiedPath:
         screening = self._screening
         screening.restart()
         bounds: list[Vector | None] = [None] * len(nodes)
-        if screening.has_read or self._cost(screening.survivors(nodes), nodes) > self._tuning.few_to_read:
+        part, tuning = self._columns.fraction, self._tuning
+        if screening.has_read or tuning.cost(part(screening.survivors(nodes)), len(nodes)) > tuning.few_to_read:
             which = _evenly(range(len(nodes)), self._pace.n_anchors)
             for k, bound in zip(which, screening.correlate([nodes[k] for k in which]), strict=True):
                 bounds[k] = bound
@@ -347,7 +348,8 @@ class CertifiedPath:
         while rest:
             some = [nodes[k] for k in rest]
             survivors = screening.survivors(some)
-            cost, n_fresh = self._cost(survivors, some), len(rest) if survived.n_anchors else math.isqrt(len(rest))
+            cost = self._tuning.cost(self._columns.fraction(survivors), len(some))  # in passes by one residual
+            n_fresh = len(rest) if survived.n_anchors else math.isqrt(len(rest))
             if 2.0 * cost > self._tuning.cost(1.0, n_fresh):
                 read = _evenly(rest, n_fresh)
                 tops = screening.correlate([nodes[k] for k in read])
@@ -364,10 +366,6 @@ class CertifiedPath:
                 nodes[k] = nodes[k].bounded_by(bound)
             rest = [k for k in rest if k not in read]
         return np.concatenate(violators), survived
-
-    def _cost(self, columns: Indices, nodes: Sequence[Node]) -> float:
-        """Return what it costs to read some columns for some nodes, in passes by one residual."""
-        return self._tuning.cost(self._columns.fraction(columns), len(nodes))
 
     def _node_gap(self, node: Node) -> float:
         """Return the gap that a node must be certified with."""
@@ -410,7 +408,8 @@ class CertifiedPath:
         self.points.append(self._solved_point(solution, status, gap))
         most = self._asked.max_iter, self._tuning.most_nodes
         self._spent = max(0, self._spent[0] - most[0]), max(0, self._spent[1] - most[1])
-        n_rounds, self._n_rounds, self._n_dots, self._n_read = self._n_rounds, 0, 0, self._read_so_far()
+        n_rounds, self._n_rounds, self._n_dots = self._n_rounds, 0, 0
+        self._n_read = self._columns.n_read, self._columns.n_multiplied
         self._raise_if_ended(self._asked.tell(point, solution.columns.size, n_rounds, gap, done=True))
 
     def zero_point(self, ending: Status) -> SolvedPoint:
@@ -420,12 +419,9 @@ class CertifiedPath:
         return self._solved_point(solution, ending, self._objective.gap(penalty, zero.known))
 
     def _solved_point(self, solution: Solution, status: Status, gap: float) -> SolvedPoint:
-        (n_read, n_multiplied), before = self._read_so_far(), self._n_read
-        counts = self._n_rounds, self._n_dots, n_read - before[0], n_multiplied - before[1]
+        columns, (n_read, n_multiplied) = self._columns, self._n_read
+        counts = self._n_rounds, self._n_dots, columns.n_read - n_read, columns.n_multiplied - n_multiplied
         return SolvedPoint(solution, status, gap, *counts)
-
-    def _read_so_far(self) -> tuple[int, int]:
-        return self._columns.n_read, self._columns.n_multiplied
 
     def _look(self, point: int, n_active: int, n_rounds: int, gap: float) -> None:
         self._raise_if_ended(self._asked.tell(point, n_active, n_rounds, gap, done=False))
@@ -434,11 +430,6 @@ class CertifiedPath:
     def _raise_if_ended(ending: Status | None) -> None:
         if ending is not None:
             raise PathEnded(ending)
-
-
-def _is_rounding(gap: float, rounding: float, goal: float) -> bool:
-    """Tell whether a gap is as small as float64 lets it become, and rounding alone is more than the goal."""
-    return gap <= MOSTLY_ROUNDING * rounding and rounding > goal
 
 
 def _evenly(items: Sequence[int], n: int) -> Sequence[int]:

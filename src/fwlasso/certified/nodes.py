@@ -10,7 +10,7 @@ from .._core.jit import kernel
 from .._core.penalties import Penalty
 from .._core.sweeps import Indices
 from ..problem.passes import ColumnPass, Probe
-from ..problem.points import Solution
+from ..problem.points import MOSTLY_ROUNDING, Solution
 
 if TYPE_CHECKING:
     from .objectives import Objective
@@ -64,17 +64,18 @@ class Span(NamedTuple):
         """Return the duality gap that is proved for the point at t."""
         return self.objective.gap(penalty, self._mixed(t))
 
-    def rounding(self, penalty: Penalty, t: float) -> float:
-        """Return how much of that gap is rounding."""
-        return self.objective.rounding(penalty, self._mixed(t))
+    def is_rounding(self, penalty: Penalty, t: float, gap: float, goal: float) -> bool:
+        """Tell whether that gap is as small as float64 lets it become, and rounding alone is more than the goal."""
+        rounding = self.objective.rounding(penalty, self._mixed(t))
+        return gap <= MOSTLY_ROUNDING * rounding and rounding > goal
 
     def mix(self, t: float) -> tuple[Solution, Any]:
         """Return (1 - t) left + t right, and what is known of it."""
         if t == 1.0:
             return self.objective.solution(self.right.columns, self.right.coefs, self.right.known), self.right.known
-        columns, coefs = mix_coefs(self.left, self.right, t)
-        cost = self.objective.problem.cost
-        coefs = clip(cost, columns, coefs)
+        left, right, cost = self.left, self.right, self.objective.problem.cost
+        columns, coefs, n, _ = _mix_coefs(left.columns, left.coefs, right.columns, right.coefs, t)
+        columns, coefs = columns[:n], clip(cost, columns[:n], coefs[:n])
         known = self._mixed(t)._replace(l1=l1_norm(cost, columns, coefs))
         return self.objective.solution(columns, coefs, known), known
 
@@ -93,12 +94,6 @@ class Start(NamedTuple):
     columns: Indices
     coefs: Vector
     residual: Vector | None = None
-
-
-def mix_coefs(left: Node, right: Node, t: float) -> tuple[Indices, Vector]:
-    """Return the columns and the coefficients of (1 - t) left + t right, t at most 1."""
-    columns, coefs, n, _ = _mix_coefs(left.columns, left.coefs, right.columns, right.coefs, t)
-    return columns[:n], coefs[:n]
 
 
 def start_between(columns: ColumnPass | None, left: Node, right: Node, t: float) -> Start:

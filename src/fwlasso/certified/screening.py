@@ -25,7 +25,7 @@ from .._core.columns import Matrix, Vector
 from .._core.jit import kernel
 from .._core.samples import norm, to_root
 from .._core.sweeps import Indices
-from ..problem.passes import ColumnPass, Correlated, Probe
+from ..problem.passes import ColumnPass, Correlated
 from .nodes import Node
 
 
@@ -60,15 +60,16 @@ class Screening:
         if is_below:
             self._last = nodes[-1]
         read = self._columns.correlate if is_below else self._columns.insert
-        return read(self._probes(nodes))
+        return read([node.probe for node in nodes])
 
     def correlate_some(self, columns: Indices, nodes: Sequence[Node]) -> Correlated:
         """Return what some columns say about some nodes."""
-        return self._columns.correlate_some(columns, self._probes(nodes))
+        return self._columns.correlate_some(columns, [node.probe for node in nodes])
 
     def survivors(self, nodes: Sequence[Node]) -> Indices:
         """Return the columns that could have |z_j'r| > lambda at one of these nodes below the first anchor."""
-        return self._columns.survivors(*self._farthest(nodes))
+        growth = max(1.0, self.anchors[-1].lam / min(node.lam for node in nodes))
+        return self._columns.survivors(growth, float(np.max([self.distance(node) for node in nodes])) * self._unit)
 
     def violators(self) -> Indices:
         """Return the columns that exceed lambda at an anchor, or nearly so."""
@@ -84,14 +85,6 @@ class Screening:
         first, second, mixed = (to_root(self._samples, it.residual) for it in (anchors[left], anchors[right], node))
         e, r = _distance(first, second, t, mixed)
         return float((e + self._rounding * r) / node.lam * (1.0 + 1e-12))
-
-    def _farthest(self, nodes: Sequence[Node]) -> tuple[float, float]:
-        """Return the largest lambda_k / lambda of nodes below the last anchor, and the largest ||e|| / lambda."""
-        growth = max(1.0, self.anchors[-1].lam / min(node.lam for node in nodes))
-        return growth, float(np.max([self.distance(node) for node in nodes])) * self._unit
-
-    def _probes(self, nodes: Sequence[Node]) -> list[Probe]:
-        return [node.probe for node in nodes]
 
 
 @kernel

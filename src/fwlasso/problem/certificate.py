@@ -101,7 +101,7 @@ def proved_gap(problem: Problem, penalty: Penalty, known: ResidualTerms) -> floa
         yr - y_norm * error - blur * max(0.0, r_size * y_size - abs(yr)),
         yr - rr - error * (l1 * problem.largest + r_size) - blur * max(0.0, r_size * (r_size + y_size) - abs(yr - rr)),
         l1,
-        max_corr + _moved(problem, known),
+        max_corr + corr_error(problem, known) + problem.largest * error,
     )
     # The last factor: what the gap is relative to, y'y, is rounded, too.
     gap = (gap + blur * terms) * (1.0 + blur * (1.0 + y_size / (y_norm or 1.0)))
@@ -113,16 +113,11 @@ def prove(problem: Problem, penalty: Penalty, known: ResidualTerms) -> Claim:
     gap = proved_gap(problem, penalty, known)
     if gap == math.inf:
         return Claim(gap, 0.0)
-    rr, yr, l1, _, _, max_corr = known
+    rr, yr, l1, error, _, max_corr = known
     # In truth the residual, and with it M, may be as much smaller as rounding has moved them: zero, if it is all of M.
-    least = max(0.0, max_corr - _moved(problem, known))
+    least = max(0.0, max_corr - (corr_error(problem, known) + problem.largest * error))
     plain, _ = gap_of_products(penalty, penalty[0], rr, yr, yr - rr, l1, least)
     return Claim(gap, min(gap, gap - max(0.0, plain)))
-
-
-def _moved(problem: Problem, known: ResidualTerms) -> float:
-    """Return what rounding may have moved correlations by."""
-    return corr_error(problem, known) + problem.largest * known.error
 
 
 def corr_error(problem: Problem, known: ResidualTerms) -> float:
