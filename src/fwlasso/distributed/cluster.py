@@ -30,6 +30,19 @@ def telling_of_endings() -> Iterator[None]:
         raise error(why) from None
 
 
+@contextmanager
+def there(client: Any) -> Iterator[None]:
+    """Within this context a cluster that goes ends the path: what Dask raises then has many names."""
+    try:
+        yield
+    except PathEnded:
+        raise
+    except Exception:
+        if client.status == "running":
+            raise
+        raise PathEnded(Status.LOST) from None
+
+
 def client_of(client: Any) -> Any:
     """Return the client that is given, or the current one; None, if there is none, is this process."""
     if client is not None:
@@ -46,12 +59,13 @@ def compute(delayed: Any, client: Any, look: Callable[[], None]) -> Any:
     if client is None:
         look()
         return delayed.compute()
-    future = client.compute(delayed, priority=10)
-    try:
-        wait_for(client, [future], look)
-        return answer_of(future)
-    finally:
-        future.cancel()  # what is done is dropped
+    with there(client):
+        future = client.compute(delayed, priority=10)
+        try:
+            wait_for(client, [future], look)
+            return answer_of(future)
+        finally:
+            future.cancel()  # what is done is dropped
 
 
 def wait_for(client: Any, futures: list[Any], look: Callable[[], None]) -> None:

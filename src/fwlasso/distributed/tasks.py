@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 from .._core.threads import physical_memory
 from ..monitor import PathEnded
 from ..status import Status
-from .cluster import client_of, wait_for
+from .cluster import client_of, there, wait_for
 
 #: A function of a part, and of what else it is given: a call for each part that is asked.
 Calls = Sequence[tuple[Any, tuple[Any, ...]]]
@@ -99,7 +99,8 @@ class OnCluster(Tasks):
         self.client = client
 
     def keep(self, function: Any, *given: Any) -> Any:
-        return self.client.submit(function, *given, pure=False)
+        with there(self.client):
+            return self.client.submit(function, *given, pure=False)
 
     def n_parts(self) -> int:
         return 2 * int(sum(self.client.nthreads().values()))
@@ -118,7 +119,7 @@ class OnCluster(Tasks):
         return self.client.compute(delayed)
 
     def share(self, value: Any, n_bytes: int) -> Any:
-        return self.client.submit(_itself, value, pure=False) if n_bytes >= _LONG else value
+        return self.keep(_itself, value) if n_bytes >= _LONG else value
 
     def drop(self, *handles: Any) -> None:
         for handle in handles:
@@ -130,7 +131,8 @@ class OnCluster(Tasks):
 
         for deaths in range(1 + _MOST_DEATHS):
             try:
-                return self._ask(function, calls, look)
+                with there(self.client):
+                    return self._ask(function, calls, look)
             except KilledWorker:
                 if deaths == _MOST_DEATHS:
                     raise PathEnded(Status.LOST) from None
