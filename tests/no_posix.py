@@ -103,7 +103,7 @@ def hide():
 
     os.open, os.fsync, os.rename, os.replace, os.unlink, os.remove = open_, fsync, rename, replace, unlink, unlink
     os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks = set(), set(), set()
-    shutil._use_fd_functions = False  # rmtree without descriptors of folders
+    shutil._use_fd_functions = shutil._USE_CP_SENDFILE = False  # rmtree without descriptors of folders
     shutil.rmtree.avoids_symlink_attacks = False
 
 

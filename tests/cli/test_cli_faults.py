@@ -125,7 +125,13 @@ def contents(folder):
     return {file: file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.parametrize("arguments", FAULTS)
+# Elsewhere the draft of a store that the error still holds stays until the next write.
+_OF_POSIX = "convert table.csv new --rows 3:3"
+
+
+@pytest.mark.parametrize(
+    "arguments", [*sorted(FAULTS.keys() - {_OF_POSIX}), pytest.param(_OF_POSIX, marks=pytest.mark.posix)]
+)
 def test_a_fault_ends_with_a_line(folder, monkeypatch, call_main, arguments):
     monkeypatch.chdir(folder)
     before = contents(folder)

@@ -195,6 +195,7 @@ def test_full_disk_names_the_store_and_leaves_nothing(file, tmp_path):
 
 # Four arrays are written: the space of each is taken before it is mapped, or writing to it
 # ends the process where the disk is full.
+@pytest.mark.posix
 @pytest.mark.parametrize("failing", range(4))
 def test_space_is_taken_before_it_is_written_to(tmp_path, monkeypatch, failing):
     sizes = []
