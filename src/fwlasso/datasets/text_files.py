@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from inspect import signature
 from io import BytesIO
 from pathlib import Path
 from string import whitespace
@@ -98,5 +99,6 @@ def _matrix(text: bytes) -> Any:
     if found != n_entries * per_line:
         raise ValueError(f"expected {n_entries} lines of {per_line} numbers, found {found} numbers")
     float(text[-99:].split()[-1])
-    X = mmread(BytesIO(text))
+    as_array = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}  # scipy 1.18 warns without
+    X = mmread(BytesIO(text), **as_array)
     return sp.csc_array(X, dtype=float) if layout == "coordinate" else np.asfortranarray(X, float)
