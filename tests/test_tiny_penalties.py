@@ -12,10 +12,11 @@ import pytest
 from conftest import make_case
 from fwlasso import Lasso, LassoPath, Status, lasso_path
 from fwlasso._core.penalties import L1, L1Ball
+from fwlasso._core.subproblem.solve import Reached
 from fwlasso._core.threads import Workers
 from fwlasso.certified import follow
 from fwlasso.certified.tuning import Tuning
-from fwlasso.certified.working_set import Solved, WorkingSet
+from fwlasso.certified.working_set import WorkingSet
 from fwlasso.problem.route import GRAM, WORKING_SET
 
 ROUTES = pytest.mark.parametrize("solver", [GRAM, WORKING_SET])
@@ -39,7 +40,7 @@ def tall(rng):
 
 
 @pytest.fixture
-def nodes(monkeypatch) -> list[Solved]:
+def nodes(monkeypatch) -> list[tuple[Status, Reached]]:
     """What became of every penalty that a working set was solved for."""
     solved, solve = [], WorkingSet.solve
 
@@ -78,7 +79,7 @@ def test_far_beyond_all_solutions_rounding_is_the_reason(solver, grid, tol, tall
     assert path.ending is None
     assert set(path.statuses) == {Status.CERTIFIED, Status.PRECISION}
     # How many nodes are below rounding is for rounding to say: each of them ends a hundred rounds after the last gain.
-    below = [node.n_rounds for node in nodes if node.status is Status.PRECISION]
+    below = [reached.n_rounds for status, reached in nodes if status is Status.PRECISION]
     assert n_rounds(path) - sum(below) <= 150
     assert max(below, default=0) <= 150
     assert len(below) <= 20

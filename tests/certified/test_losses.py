@@ -150,3 +150,12 @@ def test_models_that_are_too_large_for_inner_products_are_solved_without(name, s
     for kind in ("plain", "weights", "fold"):
         for seed in (0, 2, 4):
             check(name, kind, storage, seed, "polished")
+
+
+@pytest.mark.parametrize("far", [-300.0, 260.0, 1e6])
+@pytest.mark.parametrize("loss", [losses.Logistic, losses.Poisson])
+def test_the_best_constant_is_found_from_afar(loss, far):
+    y, weights = np.array([0.0, 1.0, 1.0, 0.0]), np.array([1.0, 2.0, 0.5, 3.0])
+    given = loss(y, weights, np.zeros(4))
+    near, away = (losses.add_best_constant(given, np.full(5, start), 1e-12) for start in (0.0, far))
+    assert away + far == pytest.approx(near, abs=1e-9)

@@ -29,7 +29,7 @@ def test_bounds_and_positive():
     terms = as_terms(4, NAMES, lower={"age": -1.0}, upper=2)
     assert (terms.lower.tolist(), terms.upper.tolist()) == ([-1.0, -INF, -INF, -INF], [2.0] * 4)
     assert as_terms(4, None, positive=True, lower=-3.0).lower.tolist() == [0.0] * 4
-    assert terms.facts(NAMES) == {"n_bounded": 4}
+    assert terms.facts(NAMES) == {"ends": [[-1.0, None, None, None], 2.0], "n_bounded": 4}
     assert as_terms(4, NAMES, penalty_factor=[0, 2, 1, INF]).facts(NAMES) == {
         "unpenalized_columns": [0], "excluded": "'gene_b'", "factors": "1 to 2",
     }  # fmt: skip

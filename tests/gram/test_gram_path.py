@@ -131,7 +131,7 @@ def test_few_rows_at_a_time_give_the_same_bits(name, monkeypatch):
     radii = np.concatenate([np.zeros(300), np.geomspace(1e-2, 3.0, 90), np.geomspace(1e20, 1e30, 600)])
     whole = on_penalties(moments, lams * top), on_radii(moments, radii)
 
-    def noted(walk: Walk) -> follow.Rows:
+    def noted(walk: Walk):
         held.append(len(walk.coefs))
         return _take_rows(walk)
 

@@ -106,7 +106,7 @@ def test_a_set_gives_tables_figures_and_a_page(call, data, out):
     assert "![Pyrim: active features](figures/sparsity-pyrim.png)" in page
     assert "| no. | what the paper says | where | here | on |" in page
     assert "Not measured" in page.partition("## Data")[0]
-    assert "E2006 cannot be had here" in page
+    assert "E2006-log1p was left out of this study" in page
     assert "--seeds 2 --threads 1`" in page
     assert hashlib.sha256(b"1 1:1\n").hexdigest() in page
     assert "large/pyrim/cd/0,iterations," in (out / "records.csv").read_text()

@@ -54,6 +54,18 @@ class Iterate(NamedTuple):
         )
 
 
+class StepInfo(NamedTuple):
+    """What a step of Frank-Wolfe tells of itself."""
+
+    change: float  # largest change of a coefficient
+    gap: float  # duality gap before the step, over the columns looked at
+    n_dots: int
+    n_idle: int  # draws in a row without descent
+    done: bool
+    shrink: float  # it went to shrink a + push e_j
+    push: float
+
+
 # q, S and F are computed again after this many recursive updates, or when the constant part of q is this large.
 _REFRESH_EVERY, _LARGEST_CONSTANT = 1000, 1e6
 # A lazily scaled vector is folded long before the scale leaves the range of float64.

@@ -18,7 +18,7 @@ _ON_BOUNDARY = 1e-13
 # Chances and rates that are less are as good as none; next to zero, numbers have no digits.
 _LEAST_CHANCE = 1e-300
 # A constant is found by so many steps at most; the first is at most one, and others twice the one before.
-_MOST_STEPS = 200
+_MOST_STEPS, _MOST_NEWTON_STEPS = 200, 20
 
 
 class Squared(NamedTuple):
@@ -286,11 +286,12 @@ def _(loss, curvatures, v, out):
 def add_best_constant(loss: Loss, eta: Vector, enough: float) -> float:
     """Add to eta the constant for which slopes add up to zero, to `enough` of its digits; return it.
 
-    By Newton's method, between the numbers that it is known to be between.
+    By Newton's method, between the numbers that it is known to be between. From far away its steps may be of one unit
+    each, as those of an exponential are: after some, steps double, and then halve the interval.
     """
     theta, curvatures = np.empty(loss.y.size), np.empty(loss.y.size)
     low, high, most, constant = -np.inf, np.inf, 1.0, 0.0
-    for _ in range(_MOST_STEPS):
+    for k in range(_MOST_STEPS):
         slopes, bends = fill_slopes(loss, eta, theta, curvatures)
         if slopes > 0.0:
             low = constant
@@ -301,7 +302,7 @@ def add_best_constant(loss: Loss, eta: Vector, enough: float) -> float:
         step = slopes / bends if bends > 0.0 else np.inf * slopes
         step = max(-most, min(most, step))
         is_last = abs(step) <= enough * (1.0 + abs(constant))
-        if not (is_last or low < constant + step < high):
+        if not (is_last or (k < _MOST_NEWTON_STEPS and low < constant + step < high)):
             step = 0.5 * (low + high) - constant if high - low < np.inf else most * np.sign(slopes)
         most *= 2.0
         constant += step

@@ -193,11 +193,14 @@ class Newton:
         if not has_diagonal(loss):  # no more than the diagonal c - theta
             at = Slopes(theta, loss.weights * loss.y - theta, sums)
         roots, scale = at.roots(copies)
-        response = self.fit.eta[:-1] + np.divide(theta, roots**2, out=np.zeros(theta.size), where=roots > 0.0)
-        start = SubIterate(coefs, np.zeros(coefs.size), np.zeros(theta.size + 1))
+        response = self._image(places, coefs)  # without coefficients that rest at bounds elsewhere
+        response += np.divide(theta, roots**2, out=np.zeros(theta.size), where=roots > 0.0)
+        start = SubIterate(np.zeros(coefs.size), np.zeros(coefs.size), np.zeros(theta.size + 1))
+        start.coefs[places] = coefs[places]
         inner = Subproblem(weigh(copies, places, roots, scale, response), start, self._workers)
         inner.solve(places, aim._replace(radius=-1.0, goal=_INNER * aim.goal), look, knows_residual=False)
-        return inner.iterate.coefs
+        coefs[places] = inner.iterate.coefs[places]
+        return coefs
 
     def _length(self, places: Indices, before: Vector, after: Vector, d: Vector, lam: float) -> float:
         """Return how much of a step to make: all of it if the objective falls, or as much as surely brings descent.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core.costs import Cost, Plain, curvature, pull
 from .._core.draws import Sampler, all_columns, default_block_size, draw, make_sampler, round_length
-from .._core.iterate import Iterate, less_ridge, move, refresh, rescale, steepest_ridge, sums_at
+from .._core.iterate import Iterate, StepInfo, less_ridge, move, refresh, rescale, steepest_ridge, sums_at
 from .._core.jit import INLINE, by_type, kernel
 from .._core.oracle import parallel_scan, scan, scan_active
 from .._core.penalties import Penalty, Sums, quadratic_gap, quadratic_step
@@ -50,18 +50,6 @@ class Sizes(NamedTuple):
     of_active: NDArray[np.int64]  # by the number of active features; 0: the rule was not asked yet
     fewest: int  # and most: a burst ends before a step that looks at fewer, or more
     most: int
-
-
-class StepInfo(NamedTuple):
-    """What a step tells of itself."""
-
-    change: float  # largest change of a coefficient
-    gap: float  # duality gap before the step, over the columns looked at
-    n_dots: int
-    n_idle: int  # draws in a row without descent
-    done: bool
-    shrink: float  # it went to shrink a + push e_j
-    push: float
 
 
 _BEFORE = StepInfo(np.inf, np.inf, 0, 0, False, shrink=1.0, push=0.0)  # there was none yet

@@ -18,7 +18,7 @@ import numpy as np
 from .._core.columns import Vector, add_column, samples
 from .._core.costs import pull
 from .._core.draws import Sampler, draw, round_length
-from .._core.iterate import Iterate, move
+from .._core.iterate import Iterate, StepInfo, move
 from .._core.jit import by_type, kernel
 from .._core.losses import add_best_constant, fenchel, fill_slopes, reach, smoothness
 from .._core.oracle import parallel_scan, scan, scan_active
@@ -26,7 +26,7 @@ from .._core.penalties import L1, L1Ball, Penalty, Sums, quadratic_gap, quadrati
 from .._core.problem import Problem
 from .._core.samples import total_weight
 from .._core.threads import n_chunks
-from .frank_wolfe import VARIANTS, FrankWolfe, Sizes, StepInfo, Variant
+from .frank_wolfe import VARIANTS, FrankWolfe, Sizes, Variant
 from .protocol import Advance, Burst, Stopping
 from .sample_size import SampleSize
 

@@ -93,8 +93,8 @@ def test_places_are_used_again_and_entries_of_dropped_columns_make_room(rng, den
 def solve(work: WorkingSet, problem: Problem, columns: np.ndarray, share: float) -> np.ndarray:
     work.start_at(Start(np.empty(0, np.int64), np.empty(0)))
     weight, members = share * problem.lambda_max, work.together(work.places(columns))
-    result = work.solve(members, work.aim(weight, -1.0, 1e-10 * problem.yy, 1000), lambda *_: None)
-    assert result.status is Status.CERTIFIED
+    status, _ = work.solve(members, work.aim(weight, -1.0, 1e-10 * problem.yy, 1000), lambda *_: None)
+    assert status is Status.CERTIFIED
     node = work.node(members, weight)
     a = np.zeros(problem.xty.size)
     a[node.columns] = node.coefs
