@@ -193,7 +193,7 @@ class Newton:
         if not has_diagonal(loss):  # no more than the diagonal c - theta
             at = Slopes(theta, loss.weights * loss.y - theta, sums)
         roots, scale = at.roots(copies)
-        response = self._image(places, coefs)  # without coefficients that rest at bounds elsewhere
+        response = self._image(places, iterate.coefs)  # without coefficients that rest at bounds elsewhere
         response += np.divide(theta, roots**2, out=np.zeros(theta.size), where=roots > 0.0)
         start = SubIterate(np.zeros(coefs.size), np.zeros(coefs.size), np.zeros(theta.size + 1))
         start.coefs[places] = coefs[places]
