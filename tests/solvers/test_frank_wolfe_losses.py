@@ -79,6 +79,7 @@ def test_a_gap_over_a_sample_is_never_called_certified(data):
     X, y = data
     X = np.asfortranarray(np.column_stack([1e-6 * X[:, :200], 3.0 * (y - y.mean()) + 0.1 * X[:, 0]]))
     keywords = {"loss": "logistic", "solver": "sfw", "sample_size": 1, "stop": "gap", "tol": 0.1, "max_iter": 20}
+    keywords["random_state"] = 0
     with pytest.warns(ConvergenceWarning, match="The iteration limit was reached"):
         path = lasso_path(X, y, radii=[1.0], **keywords)
     assert path.gaps[0] > 0.1
