@@ -1,5 +1,6 @@
 """The command ``fwlasso cv``: a path, and the choice of a model on it by cross-validation."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -12,6 +13,7 @@ from ..options import Options
 from ..selection.criteria import INFORMATION_RULES, SCORE_RULES
 from ..selection.cross_validation import cross_validate, in_folders
 from ..selection.folds import DEFAULT_FOLDS, SelectionOptions
+from .cluster import Cluster
 from .names import at_places
 from .options import Input, RunFolder
 from .path import NOT_SCORED, Scored, finish, resumable
@@ -81,6 +83,7 @@ def cv(
     *,
     asked: list[Options],
     folder: RunFolder,
+    cluster: Cluster,
     detail: Detail,
 ) -> None:
     """Compute a path on the data in FILE, and choose a model on it by cross-validation or by an information criterion.
@@ -106,27 +109,31 @@ def cv(
         raise ValueError(f"--folds must be at least 2, got {folds.folds}")
     if folds != Folds() and validation is not None:
         raise ValueError("give --folds, --shuffle, --stratify and --groups, or --validation, not both")
+    cluster.check(source, folder, validation=validation, stratify=folds.stratify)
     check_folder(folder)
-    # In segments with and without a folder, so that it changes no bit, and so no choice.
-    asked = in_folders([replace(it, in_segments=True) for it in asked], folder.out)
+    if cluster.is_here:  # in segments with and without a folder, so that it changes no bit, and so no choice
+        asked = in_folders([replace(it, in_segments=True) for it in asked], folder.out)
     begun = None if folder.out is None or folder.overwrite else next(iter(runs_in(folder.out)), None)
     if begun is not None and asked[0].tol is None:
         asked = [replace(it, tol=begun.tol) for it in asked]  # of a path, say, whose default is another
-    data = read_data(source, detail, asked[0].loss)
-    if data.feature_names is None:
-        asked = [at_places(it, data.first_index) for it in asked]
-    held_out: Any = None
-    if validation is not None:
-        held_out = _share(validation)
-        if held_out is None:
+    with ExitStack() as stack:
+        data: Any = (
+            read_data(source, detail, asked[0].loss)
+            if cluster.is_here
+            else stack.enter_context(cluster.reading(source, detail, asked[0]))
+        )
+        if data.feature_names is None:
+            asked = [at_places(it, getattr(data, "first_index", None)) for it in asked]
+        held_out: Any = None if validation is None else _share(validation)
+        if validation is not None and held_out is None:
             rows = read_validation(Path(validation), data, source, detail)
             held_out = rows.X, rows.y, rows.sample_weight, rows.offset
-    selection = SelectionOptions(
-        folds.split(data.y, asked[0].random_state, asked[0].loss), rule, scoring, relax, validation=held_out
-    )
-    clear_folder(folder)
-    title = str(source.file)
-    with resumable(folder.out, detail):
+        y = np.zeros(sum(data.sizes)) if hasattr(data, "sizes") else data.y
+        split = folds.split(y, asked[0].random_state, asked[0].loss)
+        selection = SelectionOptions(split, rule, scoring, relax, validation=held_out)
+        clear_folder(folder)
+        title = str(source.file)
+        stack.enter_context(resumable(folder.out, detail))
         with solving(detail, title, data) as show:
             found = cross_validate(data, None, [replace(it, callback=show) for it in asked], selection)
         scored = Scored({found.choice.criterion: found.choice.scores}, found.choice)

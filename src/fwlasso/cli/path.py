@@ -1,7 +1,7 @@
 """The commands that compute a path: ``fwlasso path`` and ``fwlasso demo``."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -15,9 +15,7 @@ from ..data.checks import as_weights
 from ..data.labels import encoded
 from ..data.links import explained_shares, mean_deviances
 from ..data.scores import r2_scores
-from ..data.store import Store
-from ..datasets import Table, load_diabetes_products
-from ..gram.summed import SummedTable
+from ..datasets import load_diabetes_products
 from ..options import Options
 from ..path import solve_path
 from ..result import LassoPath
@@ -25,6 +23,7 @@ from ..selection.choice import Choice, choice_of_point
 from ..selection.cross_validation import warn_at_end_of_grid
 from ..selection.pictures import Judged, pictures_of
 from ..status import Status, unfinished_points
+from .cluster import Cluster
 from .ending import EXIT_INCOMPLETE, EXIT_TERMINATED, EXIT_UNMET, say_fault
 from .names import at_places
 from .options import Input, RunFolder, Threads
@@ -58,6 +57,7 @@ def path(
     *,
     options: Options,
     folder: RunFolder,
+    cluster: Cluster,
     detail: Detail,
 ) -> None:
     """Compute a path on the data in FILE.
@@ -73,15 +73,21 @@ def path(
 
     fwlasso path table.csv --target price --validation new.csv --alphas 50 --json
     """
+    cluster.check(source, folder, validation=validation)
     is_saved = check_folder(folder)
-    options = replace(options, checkpoint=folder.out, in_segments=validation is not None)
-    data = read_sums(source, detail, options) or read_data(source, detail, options.loss)
-    if data.feature_names is None:
-        options = at_places(options, data.first_index)
-    held_out = None if validation is None else read_validation(validation, data, source, detail)
-    clear_folder(folder)
-    title = str(source.file)
-    with resumable(folder.out, detail):
+    if cluster.is_here:
+        options = replace(options, checkpoint=folder.out, in_segments=validation is not None)
+    with ExitStack() as stack:
+        if cluster.is_here:
+            data: Any = read_sums(source, detail, options) or read_data(source, detail, options.loss)
+        else:
+            data = stack.enter_context(cluster.reading(source, detail, options))
+        if data.feature_names is None:
+            options = at_places(options, getattr(data, "first_index", None))
+        held_out = None if validation is None else read_validation(validation, data, source, detail)
+        clear_folder(folder)
+        title = str(source.file)
+        stack.enter_context(resumable(folder.out, detail))
         result = solve(data, title, detail, options)
         with noting_warnings(detail):
             scored = NOT_SCORED if validation is None else score(result, validation, held_out)
@@ -117,7 +123,7 @@ def demo(
     finish(result, title, out, detail, ending=result.ending)
 
 
-def solve(data: Store | Table | SummedTable, title: str, detail: Detail, options: Options) -> LassoPath:
+def solve(data: Any, title: str, detail: Detail, options: Options) -> LassoPath:
     """Solve with a progress bar."""
     with solving(detail, title, data) as show:
         return solve_path(data, None, replace(options, callback=show))
@@ -167,7 +173,7 @@ def finish(
             raise typer.Exit(EXIT_INCOMPLETE) from None
         console.print(f"saved in {escape(str(out))}: {', '.join(names)}", soft_wrap=True)
     if not is_whole:
-        if out is not None:
+        if out is not None and runs_in(out):
             chosen = "" if choice is None else "The model is chosen from the solved points. "
             console.print(f"{chosen}{_GO_ON}")
         raise typer.Exit(EXIT_INCOMPLETE)

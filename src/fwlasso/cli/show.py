@@ -32,9 +32,6 @@ from ..data.labels import plain_label
 from ..data.links import RATIOS
 from ..data.progress import ProgressCallback, Step
 from ..data.sealed import json_text
-from ..data.store import Store
-from ..data.table import Table
-from ..gram.summed import SummedTable
 from ..monitor import Callback, Progress
 from ..report.data import home_model
 from ..report.page import point_names, point_rows
@@ -125,18 +122,19 @@ def noting_warnings(detail: Detail) -> Iterator[None]:
         detail.note(text, "yellow")
 
 
-def shape_of(data: Store | Table | SummedTable) -> tuple[int, int]:
-    """Return the number of samples and of features."""
-    m, p = data.shape if isinstance(data, SummedTable) else data.X.shape
+def shape_of(data: Any) -> tuple[int, int]:
+    """Return the number of samples, None if they are not counted yet, and of features."""
+    m, p = getattr(data, "X", data).shape
     return m, p
 
 
 @contextmanager
-def solving(detail: Detail, title: str, data: Store | Table | SummedTable) -> Iterator[Callback]:
+def solving(detail: Detail, title: str, data: Any) -> Iterator[Callback]:
     """Say what is solved; show a bar for the path that calls the callback; then note what it warned of."""
     console = detail.aside()
     (m, p), response = shape_of(data), f", response {data.target!r}" if data.target else ""
-    console.print(f"[bold]{escape(title)}[/bold]: {m:,} samples, {p:,} features{escape(response)}", soft_wrap=True)
+    samples = "" if m is None else f"{m:,} samples, "
+    console.print(f"[bold]{escape(title)}[/bold]: {samples}{p:,} features{escape(response)}", soft_wrap=True)
     show_log(errors_only=detail.is_silent)
     columns = _Phase("{task.description}"), BarColumn(), MofNCompleteColumn()
     fields = TextColumn("active {task.fields[active]}"), TextColumn("gap {task.fields[gap]}"), TimeRemainingColumn()
@@ -170,6 +168,7 @@ def as_records(result: LassoPath, more: dict[str, Vector], choice: Choice | None
         "readings": result.counters.readings,
         "seconds": result.counters.seconds,
         "settings": result.settings,
+        **({} if result.counters.traffic is None else {"traffic": result.counters.traffic._asdict()}),
         **chosen,
     }
 
