@@ -133,8 +133,8 @@ def compile_kind(kind: Kind) -> None:
                 lasso_path(part, y, radii=2, sample_size=4, **settings)
             if kind.folds:
                 lasso_cv(part, y, cv=2, **settings)
-        parts = (None, np.arange(_N_ROWS) < 10) if kind.folds else (None,)
-        for kept in parts if is_squared and not kind.terms else ():
+        masks = (None, np.arange(_N_ROWS) < 10) if kind.folds else (None,)
+        for kept in masks if is_squared and not kind.terms else ():
             units = kind.fit_intercept, False, workers, kept
             problem = build_problem(as_design(X), y, *units)
             if "radii" in entry.grids:  # the certified path finds the end of an automatic grid of radii

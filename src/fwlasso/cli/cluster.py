@@ -63,10 +63,10 @@ class Cluster(NamedTuple):
 
         from ..distributed.opening import data_of, open_design
 
-        address = self.scheduler or self.scheduler_file
-        local = {"n_workers": self.workers, "threads_per_worker": 1, "dashboard_address": None}
-        where = {"address": self.scheduler} if self.scheduler else {"scheduler_file": str(self.scheduler_file)}
-        with Client(**(where if address else local)) as client:
+        where: dict[str, Any] = {"n_workers": self.workers, "threads_per_worker": 1, "dashboard_address": None}
+        if self.workers is None:
+            where = {"address": self.scheduler} if self.scheduler else {"scheduler_file": str(self.scheduler_file)}
+        with Client(**where) as client:
             X: Any = [source.file]
             beside = {"sample_weight": source.weights, "offset": source.offset}
             if not _is_parquet(source.file):
